@@ -1,0 +1,52 @@
+// A dense row-major matrix: one row per variable, labels (or cuts) innermost. Kernels work on rows,
+// so that one edge touches two contiguous runs of memory whatever the graph looks like.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <vector>
+
+namespace submarine {
+
+// 64-byte alignment: one cache line, the widest SIMD register in use.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+  AlignedAllocator() = default;
+  template <class U>
+  // NOLINTNEXTLINE(google-explicit-constructor): allocators convert
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
+  bool operator==(const AlignedAllocator&) const = default;
+};
+
+template <class T>
+class Matrix {
+ public:
+  Matrix() = default;
+  Matrix(std::size_t rows, std::size_t cols, T value = T{})
+      : rows_(rows), cols_(cols), values_(rows * cols, value) {}
+
+  std::size_t rows() const { return rows_; }
+  std::size_t cols() const { return cols_; }
+  std::size_t size() const { return values_.size(); }
+  T* data() { return values_.data(); }
+  const T* data() const { return values_.data(); }
+
+  std::span<T> row(std::size_t r) { return {values_.data() + r * cols_, cols_}; }
+  std::span<const T> row(std::size_t r) const { return {values_.data() + r * cols_, cols_}; }
+  T& operator()(std::size_t r, std::size_t c) { return values_[r * cols_ + c]; }
+  const T& operator()(std::size_t r, std::size_t c) const { return values_[r * cols_ + c]; }
+
+  bool operator==(const Matrix&) const = default;
+
+ private:
+  std::size_t rows_ = 0;
+  std::size_t cols_ = 0;
+  std::vector<T, AlignedAllocator<T>> values_;
+};
+
+}  // namespace submarine

@@ -1,0 +1,72 @@
+#include "submarine/base/parallel.h"
+
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <memory>
+#include <vector>
+
+namespace submarine {
+namespace {
+
+std::size_t ChunkCount(std::size_t n, std::size_t grain) { return (n + grain - 1) / grain; }
+
+#ifdef __SANITIZE_THREAD__
+// The thread sanitizer does not see how a TBB that is not instrumented orders memory, and would
+// report every hand-over as a race. Plain threads let it watch the bodies, which are what could
+// race.
+template <class Run>
+void ForEachChunk(std::size_t chunks, const Run& run) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t chunk = next++; chunk < chunks; chunk = next++) run(chunk);
+  };
+  std::future<void> second_thread = std::async(std::launch::async, work);
+  work();
+  second_thread.get();
+}
+#else
+template <class Run>
+void ForEachChunk(std::size_t chunks, const Run& run) {
+  tbb::parallel_for(std::size_t{0}, chunks, run);
+}
+#endif
+
+}  // namespace
+
+void ParallelFor(std::size_t n, std::size_t grain,
+                 const std::function<void(std::size_t, std::size_t)>& body) {
+  const std::size_t chunks = ChunkCount(n, grain);
+  if (chunks <= 1) {
+    if (n > 0) body(0, n);
+    return;
+  }
+  ForEachChunk(chunks,
+               [&](std::size_t chunk) { body(chunk * grain, std::min(n, (chunk + 1) * grain)); });
+}
+
+double ParallelSum(std::size_t n, std::size_t grain,
+                   const std::function<double(std::size_t, std::size_t)>& body) {
+  std::vector<double> partial(ChunkCount(n, grain), 0.0);
+  ParallelFor(n, grain, [&](std::size_t begin, std::size_t end) {
+    partial[begin / grain] = body(begin, end);
+  });
+  double sum = 0.0;
+  for (double p : partial) sum += p;
+  return sum;
+}
+
+void SetThreadCount(int threads) {
+  static std::unique_ptr<tbb::global_control> control;
+  control.reset();
+  const auto count = threads > 0 ? static_cast<std::size_t>(threads)
+                                 : static_cast<std::size_t>(tbb::info::default_concurrency());
+  control =
+      std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, count);
+}
+
+}  // namespace submarine

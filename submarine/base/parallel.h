@@ -1,0 +1,21 @@
+// Data parallelism over ranges. Work is cut into chunks whose borders depend only on the range and
+// the grain, never on the number of threads, so sums come out bit-equal whatever machine runs them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace submarine {
+
+// Calls body(begin, end) on disjoint chunks of [0, n) of at most `grain` elements.
+void ParallelFor(std::size_t n, std::size_t grain,
+                 const std::function<void(std::size_t begin, std::size_t end)>& body);
+
+// Sum of body(begin, end) over the same chunks, added in order of the chunks.
+double ParallelSum(std::size_t n, std::size_t grain,
+                   const std::function<double(std::size_t begin, std::size_t end)>& body);
+
+// Upper limit on the threads used by the calls above, from now on; 0 means all cores.
+void SetThreadCount(int threads);
+
+}  // namespace submarine
