@@ -1,0 +1,205 @@
+#include "submarine/bound/verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "submarine/base/error.h"
+
+namespace submarine {
+namespace {
+
+// A sum that also knows how wrong it may be: Neumaier's compensation keeps the error of the
+// additions near one ulp of the sum of magnitudes, and the terms themselves are off by a few ulps
+// each.
+class SafeSum {
+ public:
+  void Add(double x) {
+    const double t = sum_ + x;
+    compensation_ += std::abs(sum_) >= std::abs(x) ? (sum_ - t) + x : (x - t) + sum_;
+    sum_ = t;
+    magnitude_ += std::abs(x);
+  }
+  // For terms that cancelled before they came here.
+  void AddMagnitude(double x) { magnitude_ += std::abs(x); }
+  double Above() const { return sum_ + compensation_ + Slack(); }
+  double Below() const { return sum_ + compensation_ - Slack(); }
+
+ private:
+  double Slack() const { return 32.0 * std::numeric_limits<double>::epsilon() * magnitude_; }
+  double sum_ = 0.0;
+  double compensation_ = 0.0;
+  double magnitude_ = 0.0;
+};
+
+void CheckFlow(const SparseCrf& model, ExtensionKind kind, const Flow& flow) {
+  const auto cuts = static_cast<std::size_t>(model.num_cuts());
+  if (flow.edge.rows() != model.num_edges() || flow.edge.cols() != cuts) {
+    throw InvalidInput(fmt::format("the flow is {} x {}, the model has {} edges and {} cuts",
+                                   flow.edge.rows(), flow.edge.cols(), model.num_edges(), cuts));
+  }
+  for (std::size_t e = 0; e < flow.edge.rows(); ++e) {
+    for (double q : flow.edge.row(e)) {
+      if (!(std::abs(q) <= 1.0)) {
+        throw InvalidInput(
+            fmt::format("edge {} carries the flow {}, expected a value in [-1, 1]", e, q));
+      }
+    }
+  }
+  if (kind == ExtensionKind::kOptimal) return;
+  if (flow.cycle.rows() != model.unary().rows() || flow.cycle.cols() != model.unary().cols()) {
+    throw InvalidInput("the cycle flow does not have one entry per variable and label");
+  }
+  for (std::size_t a = 0; a < flow.cycle.rows(); ++a) {
+    for (double r : flow.cycle.row(a)) {
+      if (!(r >= 0.0 && r <= 1.0)) {
+        throw InvalidInput(
+            fmt::format("variable {} carries the cycle flow {}, expected a value in [0, 1]", a, r));
+      }
+    }
+  }
+}
+
+// T log sum_i exp(-s_i / T); at T = 0 the largest -s_i.
+double SoftMaximum(const std::vector<double>& s, double temperature) {
+  const double least = *std::min_element(s.begin(), s.end());
+  if (temperature == 0.0) return -least;
+  double sum = 0.0;
+  for (double value : s) sum += std::exp((least - value) / temperature);
+  return temperature * std::log(sum) - least;
+}
+
+double NegativeUnaryShift(std::span<const double> phi, ExtensionKind kind) {
+  return kind == ExtensionKind::kOptimal ? 0.0
+                                         : std::min(0.0, *std::min_element(phi.begin(), phi.end()));
+}
+
+Matrix<double> Normalised(const SparseCrf& model, const Matrix<double>& marginals) {
+  if (marginals.rows() != model.unary().rows() || marginals.cols() != model.unary().cols()) {
+    throw InvalidInput(fmt::format(
+        "the marginals are {} x {}, the model has {} variables and {} labels", marginals.rows(),
+        marginals.cols(), model.unary().rows(), model.unary().cols()));
+  }
+  Matrix<double> y = marginals;
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    double sum = 0.0;
+    for (double p : y.row(a)) sum += p >= 0.0 ? p : std::numeric_limits<double>::quiet_NaN();
+    if (!(sum > 0.0 && std::isfinite(sum))) {
+      throw InvalidInput(fmt::format("the marginals of variable {} are not a distribution", a));
+    }
+    for (double& p : y.row(a)) p /= sum;
+  }
+  return y;
+}
+
+void AddEntropy(std::span<const double> y, double temperature, SafeSum* sum) {
+  for (double p : y) {
+    if (p > 0.0) sum->Add(-temperature * p * std::log(p));
+  }
+}
+
+}  // namespace
+
+double VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
+                     double temperature) {
+  CheckFlow(model, kind, flow);
+  const LabelCuts& cuts = *model.labels().cuts;
+  const std::size_t labels = model.unary().cols();
+  SafeSum bound;
+  bound.Add(-model.constant());
+  std::vector<double> s(labels);
+  std::vector<double> on_cut(static_cast<std::size_t>(cuts.num_cuts()));
+  for (int a = 0; a < model.num_variables(); ++a) {
+    const auto phi = model.unary().row(static_cast<std::size_t>(a));
+    const double shift = NegativeUnaryShift(phi, kind);
+    double magnitude = 0.0;
+    std::fill(on_cut.begin(), on_cut.end(), 0.0);
+    for (const Incidence& at : model.incident(a)) {
+      const Edge& e = model.edges()[at.edge];
+      const double sign = e.a == a ? 1.0 : -1.0;
+      for (std::size_t c = 0; c < on_cut.size(); ++c) {
+        const double sent = e.weight * model.metric(e).length[c] * flow.edge(at.edge, c);
+        on_cut[c] += sign * sent;
+        magnitude += std::abs(sent);
+      }
+    }
+    for (std::size_t i = 0; i < labels; ++i) {
+      if (kind == ExtensionKind::kOptimal) {
+        s[i] = phi[i];
+      } else {
+        const std::size_t previous = (i + labels - 1) % labels;
+        s[i] = flow.cycle(static_cast<std::size_t>(a), i) * (phi[i] - shift) -
+               flow.cycle(static_cast<std::size_t>(a), previous) * (phi[previous] - shift);
+      }
+      magnitude = std::max(magnitude, std::abs(phi[i]));
+    }
+    for (int c = 0; c < cuts.num_cuts(); ++c) {
+      for (int i : cuts.set(c))
+        s[static_cast<std::size_t>(i)] += on_cut[static_cast<std::size_t>(c)];
+    }
+    bound.Add(SoftMaximum(s, temperature) - shift);
+    bound.AddMagnitude(magnitude);
+  }
+  return bound.Above();
+}
+
+double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
+                    double temperature) {
+  const Matrix<double> y = Normalised(model, marginals);
+  const LabelCuts& cuts = *model.labels().cuts;
+  const std::size_t labels = y.cols();
+  SafeSum value;
+  value.Add(-model.constant());
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    const auto phi = model.unary().row(a);
+    const double shift = NegativeUnaryShift(phi, kind);
+    AddEntropy(y.row(a), temperature, &value);
+    value.Add(-shift);
+    for (std::size_t i = 0; i < labels; ++i) {
+      const double part = kind == ExtensionKind::kOptimal
+                              ? y(a, i)
+                              : std::max(0.0, y(a, i) - y(a, (i + 1) % labels));
+      value.Add(-part * (phi[i] - shift));
+    }
+  }
+  for (const Edge& e : model.edges()) {
+    const auto y_a = y.row(static_cast<std::size_t>(e.a));
+    const auto y_b = y.row(static_cast<std::size_t>(e.b));
+    for (int c = 0; c < cuts.num_cuts(); ++c) {
+      const double length = model.metric(e).length[static_cast<std::size_t>(c)];
+      if (length == 0.0) continue;
+      double difference = 0.0;
+      for (int i : cuts.set(c))
+        difference += y_a[static_cast<std::size_t>(i)] - y_b[static_cast<std::size_t>(i)];
+      value.Add(-e.weight * length * std::abs(difference));
+    }
+  }
+  return value.Below();
+}
+
+double VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature) {
+  const Matrix<double> y = Normalised(model, marginals);
+  SafeSum value;
+  value.Add(-model.constant());
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    AddEntropy(y.row(a), temperature, &value);
+    for (std::size_t i = 0; i < y.cols(); ++i) value.Add(-y(a, i) * model.unary()(a, i));
+  }
+  for (const Edge& e : model.edges()) {
+    const auto y_a = y.row(static_cast<std::size_t>(e.a));
+    const auto y_b = y.row(static_cast<std::size_t>(e.b));
+    const Matrix<double>& d = model.metric(e).distance;
+    for (std::size_t i = 0; i < y.cols(); ++i) {
+      if (y_a[i] == 0.0) continue;
+      double expected = 0.0;
+      for (std::size_t j = 0; j < y.cols(); ++j) expected += y_b[j] * d(i, j);
+      value.Add(-e.weight * y_a[i] * expected);
+    }
+  }
+  return value.Below();
+}
+
+}  // namespace submarine
