@@ -1,0 +1,39 @@
+#include "submarine/solver/progress.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "submarine/base/error.h"
+
+namespace submarine {
+
+void RequirePositiveTemperature(double temperature) {
+  if (!(temperature > 0.0) || !std::isfinite(temperature)) {
+    throw InvalidInput(fmt::format(
+        "this method needs a temperature > 0, not {}; pdhg and exact also take 0", temperature));
+  }
+}
+
+void Progress::OfferMarginals(double dual, const Matrix<double>& marginals) {
+  if (dual > result_.dual || result_.marginals.size() == 0) {
+    result_.dual = dual;
+    result_.marginals = marginals;
+  }
+}
+
+bool Progress::Record(int k, double upper, double dual, const Matrix<double>& marginals) {
+  OfferMarginals(dual, marginals);
+  result_.upper = upper;
+  result_.iterations = k;
+  const IterationRecord record{k, clock_.Seconds(), result_.upper, result_.dual};
+  result_.records.push_back(record);
+  result_.termination = CheckTermination(options_, record);
+  if (options_.on_iteration && !options_.on_iteration(record) &&
+      result_.termination == Termination::kNotRun) {
+    result_.termination = Termination::kInterrupted;
+  }
+  return result_.termination == Termination::kNotRun;
+}
+
+}  // namespace submarine
