@@ -1,0 +1,26 @@
+// Label metrics as people write them on a command line or in a bundle:
+//
+//   potts                 d = 1 between different labels
+//   linear                d = |i - j|
+//   truncated:T           d = min(|i - j|, T)
+//   tree:5x4:1,0.5        a label tree inline, in either form of tree_spec.h
+//   tree:animals.json     a label tree from a file
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "submarine/labels/label_cuts.h"
+
+namespace submarine {
+
+// What keeps a tree from being an r-HST is appended to `warnings` (which may be null), or thrown as
+// InvalidInput when `strict_hst`. Tree files are looked up relative to `directory`. Throws
+// InvalidInput for a text that is no metric and for a tree that has not exactly `num_labels`
+// labels; FileError for the tree's file.
+LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
+                           std::vector<std::string>* warnings,
+                           const std::filesystem::path& directory = {});
+
+}  // namespace submarine

@@ -1,0 +1,20 @@
+// Pictures of labelings and marginals.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace submarine {
+
+// Row-major 8-bit samples, `channels` 1 (grey) or 3 (RGB). Throws InvalidInput when the sizes
+// disagree, FileError when the file cannot be written.
+void WritePng(const std::filesystem::path& path, int width, int height, int channels,
+              std::span<const std::uint8_t> samples);
+
+// From dark violet over green to light yellow; lightness grows evenly with t, so that equal steps
+// look equal, in print without colours too. Values outside [0,1] are clamped; NaN is mid grey.
+std::array<std::uint8_t, 3> ColourMap(double t);
+
+}  // namespace submarine

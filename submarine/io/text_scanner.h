@@ -1,0 +1,52 @@
+// Tokens separated by white space, with the line number in every complaint. The formats of
+// inference competitions (UAI, libDAI) are nothing but such tokens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace submarine {
+
+class TextScanner {
+ public:
+  // `name` appears in messages. `text` must outlive the scanner. Where `comment` is not NUL, a
+  // token that begins with it hides the rest of its line.
+  TextScanner(const std::filesystem::path& name, std::string_view text, char comment = '\0');
+
+  // `what` describes the expected token: "expected the number of variables, but the file ends".
+  std::string_view Token(std::string_view what);
+  std::int64_t Integer(std::string_view what, std::int64_t min, std::int64_t max);
+  double Number(std::string_view what);  // finite
+
+  // -log of a potential, that is of a finite number >= 0; +inf for 0. Potentials outside the range
+  // of double, down to 1e-4900, keep their energy.
+  double PotentialEnergy(std::string_view what);
+
+  bool AtEnd();  // nothing but white space and comments is left
+  void ExpectEnd(std::string_view after);
+
+  // Refuses a count of tokens that the rest of the file cannot hold, before anything is allocated
+  // for it.
+  void ExpectRoomFor(std::int64_t tokens, std::string_view what) const;
+
+  // Throws FileError "name:line: message", the line being that of the last token.
+  [[noreturn]] void Fail(std::string_view message) const;
+
+ private:
+  void SkipSpace();
+
+  std::string name_;
+  std::string_view text_;
+  char comment_;
+  std::size_t position_ = 0;
+  std::size_t line_ = 1;        // at position_
+  std::size_t token_line_ = 1;  // of the last token
+};
+
+// The text in quotes, shortened and with unprintable bytes replaced, fit for a message.
+std::string Quoted(std::string_view text);
+
+}  // namespace submarine
