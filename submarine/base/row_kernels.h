@@ -29,13 +29,14 @@ void LogSumExpDerivativesRow(const double* s, const double* d, double t, std::si
 // Entropic proximal step: y_new = argmax over the simplex of T H(y) - <s,y> - weight KL(y | y_old),
 // that is
 //   u_new = (s + weight u_old) / (T + weight) up to a constant,  y_new = softmax(-u_new).
-// `u` holds -log y up to a constant per row. y_old and u_old are read, y_new and u_new written.
+// `u` holds -log y up to a constant per row. u_new may be u_old, but y_new is scratch space on the
+// way and must be none of the inputs.
 EntropicStep EntropicStepRow(const double* s_new, const double* s_old, const double* u_old,
                              const double* y_old, double temperature, double weight, std::size_t n,
                              double* u_new, double* y_new);
 
-// q_new = clip(q + step mobility (z_a - z_b), -1, 1); returns sum_c length_c / mobility_c (q_new -
-// q)^2.
+// q_new = clip(q + step mobility (z_a - z_b), -1, 1).
+// Returns sum_c length_c / mobility_c (q_new - q)^2.
 double StepFlowRow(const double* q, const double* z_a, const double* z_b, const double* length,
                    const double* mobility, double step, std::size_t n, double* q_new);
 

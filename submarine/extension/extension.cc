@@ -107,7 +107,8 @@ Flow Extension::PotentialFlow(const Matrix<double>& v) const {
   for (std::size_t k = 0; k < model_.num_edges(); ++k) {
     const Edge& e = model_.edges()[k];
     for (std::size_t c = 0; c < v.cols(); ++c) {
-      const double difference = v(static_cast<std::size_t>(e.a), c) - v(static_cast<std::size_t>(e.b), c);
+      const double difference =
+          v(static_cast<std::size_t>(e.a), c) - v(static_cast<std::size_t>(e.b), c);
       flow.edge(k, c) = std::clamp(difference, -1.0, 1.0);
     }
   }

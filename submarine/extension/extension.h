@@ -1,14 +1,14 @@
 // Submodular extensions of a sparse CRF (docs/math.md, "Submodular extension").
 //
-// The ground set has one element (a,c) per variable and label cut; a labeling x picks A_x = {(a,c)
-// : x_a in S_c}. An extension is a submodular F with F(A_x) + offset = E(x) for all x, where E is
-// the energy with the cut metric d' <= d. Both of ours share the pairwise part and differ in how
-// they spread the unaries:
+// The ground set has one element (a,c) per variable and label cut; a labeling x picks
+// A_x = {(a,c) : x_a in S_c}. An extension is a submodular F with F(A_x) + offset = E(x) for all x,
+// where E is the energy with the cut metric d' <= d. Both of ours share the pairwise part and differ
+// in how they spread the unaries:
 //
 //   optimal:    sum over (a,i) in A of phi_a(i)
-//   alternate:  sum_a sum_i phi_a(i) [(a,i) in A, (a,i+1) not in A],  labels in a cycle; needs phi
-//   >= 0, so a
-//               variable with a negative unary is shifted up and the shift goes into the offset
+//   alternate:  sum_a sum_i phi_a(i) [(a,i) in A, (a,i+1) not in A],  labels in a cycle;
+//               needs phi >= 0, so a variable with a negative unary is shifted up and the shift
+//               goes into the offset
 //   pairwise:   sum_edges w_ab sum_c l_c [exactly one of (a,c), (b,c) in A]
 //
 // F is a sum of cut functions of arcs, so its extended polymatroid EP(F) is described by flows: one
@@ -27,10 +27,10 @@ namespace submarine {
 enum class ExtensionKind { kOptimal, kAlternate };
 
 struct Flow {
-  Matrix<double>
-      edge;  // edges x cuts, in [-1, 1]: the part of w_ab l_c that runs from (a,c) to (b,c)
-  Matrix<double> cycle;  // variables x labels, in [0, 1]: the part of phi_a(i) that runs from i to
-                         // i+1; alternate only
+  // edges x cuts, in [-1, 1]: the part of w_ab l_c that runs from (a,c) to (b,c).
+  Matrix<double> edge;
+  // variables x labels, in [0, 1]: the part of phi_a(i) that runs from i to i+1. Alternate only.
+  Matrix<double> cycle;
 };
 
 class Extension {
@@ -63,8 +63,7 @@ class Extension {
   Matrix<double> Modular(const Flow& flow) const;
   void LabelModular(const Flow& flow, Matrix<double>* s_label) const;
 
-  // s' of the greedy vertex at z without forming its flow, and flow += rate (greedy flow at z -
-  // flow).
+  // s' of the greedy vertex at z without forming its flow; flow += rate (greedy flow at z - flow).
   void GreedyLabelModular(const Matrix<double>& z, Matrix<double>* s_label) const;
   void BlendTowardsGreedy(const Matrix<double>& z, double rate, Flow* flow) const;
 

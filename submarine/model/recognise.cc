@@ -1,0 +1,203 @@
+#include "submarine/model/recognise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/labels/metric_fit.h"
+
+namespace submarine {
+namespace {
+
+// Entries of tables come from decimal files: what differs by less than this, relative to the
+// largest entry, is equal.
+constexpr double kTolerance = 1e-9;
+
+using Pair = std::pair<int, int>;
+
+int CommonCardinality(const FactorGraph& graph) {
+  if (graph.cardinality.empty())
+    throw NotExpressible("the model has no variables, expected at least 1");
+  const int labels = graph.cardinality.front();
+  for (std::size_t a = 0; a < graph.cardinality.size(); ++a) {
+    if (graph.cardinality[a] != labels) {
+      throw NotExpressible(
+          fmt::format("variable 0 has {} labels and variable {} has {}; a submodular extension "
+                      "needs the same labels everywhere",
+                      labels, a, graph.cardinality[a]));
+    }
+  }
+  CheckLabelCount(labels);
+  return labels;
+}
+
+void RequireFinite(const Factor& factor, std::size_t index) {
+  for (double e : factor.energy) {
+    if (!std::isfinite(e)) {
+      throw NotExpressible(
+          fmt::format("factor {} forbids a labeling (its potential is 0, its energy infinite); a "
+                      "submodular extension "
+                      "needs finite energies",
+                      index));
+    }
+  }
+}
+
+// The factors sorted by what they are about, those on the same variables added up.
+struct Tables {
+  double constant = 0.0;
+  Matrix<double> unary;
+  std::map<Pair, Matrix<double>> pairs;  // (a,b) with a < b -> energy of (x_a, x_b)
+};
+
+Tables CollectTables(const FactorGraph& graph, int num_labels) {
+  const auto labels = static_cast<std::size_t>(num_labels);
+  Tables tables;
+  tables.unary = Matrix<double>(graph.cardinality.size(), labels);
+  for (std::size_t f = 0; f < graph.factors.size(); ++f) {
+    const Factor& factor = graph.factors[f];
+    RequireFinite(factor, f);
+    if (factor.scope.empty()) {
+      tables.constant += factor.energy.front();
+    } else if (factor.scope.size() == 1) {
+      for (std::size_t i = 0; i < labels; ++i) {
+        tables.unary(static_cast<std::size_t>(factor.scope[0]), i) += factor.energy[i];
+      }
+    } else if (factor.scope.size() == 2) {
+      const int a = std::min(factor.scope[0], factor.scope[1]);
+      const int b = std::max(factor.scope[0], factor.scope[1]);
+      Matrix<double>& table = tables.pairs.try_emplace({a, b}, labels, labels).first->second;
+      for (std::size_t i = 0; i < labels; ++i) {
+        for (std::size_t j = 0; j < labels; ++j) {
+          (factor.scope[0] == a ? table(i, j) : table(j, i)) += factor.energy[i * labels + j];
+        }
+      }
+    } else {
+      throw NotExpressible(fmt::format(
+          "factor {} has {} variables; only unary and pairwise factors have a submodular "
+          "extension here",
+          f, factor.scope.size()));
+    }
+  }
+  return tables;
+}
+
+// Moves the modular part of a pair table into the unaries; what is left is d, symmetric with zero
+// diagonal.
+Matrix<double> TakeModularPart(const Pair& pair, const Matrix<double>& e, Matrix<double>* unary) {
+  const std::size_t labels = e.rows();
+  const auto [a, b] = pair;
+  double largest = 1.0;
+  for (std::size_t k = 0; k < e.size(); ++k) largest = std::max(largest, std::abs(e.data()[k]));
+  const auto h = [&](std::size_t i) { return e(i, 0) - e(0, i); };
+  Matrix<double> d(labels, labels);
+  for (std::size_t i = 0; i < labels; ++i) {
+    for (std::size_t j = i + 1; j < labels; ++j) {
+      const double defect = (e(i, j) - e(j, i)) - (h(i) - h(j));
+      if (std::abs(defect) > kTolerance * largest) {
+        throw NotExpressible(
+            fmt::format("the pair ({},{}) is asymmetric beyond unaries: its energies of labels "
+                        "({},{}) and ({},{}) "
+                        "differ by {:.6g}, where unaries explain {:.6g}",
+                        a, b, i, j, j, i, e(i, j) - e(j, i), h(i) - h(j)));
+      }
+      d(i, j) = d(j, i) = 0.5 * (e(i, j) + e(j, i) - e(i, i) - e(j, j));
+    }
+  }
+  for (std::size_t i = 0; i < labels; ++i) {
+    (*unary)(static_cast<std::size_t>(a), i) += 0.5 * (e(i, i) + h(i));
+    (*unary)(static_cast<std::size_t>(b), i) += 0.5 * (e(i, i) - h(i));
+  }
+  for (std::size_t k = 0; k < d.size(); ++k) {
+    if (std::abs(d.data()[k]) <= kTolerance * largest) d.data()[k] = 0.0;
+  }
+  return d;
+}
+
+void RequireMetric(const Pair& pair, const Matrix<double>& d) {
+  const auto [a, b] = pair;
+  const std::size_t labels = d.rows();
+  double largest = 0.0;
+  for (std::size_t i = 0; i < labels; ++i) {
+    for (std::size_t j = 0; j < labels; ++j) {
+      if (d(i, j) < 0.0) {
+        throw NotExpressible(
+            fmt::format("the pair ({},{}) is repulsive: unequal labels {} and {} cost {:.6g} less "
+                        "than equal ones; a "
+                        "submodular extension needs attractive pairs",
+                        a, b, i, j, -d(i, j)));
+      }
+      largest = std::max(largest, d(i, j));
+    }
+  }
+  for (std::size_t i = 0; i < labels; ++i) {
+    for (std::size_t j = i + 1; j < labels; ++j) {
+      for (std::size_t k = 0; k < labels; ++k) {
+        if (d(i, j) > d(i, k) + d(k, j) + kTolerance * largest) {
+          throw NotExpressible(
+              fmt::format("the pair ({},{}) is no metric: d({},{}) = {:.6g} exceeds d({},{}) + "
+                          "d({},{}) = {:.6g}",
+                          a, b, i, j, d(i, j), i, k, k, j, d(i, k) + d(k, j)));
+        }
+      }
+    }
+  }
+}
+
+// Finds or adds the metric among those seen, so that proportional tables share one.
+class MetricIndex {
+ public:
+  int Find(const Matrix<double>& metric) {
+    // Rounding makes the key coarse; neighbours in it are compared in full.
+    double sum = 0.0;
+    for (std::size_t k = 0; k < metric.size(); ++k) sum += metric.data()[k];
+    for (auto it = by_sum_.lower_bound(sum * (1.0 - kTolerance));
+         it != by_sum_.end() && it->first <= sum * (1.0 + kTolerance); ++it) {
+      if (Equal(metrics_[static_cast<std::size_t>(it->second)], metric)) return it->second;
+    }
+    const int index = static_cast<int>(metrics_.size());
+    metrics_.push_back(metric);
+    by_sum_.emplace(sum, index);
+    return index;
+  }
+
+  const std::vector<Matrix<double>>& metrics() const { return metrics_; }
+
+ private:
+  static bool Equal(const Matrix<double>& x, const Matrix<double>& y) {
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (std::abs(x.data()[k] - y.data()[k]) > kTolerance) return false;
+    }
+    return true;
+  }
+
+  std::vector<Matrix<double>> metrics_;
+  std::multimap<double, int> by_sum_;
+};
+
+}  // namespace
+
+SparseCrf RecogniseSparseCrf(const FactorGraph& graph) {
+  Validate(graph);
+  const int num_labels = CommonCardinality(graph);
+  Tables tables = CollectTables(graph, num_labels);
+  MetricIndex index;
+  std::vector<Edge> edges;
+  for (const auto& [pair, table] : tables.pairs) {
+    Matrix<double> d = TakeModularPart(pair, table, &tables.unary);
+    RequireMetric(pair, d);
+    const double weight = *std::max_element(d.data(), d.data() + d.size());
+    if (weight == 0.0) continue;
+    for (std::size_t k = 0; k < d.size(); ++k) d.data()[k] /= weight;
+    edges.push_back({pair.first, pair.second, weight, index.Find(d)});
+  }
+  LabelSpace labels =
+      index.metrics().empty() ? PottsLabels(num_labels) : FitMetrics(index.metrics());
+  return {std::move(tables.unary), std::move(edges), std::move(labels), tables.constant};
+}
+
+}  // namespace submarine
