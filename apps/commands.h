@@ -1,0 +1,12 @@
+// The subcommands. Each adds itself to the parser; its callback runs after parsing and throws on
+// failure.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace submarine::apps {
+
+void AddSolveCommand(CLI::App* app);
+void AddGenerateCommand(CLI::App* app);
+
+}  // namespace submarine::apps

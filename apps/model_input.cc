@@ -1,0 +1,48 @@
+#include "apps/model_input.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/io/fg.h"
+#include "submarine/io/grid_bundle.h"
+#include "submarine/io/uai.h"
+#include "submarine/model/recognise.h"
+
+namespace submarine::apps {
+
+ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst) {
+  ModelInput input;
+  input.file = file;
+  const std::string ending = std::filesystem::path(file).extension().string();
+  if (ending == ".uai") {
+    input.graph = ReadUai(file);
+  } else if (ending == ".fg") {
+    input.graph = ReadFg(file);
+  } else if (ending == ".json") {
+    LoadedModel loaded = ReadBundle(file, strict_hst);
+    input.crf = std::move(loaded.model);
+    input.width = loaded.width;
+    input.height = loaded.height;
+    input.warnings = std::move(loaded.warnings);
+  } else {
+    throw FileError(fmt::format("{}: expected a file that ends in .uai, .fg or .json", file));
+  }
+  if (!evidence.empty()) {
+    if (!input.graph) throw InvalidInput("evidence is for .uai and .fg models only");
+    ApplyEvidence(*input.graph, ReadUaiEvidence(evidence));
+  }
+  return input;
+}
+
+SparseCrf ToSparseCrf(ModelInput input) {
+  return input.crf ? std::move(*input.crf) : RecogniseSparseCrf(*input.graph);
+}
+
+FactorGraph ToTables(ModelInput input) {
+  return input.graph ? std::move(*input.graph) : ToFactorGraph(*input.crf);
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,31 @@
+// A model as the command was given it: a factor graph (.uai, .fg) or one of our bundles (.json).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "submarine/model/factor_graph.h"
+#include "submarine/model/sparse_crf.h"
+
+namespace submarine::apps {
+
+struct ModelInput {
+  std::string file;
+  std::optional<FactorGraph> graph;  // from .uai and .fg
+  std::optional<SparseCrf> crf;      // from .json
+  int width = 0;                     // 0 unless the model is a grid
+  int height = 0;
+  std::vector<std::string> warnings;
+};
+
+// `evidence` may be empty. Throws FileError for an ending that is none of the three.
+ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst);
+
+// The model with a submodular extension. Throws NotExpressible naming the factor that prevents it.
+SparseCrf ToSparseCrf(ModelInput input);
+
+// The model as tables, for exact inference.
+FactorGraph ToTables(ModelInput input);
+
+}  // namespace submarine::apps

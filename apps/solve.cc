@@ -1,0 +1,202 @@
+#include "apps/solve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/bound/verifier.h"
+#include "submarine/solver/exact.h"
+#include "submarine/solver/frank_wolfe.h"
+#include "submarine/solver/mean_field.h"
+#include "submarine/solver/pdhg.h"
+#include "submarine/solver/rounding.h"
+
+namespace submarine::apps {
+namespace {
+
+Matrix<double> ToMatrix(const std::vector<std::vector<double>>& rows) {
+  for (const std::vector<double>& row : rows) {
+    if (row.size() != rows.front().size()) return {};
+  }
+  Matrix<double> matrix(rows.size(), rows.empty() ? 0 : rows.front().size());
+  for (std::size_t a = 0; a < rows.size(); ++a)
+    std::copy(rows[a].begin(), rows[a].end(), matrix.row(a).begin());
+  return matrix;
+}
+
+// All mass on the labels of a labeling: as a start of mean field its value is minus the labeling's
+// energy.
+Matrix<double> Indicator(const std::vector<int>& labels, std::size_t num_labels) {
+  Matrix<double> y(labels.size(), num_labels);
+  for (std::size_t a = 0; a < labels.size(); ++a) y(a, static_cast<std::size_t>(labels[a])) = 1.0;
+  return y;
+}
+
+std::string Describe(const FactorGraph& graph) {
+  return fmt::format("factor graph with {} variables and {} factors", graph.cardinality.size(),
+                     graph.factors.size());
+}
+
+SolveOutcome SolveExactly(ModelInput input, const SolveOptions& options) {
+  std::string description = input.crf ? input.crf->Description() : Describe(*input.graph);
+  const FactorGraph graph = ToTables(std::move(input));
+  ExactOptions exact;
+  exact.temperature = options.temperature;
+  exact.max_bytes = options.max_exact_bytes;
+  ExactResult result = SolveExact(graph, exact);
+  SolveOutcome outcome;
+  outcome.certificate.model = std::move(description);
+  outcome.certificate.lower = outcome.certificate.upper = result.log_partition;
+  outcome.termination = "exact";
+  outcome.energy = Energy(graph, result.map_labeling);
+  outcome.labels = std::move(result.map_labeling);
+  outcome.marginals = ToMatrix(result.marginals);
+  if (outcome.marginals.size() == 0) outcome.ragged_marginals = std::move(result.marginals);
+  return outcome;
+}
+
+// Mean field from the given starts as well as from its own; sets the lower bound to what the
+// verifier finds.
+MeanFieldResult ImproveLower(const SparseCrf& model, const SolveOptions& options,
+                             MeanFieldOptions mean_field, const Stopwatch& clock,
+                             const Watch& watch, SolveOutcome* outcome) {
+  const double begin = clock.Seconds();
+  mean_field.temperature = options.temperature;
+  mean_field.seed = options.seed;
+  mean_field.time_limit_seconds = std::max(0.0, options.time_limit_seconds - begin);
+  std::optional<double> upper = outcome->certificate.upper;
+  mean_field.on_iteration = [&](int k, double seconds, double lower) {
+    return watch("mean field", {k, begin + seconds, upper, std::nullopt, lower});
+  };
+  MeanFieldResult result = SolveMeanField(model, mean_field);
+  outcome->certificate.lower = VerifiedLower(model, result.marginals, options.temperature);
+  return result;
+}
+
+SolveOutcome SolveByMeanField(const SparseCrf& model, const SolveOptions& options,
+                              const Stopwatch& clock, const Watch& watch) {
+  SolveOutcome outcome;
+  outcome.certificate.model = model.Description();
+  MeanFieldOptions mean_field;
+  mean_field.starts = options.starts;
+  mean_field.max_iterations = options.max_iterations;
+  MeanFieldResult result = ImproveLower(model, options, mean_field, clock, watch, &outcome);
+  outcome.termination = result.converged ? "converged" : "stopped before convergence";
+  for (const MeanFieldRecord& record : result.records) {
+    outcome.records.push_back({record.k, record.seconds, std::nullopt, std::nullopt, record.lower});
+  }
+  Labeling labeling = RoundMarginals(model, result.marginals, options.rounding_draws, options.seed);
+  outcome.energy = labeling.energy;
+  outcome.labels = std::move(labeling.labels);
+  outcome.marginals = std::move(result.marginals);
+  return outcome;
+}
+
+BoundResult SolveUpper(const SparseCrf& model, const SolveOptions& options, const Watch& watch) {
+  const auto configure = [&](BoundOptions* bound) {
+    bound->temperature = options.temperature;
+    bound->relative_gap = options.relative_gap;
+    bound->max_iterations = options.max_iterations;
+    bound->time_limit_seconds = options.time_limit_seconds;
+    bound->on_iteration = [&](const IterationRecord& record) {
+      return watch(ToString(options.method),
+                   {record.k, record.seconds, record.upper, record.dual, std::nullopt});
+    };
+  };
+  if (options.method == Method::kPdhg) {
+    if (options.extension == ExtensionKind::kAlternate) {
+      throw InvalidInput(
+          "the alternate extension goes with the methods fw and bcfw, not with pdhg");
+    }
+    PdhgOptions pdhg;
+    configure(&pdhg);
+    return SolvePdhg(model, pdhg);
+  }
+  FrankWolfeOptions frank_wolfe;
+  configure(&frank_wolfe);
+  frank_wolfe.extension = options.extension;
+  frank_wolfe.step =
+      options.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
+  return options.method == Method::kFrankWolfe ? SolveFrankWolfe(model, frank_wolfe)
+                                               : SolveBlockFrankWolfe(model, frank_wolfe);
+}
+
+SolveOutcome SolveByBound(const SparseCrf& model, const SolveOptions& options,
+                          const Stopwatch& clock, const Watch& watch) {
+  BoundResult bound = SolveUpper(model, options, watch);
+  SolveOutcome outcome;
+  outcome.certificate.model = model.Description();
+  outcome.certificate.extension =
+      options.extension == ExtensionKind::kOptimal ? "optimal" : "alternate";
+  outcome.certificate.upper =
+      VerifiedUpper(model, options.extension, bound.flow, options.temperature);
+  outcome.certificate.dual =
+      VerifiedDual(model, options.extension, bound.marginals, options.temperature);
+  outcome.termination = submarine::ToString(bound.termination);
+  for (const IterationRecord& record : bound.records) {
+    outcome.records.push_back({record.k, record.seconds, record.upper, record.dual, std::nullopt});
+  }
+  Labeling labeling = RoundMarginals(model, bound.marginals, options.rounding_draws, options.seed);
+  outcome.energy = labeling.energy;
+  outcome.labels = std::move(labeling.labels);
+
+  // T log Z_T >= -E(x) for every labeling; mean field started there, or at the marginals, only
+  // improves on it.
+  if (options.temperature == 0.0) {
+    outcome.certificate.lower = -*outcome.energy;
+  } else {
+    MeanFieldOptions mean_field;
+    mean_field.extra_starts = {Indicator(outcome.labels, model.unary().cols()), bound.marginals};
+    mean_field.starts = 1;
+    mean_field.max_iterations = 200;
+    mean_field.tolerance = 1e-6;
+    const MeanFieldResult lower = ImproveLower(model, options, mean_field, clock, watch, &outcome);
+    // Mean field's mode is often a better labeling than the rounded one.
+    std::vector<int> labels = ArgmaxLabels(lower.marginals);
+    const double energy = model.Energy(labels);
+    if (energy < *outcome.energy) {
+      outcome.energy = energy;
+      outcome.labels = std::move(labels);
+    }
+  }
+  outcome.marginals = std::move(bound.marginals);
+  return outcome;
+}
+
+}  // namespace
+
+std::string_view ToString(Method method) {
+  switch (method) {
+    case Method::kPdhg:
+      return "pdhg";
+    case Method::kFrankWolfe:
+      return "fw";
+    case Method::kBlockFrankWolfe:
+      return "bcfw";
+    case Method::kMeanField:
+      return "mf";
+    case Method::kExact:
+      return "exact";
+  }
+  return "unknown";
+}
+
+SolveOutcome Solve(ModelInput input, const SolveOptions& options, const Watch& watch) {
+  const Stopwatch clock;
+  const auto run = [&] {
+    if (options.method == Method::kExact) return SolveExactly(std::move(input), options);
+    const SparseCrf model = ToSparseCrf(std::move(input));
+    if (options.method == Method::kMeanField) return SolveByMeanField(model, options, clock, watch);
+    return SolveByBound(model, options, clock, watch);
+  };
+  SolveOutcome outcome = run();
+  outcome.certificate.temperature = options.temperature;
+  outcome.seconds = clock.Seconds();
+  return outcome;
+}
+
+}  // namespace submarine::apps

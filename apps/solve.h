@@ -1,0 +1,62 @@
+// One solve from model to certificate: the upper solver, the labeling, the lower bound, and the
+// independent check of what they claim.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/model_input.h"
+#include "submarine/base/matrix.h"
+#include "submarine/bound/certificate.h"
+#include "submarine/solver/bound_solver.h"
+
+namespace submarine::apps {
+
+enum class Method { kPdhg, kFrankWolfe, kBlockFrankWolfe, kMeanField, kExact };
+
+struct SolveOptions {
+  Method method = Method::kPdhg;
+  ExtensionKind extension = ExtensionKind::kOptimal;
+  bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
+  double temperature = 1.0;
+  double relative_gap = 1e-4;
+  int max_iterations = 100000;
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  int rounding_draws = 16;
+  int starts = 4;  // of mean field
+  std::uint64_t seed = 1;
+  std::int64_t max_exact_bytes = 4LL << 30;
+};
+
+struct SolveRecord {
+  int k = 0;
+  double seconds = 0.0;
+  std::optional<double> upper;
+  std::optional<double> dual;
+  std::optional<double> lower;
+};
+
+struct SolveOutcome {
+  Certificate certificate;
+  std::string termination;
+  Matrix<double> marginals;  // empty where the variables differ in their number of labels
+  std::vector<std::vector<double>> ragged_marginals;  // exact inference only
+  std::vector<int> labels;
+  std::optional<double> energy;  // of `labels`, which is the best labeling seen
+  std::vector<SolveRecord> records;
+  double seconds = 0.0;
+};
+
+// `watch` is told of every record and of the phase it belongs to; when it returns false, the best
+// so far is certified and returned. Throws what the library throws.
+using Watch = std::function<bool(std::string_view phase, const SolveRecord& record)>;
+SolveOutcome Solve(ModelInput input, const SolveOptions& options, const Watch& watch);
+
+std::string_view ToString(Method method);
+
+}  // namespace submarine::apps

@@ -1,0 +1,142 @@
+#include "apps/solve_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "apps/terminal.h"
+#include "submarine/base/error.h"
+#include "submarine/base/row_kernels.h"
+#include "submarine/base/version.h"
+#include "submarine/io/png.h"
+
+namespace submarine::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json NumberOrNull(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+// Pixels are enlarged by a whole factor until the panel is at least this wide.
+constexpr int kPanelWidth = 400;
+constexpr int kPanelGap = 8;
+
+}  // namespace
+
+std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
+                        const std::string& model_file) {
+  const Certificate& certificate = outcome.certificate;
+  Json json;
+  json["lower"] = NumberOrNull(certificate.lower);
+  json["upper"] = NumberOrNull(certificate.upper);
+  json["dual"] = NumberOrNull(certificate.dual);
+  json["energy"] = NumberOrNull(outcome.energy);
+  json["seconds"] = outcome.seconds;
+  json["termination"] = outcome.termination;
+  json["method"] = ToString(options.method);
+  json["extension"] = certificate.extension.empty() ? Json(nullptr) : Json(certificate.extension);
+  json["temperature"] = certificate.temperature;
+  json["about"] = certificate.model;
+  json["model"] = model_file;
+  // T log Z_T >= -min E, so minus the upper bound is a lower bound on the least energy.
+  json["map"]["lower"] = certificate.upper ? NumberOrNull(-*certificate.upper) : Json(nullptr);
+  json["map"]["upper"] = NumberOrNull(outcome.energy);
+  json["options"] = {
+      {"gap", options.relative_gap},
+      {"max_iterations", options.max_iterations},
+      {"time_limit", std::isfinite(options.time_limit_seconds) ? Json(options.time_limit_seconds)
+                                                               : Json(nullptr)},
+      {"rounding", options.rounding_draws},
+      {"starts", options.starts},
+      {"seed", options.seed},
+      {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
+  json["version"] = kVersion;
+  json["iterations"] = Json::array();
+  for (const SolveRecord& record : outcome.records) {
+    Json entry = {{"k", record.k},
+                  {"seconds", record.seconds},
+                  {"upper", NumberOrNull(record.upper)},
+                  {"dual", NumberOrNull(record.dual)}};
+    if (record.lower) entry["lower"] = NumberOrNull(record.lower);
+    json["iterations"].push_back(std::move(entry));
+  }
+  return json.dump(1) + "\n";
+}
+
+std::string SummaryText(const SolveOutcome& outcome) {
+  const Certificate& certificate = outcome.certificate;
+  const double T = certificate.temperature;
+  const std::string what = T == 1.0 ? "log Z" : fmt::format("T log Z at T = {:g}", T);
+  std::string text = fmt::format("{}\n", certificate.model);
+  text +=
+      fmt::format("Stopped after {}: {}.\n", DurationText(outcome.seconds), outcome.termination);
+  if (certificate.upper && certificate.dual) {
+    text += fmt::format(
+        "Upper bound {:.6f}, at most {:.2e} (relative) above the best the {} extension can give.\n",
+        *certificate.upper, std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual)),
+        certificate.extension);
+  }
+  if (outcome.energy) {
+    text += fmt::format("Best labeling found: energy {:.6f}", *outcome.energy);
+    text += certificate.upper
+                ? fmt::format("; no labeling has less than {:.6f}.\n", -*certificate.upper)
+                : ".\n";
+  }
+  if (outcome.termination == "exact") {
+    text += T == 0.0 ? fmt::format("The least energy is {:.9f}, exactly.\n", -*certificate.upper)
+                     : fmt::format("{} is {:.9f}, exactly.\n", what, *certificate.upper);
+  } else if (certificate.lower && certificate.upper && T == 0.0) {
+    text += fmt::format("Certified: the least energy lies between {:.6f} and {:.6f}.\n",
+                        -*certificate.upper, -*certificate.lower);
+  } else if (certificate.lower && certificate.upper) {
+    text += fmt::format("Certified: {} lies between {:.6f} and {:.6f}.\n", what, *certificate.lower,
+                        *certificate.upper);
+  } else if (certificate.lower) {
+    text += fmt::format("Certified: {} is at least {:.6f}.\n", what, *certificate.lower);
+  }
+  return text;
+}
+
+void WritePicture(const std::string& file, const SolveOutcome& outcome, int width, int height) {
+  const Matrix<double>& y = outcome.marginals;
+  const int zoom = std::max(1, (kPanelWidth + width - 1) / width);
+  const int panel = width * zoom;
+  const int picture_width = 2 * panel + kPanelGap;
+  const int picture_height = height * zoom;
+  std::vector<std::uint8_t> pixels(
+      3 * static_cast<std::size_t>(picture_width) * static_cast<std::size_t>(picture_height), 255);
+  const auto paint = [&](int left, int column, int row, const std::array<std::uint8_t, 3>& colour) {
+    for (int dy = 0; dy < zoom; ++dy) {
+      for (int dx = 0; dx < zoom; ++dx) {
+        const auto x = static_cast<std::size_t>(left + column * zoom + dx);
+        const auto position =
+            (static_cast<std::size_t>(row * zoom + dy) * static_cast<std::size_t>(picture_width) +
+             x) *
+            3;
+        std::copy(colour.begin(), colour.end(),
+                  pixels.begin() + static_cast<std::ptrdiff_t>(position));
+      }
+    }
+  };
+  const double most_entropy = std::log(static_cast<double>(y.cols()));
+  for (int row = 0; row < height; ++row) {
+    for (int column = 0; column < width; ++column) {
+      const auto a = static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
+                     static_cast<std::size_t>(column);
+      const double label = outcome.labels[a] / static_cast<double>(y.cols() - 1);
+      paint(0, column, row, ColourMap(label));
+      paint(panel + kPanelGap, column, row,
+            ColourMap(EntropyRow(y.row(a).data(), y.cols()) / most_entropy));
+    }
+  }
+  WritePng(file, picture_width, picture_height, 3, pixels);
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,22 @@
+// What a solve leaves behind: the JSON summary, the sentence for people, the picture.
+#pragma once
+
+#include <string>
+
+#include "apps/solve.h"
+
+namespace submarine::apps {
+
+// Top level: lower, upper, dual, energy, seconds (null where the method has none), iterations, and
+// what they are about.
+std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
+                        const std::string& model_file);
+
+// A few lines that end with the certified interval in one plain sentence.
+std::string SummaryText(const SolveOutcome& outcome);
+
+// Two panels side by side: the best label of every pixel, and the entropy of its marginal (dark:
+// certain).
+void WritePicture(const std::string& file, const SolveOutcome& outcome, int width, int height);
+
+}  // namespace submarine::apps

@@ -1,0 +1,58 @@
+#include "apps/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+namespace submarine::apps {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void OnSignal(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void ProgressLine::Show(const std::string& text) {
+  if (quiet_ || clock_.Seconds() < next_seconds_) return;
+  if (terminal_) {
+    fmt::print(stderr, "\r\033[K{}", text);
+    std::fflush(stderr);
+    shown_ = true;
+    next_seconds_ = clock_.Seconds() + 0.1;
+  } else {
+    // Short runs leave no trace in a log.
+    if (next_seconds_ > 0.0) fmt::print(stderr, "{}\n", text);
+    next_seconds_ = clock_.Seconds() + 10.0;
+  }
+}
+
+void ProgressLine::Clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+void CatchInterrupts() {
+  std::signal(SIGINT, OnSignal);
+  std::signal(SIGTERM, OnSignal);
+}
+
+bool Interrupted() { return interrupted != 0; }
+
+std::string DurationText(double seconds) {
+  if (seconds < 60.0) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<long long>(seconds);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace submarine::apps
