@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Installs the package into a temporary prefix and builds the ten-line consumer against it, through
+# find_package and through pkg-config, from the static library of this build and from a shared one.
+set -euo pipefail
+source_dir=$SUBMARINE_SOURCE_DIR/tests/system/consumer
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "consumer_test: $*" >&2
+  exit 1
+}
+
+expect_answer() {  # what the consumer prints: six unaries of .5 and two cut edges of weight 2
+  local answer
+  answer=$("$@")
+  [[ $answer == "0.1."*" energy 7" ]] || fail "$* printed '$answer'"
+}
+
+use_installed() {  # PREFIX
+  local prefix=$1 library_dir headers flags libs
+  library_dir=$(dirname "$(find "$prefix" -name 'libsubmarine.*' | head -n 1)")
+  headers=$(find "$prefix/include" -name '*_test*.h')
+  [[ -z $headers ]] || fail "headers of tests were installed: $headers"
+
+  cmake -S "$source_dir" -B "$prefix/by-cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+  cmake --build "$prefix/by-cmake"
+  expect_answer "$prefix/by-cmake/consumer"
+  if cmake -S "$source_dir" -B "$prefix/wrong-version" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_PROJECT_consumer_INCLUDE="$work/ask_for_0_2.cmake" >"$work/wrong-version.log" 2>&1; then
+    fail "find_package(submarine 0.2) accepted version 0.1"
+  fi
+  grep -q 'requested version "0.2"' "$work/wrong-version.log" || fail "$(cat "$work/wrong-version.log")"
+
+  export PKG_CONFIG_PATH=$library_dir/pkgconfig
+  flags=$(pkg-config --cflags submarine)
+  libs=$(pkg-config --libs submarine)
+  # Unquoted on purpose: the flags are words. The whole archive shows that no dependency is missing.
+  "$CXX" -std=c++20 $flags "$source_dir/consumer.cc" -o "$prefix/by-pkg-config" \
+    ${libs/-lsubmarine/-Wl,--whole-archive -lsubmarine -Wl,--no-whole-archive}
+  LD_LIBRARY_PATH=$library_dir expect_answer "$prefix/by-pkg-config"
+}
+
+headers_stand_alone() {  # PREFIX
+  local header
+  while read -r header; do
+    "$CXX" -std=c++20 -I "$1/include" -fsyntax-only -x c++ - <<<"#include \"$header\"" ||
+      fail "$header does not compile on its own"
+  done < <(cd "$1/include" && find submarine -name '*.h' ! -name '*-inl.h')
+}
+
+echo 'find_package(submarine 0.2 REQUIRED)' >"$work/ask_for_0_2.cmake"
+
+echo "== static"
+cmake --install "$SUBMARINE_BUILD_DIR" --prefix "$work/static" >/dev/null
+use_installed "$work/static"
+headers_stand_alone "$work/static"
+
+echo "== shared"
+shared_build=$SUBMARINE_BUILD_DIR/shared
+cmake -S "$SUBMARINE_SOURCE_DIR" -B "$shared_build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
+  -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DSUBMARINE_BUILD_{TESTS,APPS,BENCHMARKS}=OFF
+cmake --build "$shared_build" -j1
+cmake --install "$shared_build" --prefix "$work/shared" >/dev/null
+use_installed "$work/shared"

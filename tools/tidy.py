@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the .cc files of submarine/ and apps/ (tests apart), or over the files given.
+
+A file that was clean is not looked at again until it, a header of ours it includes, its compile command,
+.clang-tidy or the version of clang-tidy changes: its fingerprint is kept in BUILD/tidy-cache.
+
+usage: tidy.py [--build-dir BUILD] [--jobs N] [FILE ...]
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUR_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+# What clang says about the flags of g++ is not about our code, and -Werror would promote what clang-tidy suppresses.
+CLANG_FLAGS = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "--quiet"]
+
+
+def with_our_headers(source, include_dirs):
+    """The file and every header of the repository that it includes, directly or not."""
+    found, queue = set(), [source]
+    while queue:
+        path = queue.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for name in OUR_INCLUDE.findall(path.read_text()):
+            queue.extend(d / name for d in include_dirs if (d / name).is_file())
+    return sorted(found)
+
+
+def fingerprint(source, command, version, build_dir):
+    digest = hashlib.sha256()
+    for text in (version, " ".join(CLANG_FLAGS), command, (ROOT / ".clang-tidy").read_text()):
+        digest.update(text.encode() + b"\0")
+    for path in with_our_headers(source, [ROOT, build_dir / "include"]):
+        digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def tidy(source, build_dir):
+    run = subprocess.run(["clang-tidy", "-p", build_dir, *CLANG_FLAGS, source], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, check=False)
+    output = re.sub(r"^\d+ warnings? generated\.\n", "", run.stdout, flags=re.MULTILINE)  # system headers' too
+    return run.returncode == 0, output.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    options = parser.parse_args()
+    build_dir = options.build_dir.resolve()
+    database = build_dir / "compile_commands.json"
+    if not database.exists():
+        print(f"tidy.py: {database} does not exist; configure first: cmake --preset release", file=sys.stderr)
+        return 2
+    commands = {pathlib.Path(e["file"]).resolve(): e["command"] for e in json.loads(database.read_text())}
+    wanted = [f.resolve() for f in options.files] or [
+        f for f in commands
+        if f.relative_to(ROOT).parts[0] in ("submarine", "apps") and not f.name.endswith("_test.cc")]
+    version = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True, check=True).stdout
+    cache = build_dir / "tidy-cache"
+    cache.mkdir(exist_ok=True)
+
+    todo = {}
+    for source in sorted(wanted):
+        if source not in commands:
+            print(f"tidy.py: {source} is not compiled in {build_dir}", file=sys.stderr)
+            return 2
+        stamp = cache / fingerprint(source, commands[source], version, build_dir)
+        if not stamp.exists():
+            todo[source] = stamp
+    print(f"{len(wanted)} files, {len(wanted) - len(todo)} unchanged since they were clean.", flush=True)
+
+    unclean = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = {pool.submit(tidy, source, build_dir): source for source in todo}
+        for run in concurrent.futures.as_completed(runs):
+            source = runs[run]
+            clean, output = run.result()
+            print(f"  {'clean' if clean else 'FLAWS'} {source.relative_to(ROOT)}", flush=True)
+            if clean:
+                todo[source].touch()
+            else:
+                unclean += 1
+                print(output, flush=True)
+    if unclean:
+        print(f"clang-tidy finds flaws in {unclean} of {len(wanted)} files.")
+    return 1 if unclean else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
