@@ -170,14 +170,15 @@ TEST(LabelCutsTest, SetsAreSortedWhateverTheirOrderWas) {
 // as long. The limit is generous because machines are slow under sanitizers.
 TEST(LabelCutsTest, ManyLabelsAreQuick) {
   const Stopwatch clock;
-  for (const LabelSpace& space : {LinearLabels(kMaxLabels), TruncatedLinearLabels(kMaxLabels, 200)}) {
+  for (const LabelSpace& space :
+       {LinearLabels(kMaxLabels), TruncatedLinearLabels(kMaxLabels, 200)}) {
     std::vector<double> y(kMaxLabels, 1.0 / kMaxLabels);
     std::vector<double> z(static_cast<std::size_t>(space.cuts->num_cuts()));
     for (int row = 0; row < 200; ++row) {
       space.cuts->SumOverCuts(y, z);
       for (std::size_t c = 0; c < z.size(); ++c) {
-        ASSERT_NEAR(z[c] * kMaxLabels, static_cast<double>(space.cuts->set(static_cast<int>(c)).size()),
-                    1e-9);
+        ASSERT_NEAR(z[c] * kMaxLabels,
+                    static_cast<double>(space.cuts->set(static_cast<int>(c)).size()), 1e-9);
       }
       std::vector<double> s(z.size(), 1.0);
       std::vector<double> s_label(y.size());

@@ -27,14 +27,14 @@ int FindRoot(const std::vector<TreeNode>& nodes) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const int parent = nodes[n].parent;
     if (parent < -1 || parent >= static_cast<std::int64_t>(nodes.size())) {
-      throw InvalidInput(
-          fmt::format("label tree node {} names parent {}, but parents are nodes 0..{} or -1 for the root", n,
-                      parent, nodes.size() - 1));
+      throw InvalidInput(fmt::format(
+          "label tree node {} names parent {}, but parents are nodes 0..{} or -1 for the root", n,
+          parent, nodes.size() - 1));
     }
     if (parent != -1) continue;
     if (root != -1) {
-      throw InvalidInput(
-          fmt::format("label tree has two roots, nodes {} and {}, where one was expected", root, n));
+      throw InvalidInput(fmt::format(
+          "label tree has two roots, nodes {} and {}, where one was expected", root, n));
     }
     root = static_cast<int>(n);
   }
@@ -60,16 +60,17 @@ void CheckConnected(std::size_t num_nodes, const std::vector<int>& order) {
   for (int n : order) reached[n] = true;
   std::size_t lost = 0;
   while (reached[lost]) ++lost;
-  throw InvalidInput(
-      fmt::format("label tree node {} never reaches the root: following its parents leads into a cycle", lost));
+  throw InvalidInput(fmt::format(
+      "label tree node {} never reaches the root: following its parents leads into a cycle", lost));
 }
 
 void CheckLengths(const std::vector<TreeNode>& nodes) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const bool is_root = nodes[n].parent == -1;
     if (!is_root && !(std::isfinite(nodes[n].length) && nodes[n].length >= 0)) {
-      throw InvalidInput(fmt::format("label tree node {} has edge length {}, expected a finite number >= 0", n,
-                                     nodes[n].length));
+      throw InvalidInput(
+          fmt::format("label tree node {} has edge length {}, expected a finite number >= 0", n,
+                      nodes[n].length));
     }
   }
 }
@@ -79,8 +80,8 @@ int CheckLeaves(const std::vector<TreeNode>& nodes, const std::vector<std::vecto
   std::size_t leaves = 0;
   for (const std::vector<int>& below : children) leaves += below.empty();
   if (leaves > kMaxLabels) {
-    throw InvalidInput(fmt::format("label tree has {} leaves, more than the {} labels supported", leaves,
-                                   kMaxLabels));
+    throw InvalidInput(fmt::format("label tree has {} leaves, more than the {} labels supported",
+                                   leaves, kMaxLabels));
   }
   const int num_labels = static_cast<int>(leaves);
   CheckLabelCount(num_labels);
@@ -90,26 +91,29 @@ int CheckLeaves(const std::vector<TreeNode>& nodes, const std::vector<std::vecto
     if (!children[n].empty()) {
       if (label >= 0) {
         throw InvalidInput(fmt::format(
-            "label tree node {} carries label {} but has children; only leaves carry labels", n, label));
+            "label tree node {} carries label {} but has children; only leaves carry labels", n,
+            label));
       }
       continue;
     }
-    if (label < 0) throw InvalidInput(fmt::format("label tree node {} is a leaf without a label", n));
+    if (label < 0)
+      throw InvalidInput(fmt::format("label tree node {} is a leaf without a label", n));
     if (label >= num_labels) {
-      throw InvalidInput(fmt::format("label tree node {} carries label {}, but its {} leaves take labels 0..{}",
-                                     n, label, num_labels, num_labels - 1));
+      throw InvalidInput(
+          fmt::format("label tree node {} carries label {}, but its {} leaves take labels 0..{}", n,
+                      label, num_labels, num_labels - 1));
     }
     if (owner[label] != -1) {
-      throw InvalidInput(
-          fmt::format("label tree nodes {} and {} carry the same label {}", owner[label], n, label));
+      throw InvalidInput(fmt::format("label tree nodes {} and {} carry the same label {}",
+                                     owner[label], n, label));
     }
     owner[label] = static_cast<int>(n);
   }
   return num_labels;
 }
 
-// The tree without nodes of a single child: what hangs on such a node is the same set of labels as its
-// child, so the two edges in a row are one longer edge.
+// The tree without nodes of a single child: what hangs on such a node is the same set of labels as
+// its child, so the two edges in a row are one longer edge.
 struct BranchingTree {
   struct Node {
     int parent = -1;  // -1 when nothing branches above
@@ -195,13 +199,14 @@ LabelTree LabelTree::Regular(const std::vector<int>& counts, const std::vector<d
   for (std::size_t level = 0; level < counts.size(); ++level) {
     const std::size_t level_end = nodes.size();
     if (counts[level] < 1) {
-      throw InvalidInput(fmt::format("level {} of a regular label tree has count {}, expected at least 1",
-                                     level, counts[level]));
+      throw InvalidInput(
+          fmt::format("level {} of a regular label tree has count {}, expected at least 1", level,
+                      counts[level]));
     }
     if ((level_end - level_begin) * static_cast<std::size_t>(counts[level]) > kMaxLabels) {
-      throw InvalidInput(
-          fmt::format("level {} of a regular label tree has {} x {} nodes, more than the {} labels supported",
-                      level, level_end - level_begin, counts[level], kMaxLabels));
+      throw InvalidInput(fmt::format(
+          "level {} of a regular label tree has {} x {} nodes, more than the {} labels supported",
+          level, level_end - level_begin, counts[level], kMaxLabels));
     }
     const bool leaves = level + 1 == counts.size();
     for (std::size_t parent = level_begin; parent < level_end; ++parent) {
@@ -236,9 +241,10 @@ std::vector<std::string> LabelTree::HstViolations() const {
                       nodes_[shortest].length, shortest, nodes_[longest].length, longest));
     }
     if (nodes_[n].parent != -1 && longer(nodes_[longest].length, nodes_[n].length / 2)) {
-      violations.push_back(fmt::format(
-          "the edge above node {} has length {}, more than half of {}, the edge above its parent, node {}",
-          longest, nodes_[longest].length, nodes_[n].length, n));
+      violations.push_back(
+          fmt::format("the edge above node {} has length {}, more than half of {}, the edge above "
+                      "its parent, node {}",
+                      longest, nodes_[longest].length, nodes_[n].length, n));
     }
   }
   return violations;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "submarine/base/error.h"
@@ -31,19 +32,29 @@ int CommonCardinality(const FactorGraph& graph) {
                       labels, a, graph.cardinality[a]));
     }
   }
-  CheckLabelCount(labels);
+  if (labels < 2 || labels > kMaxLabels) {
+    throw NotExpressible(fmt::format(
+        "the variables have {} label{} each; a submodular extension needs between 2 and {}", labels,
+        labels == 1 ? "" : "s", kMaxLabels));
+  }
   return labels;
 }
 
-void RequireFinite(const Factor& factor, std::size_t index) {
-  for (double e : factor.energy) {
-    if (!std::isfinite(e)) {
-      throw NotExpressible(
-          fmt::format("factor {} forbids a labeling (its potential is 0, its energy infinite); a "
-                      "submodular extension "
-                      "needs finite energies",
-                      index));
+void RequireFinite(const Factor& factor, std::size_t index, int num_labels) {
+  for (std::size_t k = 0; k < factor.energy.size(); ++k) {
+    if (std::isfinite(factor.energy[k])) continue;
+    std::string where;
+    std::size_t rest = k;
+    for (auto variable = factor.scope.rbegin(); variable != factor.scope.rend(); ++variable) {
+      where = fmt::format("variable {} = {}{}{}", *variable,
+                          rest % static_cast<std::size_t>(num_labels), where.empty() ? "" : ", ",
+                          where);
+      rest /= static_cast<std::size_t>(num_labels);
     }
+    throw NotExpressible(fmt::format(
+        "factor {} forbids {} (its potential is 0, its energy infinite); a submodular extension "
+        "needs finite energies",
+        index, where.empty() ? "everything" : where));
   }
 }
 
@@ -60,7 +71,7 @@ Tables CollectTables(const FactorGraph& graph, int num_labels) {
   tables.unary = Matrix<double>(graph.cardinality.size(), labels);
   for (std::size_t f = 0; f < graph.factors.size(); ++f) {
     const Factor& factor = graph.factors[f];
-    RequireFinite(factor, f);
+    RequireFinite(factor, f, num_labels);
     if (factor.scope.empty()) {
       tables.constant += factor.energy.front();
     } else if (factor.scope.size() == 1) {
@@ -118,30 +129,32 @@ Matrix<double> TakeModularPart(const Pair& pair, const Matrix<double>& e, Matrix
   return d;
 }
 
-void RequireMetric(const Pair& pair, const Matrix<double>& d) {
-  const auto [a, b] = pair;
-  const std::size_t labels = d.rows();
-  double largest = 0.0;
-  for (std::size_t i = 0; i < labels; ++i) {
-    for (std::size_t j = 0; j < labels; ++j) {
+void RequireAttractive(const Pair& pair, const Matrix<double>& d) {
+  for (std::size_t i = 0; i < d.rows(); ++i) {
+    for (std::size_t j = 0; j < d.rows(); ++j) {
       if (d(i, j) < 0.0) {
         throw NotExpressible(
             fmt::format("the pair ({},{}) is repulsive: unequal labels {} and {} cost {:.6g} less "
                         "than equal ones; a "
                         "submodular extension needs attractive pairs",
-                        a, b, i, j, -d(i, j)));
+                        pair.first, pair.second, i, j, -d(i, j)));
       }
-      largest = std::max(largest, d(i, j));
     }
   }
+}
+
+// d = weight * metric, where the largest entry of the metric is 1.
+void RequireTriangles(const Pair& pair, const Matrix<double>& metric, double weight) {
+  const std::size_t labels = metric.rows();
   for (std::size_t i = 0; i < labels; ++i) {
     for (std::size_t j = i + 1; j < labels; ++j) {
       for (std::size_t k = 0; k < labels; ++k) {
-        if (d(i, j) > d(i, k) + d(k, j) + kTolerance * largest) {
-          throw NotExpressible(
-              fmt::format("the pair ({},{}) is no metric: d({},{}) = {:.6g} exceeds d({},{}) + "
-                          "d({},{}) = {:.6g}",
-                          a, b, i, j, d(i, j), i, k, k, j, d(i, k) + d(k, j)));
+        const double detour = metric(i, k) + metric(k, j);
+        if (metric(i, j) > detour + kTolerance) {
+          throw NotExpressible(fmt::format(
+              "the pair ({},{}) is no metric: d({},{}) = {:.6g} exceeds d({},{}) + "
+              "d({},{}) = {:.6g}",
+              pair.first, pair.second, i, j, weight * metric(i, j), i, k, k, j, weight * detour));
         }
       }
     }
@@ -189,11 +202,14 @@ SparseCrf RecogniseSparseCrf(const FactorGraph& graph) {
   std::vector<Edge> edges;
   for (const auto& [pair, table] : tables.pairs) {
     Matrix<double> d = TakeModularPart(pair, table, &tables.unary);
-    RequireMetric(pair, d);
+    RequireAttractive(pair, d);
     const double weight = *std::max_element(d.data(), d.data() + d.size());
     if (weight == 0.0) continue;
     for (std::size_t k = 0; k < d.size(); ++k) d.data()[k] /= weight;
+    const std::size_t known = index.metrics().size();
     edges.push_back({pair.first, pair.second, weight, index.Find(d)});
+    // Cubic in the labels, hence once per metric and not once per pair.
+    if (index.metrics().size() > known) RequireTriangles(pair, d, weight);
   }
   LabelSpace labels =
       index.metrics().empty() ? PottsLabels(num_labels) : FitMetrics(index.metrics());

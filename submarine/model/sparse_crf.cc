@@ -32,6 +32,32 @@ void CheckUnary(const Matrix<double>& unary, int num_labels) {
   }
 }
 
+// A LabelSpace is a plain struct, so nobody has made sure yet that its parts fit together.
+void CheckLabels(const LabelSpace& labels) {
+  if (labels.cuts == nullptr) throw InvalidInput("the label space has no label cuts");
+  const auto num_labels = static_cast<std::size_t>(labels.num_labels());
+  const auto num_cuts = static_cast<std::size_t>(labels.cuts->num_cuts());
+  for (std::size_t m = 0; m < labels.metrics.size(); ++m) {
+    const LabelMetric& metric = labels.metrics[m];
+    if (metric.distance.rows() != num_labels || metric.distance.cols() != num_labels) {
+      throw InvalidInput(
+          fmt::format("label metric {} has a distance matrix of {} x {}, expected {} x {}", m,
+                      metric.distance.rows(), metric.distance.cols(), num_labels, num_labels));
+    }
+    if (metric.length.size() != num_cuts) {
+      throw InvalidInput(fmt::format("label metric {} has {} cut lengths, expected {}", m,
+                                     metric.length.size(), num_cuts));
+    }
+    for (std::size_t c = 0; c < num_cuts; ++c) {
+      if (!std::isfinite(metric.length[c]) || metric.length[c] < 0.0) {
+        throw InvalidInput(
+            fmt::format("cut {} of label metric {} has length {}, expected a finite number >= 0", c,
+                        m, metric.length[c]));
+      }
+    }
+  }
+}
+
 void CheckEdge(std::size_t index, const Edge& e, std::size_t variables, std::size_t metrics) {
   const auto in_range = [&](int a) { return a >= 0 && static_cast<std::size_t>(a) < variables; };
   if (!in_range(e.a) || !in_range(e.b)) {
@@ -51,6 +77,30 @@ void CheckEdge(std::size_t index, const Edge& e, std::size_t variables, std::siz
   }
 }
 
+// Every sum that a solver or a certificate forms is at most a few times the sum of the largest terms.
+void CheckTotal(const Matrix<double>& unary, const std::vector<Edge>& edges,
+                const LabelSpace& labels, double constant) {
+  constexpr double kLargestTotal = 1e300;
+  double total = std::abs(constant);
+  for (std::size_t a = 0; a < unary.rows(); ++a) {
+    double largest = 0.0;
+    for (double phi : unary.row(a)) largest = std::max(largest, std::abs(phi));
+    total += largest;
+  }
+  std::vector<double> diameter;
+  for (const LabelMetric& metric : labels.metrics) {
+    const Matrix<double>& d = metric.distance;
+    diameter.push_back(*std::max_element(d.data(), d.data() + d.size()));
+  }
+  for (const Edge& e : edges) total += e.weight * diameter[static_cast<std::size_t>(e.metric)];
+  if (!(total <= kLargestTotal)) {
+    throw InvalidInput(
+        fmt::format("the energies are too large to add up: their largest terms sum to {:g}, "
+                    "expected at most {:g}",
+                    total, kLargestTotal));
+  }
+}
+
 }  // namespace
 
 SparseCrf::SparseCrf(Matrix<double> unary, std::vector<Edge> edges, LabelSpace labels,
@@ -59,6 +109,7 @@ SparseCrf::SparseCrf(Matrix<double> unary, std::vector<Edge> edges, LabelSpace l
       edges_(std::move(edges)),
       labels_(std::move(labels)),
       constant_(constant) {
+  CheckLabels(labels_);
   CheckUnary(unary_, labels_.num_labels());
   if (!std::isfinite(constant_)) {
     throw InvalidInput(
@@ -71,6 +122,7 @@ SparseCrf::SparseCrf(Matrix<double> unary, std::vector<Edge> edges, LabelSpace l
     ++incidence_begin_[static_cast<std::size_t>(edges_[e].a) + 1];
     ++incidence_begin_[static_cast<std::size_t>(edges_[e].b) + 1];
   }
+  CheckTotal(unary_, edges_, labels_, constant_);
   for (std::size_t a = 0; a < variables; ++a) incidence_begin_[a + 1] += incidence_begin_[a];
   incidence_.resize(2 * edges_.size());
   std::vector<std::size_t> next(incidence_begin_.begin(), incidence_begin_.end() - 1);

@@ -32,7 +32,8 @@ struct Incidence {
 class SparseCrf {
  public:
   // Throws InvalidInput: non-finite unaries, sizes that do not match, self loops, endpoints out of
-  // range, weights that are negative or not finite.
+  // range, weights or cut lengths that are negative or not finite, energies whose sum could
+  // overflow.
   SparseCrf(Matrix<double> unary, std::vector<Edge> edges, LabelSpace labels,
             double constant = 0.0);
 

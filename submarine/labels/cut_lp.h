@@ -1,0 +1,64 @@
+// The linear program behind FitMetrics. Over lengths l_c >= 0 of cuts S_c of at most 64 labels,
+//
+//   maximise    sum_c l_c value(S_c) - 10 sum_{i<j} value.pair(i,j) r(i,j)
+//   subject to  d'(i,j) <= d(i,j),   r(i,j) >= 2/3 d(i,j) - d'(i,j),   r >= 0,
+//   where       d'(i,j) = sum_c l_c [S_c separates i, j].
+//
+// The penalty on r keeps a good total from being bought with a few pairs whose d' is far below d.
+// There are 2^(L-1) - 1 cuts, so columns are generated: a cut worth adding is one of positive value
+// once the dual prices of the pairs are subtracted from value.pair.
+#pragma once
+
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "submarine/labels/cut_search.h"
+
+namespace submarine {
+
+// The labels nearer to i than to k, for all i < k. On geometric metrics these are nearly all the
+// cuts that matter, which a search from random sets is slow to find.
+std::vector<CutMask> NearerSides(const Matrix<double>& d);
+
+class CutLp {
+ public:
+  explicit CutLp(CutValue value);  // starts without columns
+  ~CutLp();
+
+  // Makes the cut a column; a cut that is one already, or separates nothing, changes nothing.
+  void AddCut(CutMask cut);
+
+  // Solves for distances d (symmetric, entries in [0, 1]) with the columns at hand, then generates
+  // more while that pays and the limits allow. Columns and basis stay for the next call, except
+  // that columns of no use to d are dropped when they become many.
+  struct Limits {
+    int max_rounds = 0;
+    std::size_t max_cuts = 0;
+    double max_work = 0.0;         // of this call, see work()
+    double least_gain = 0.0;       // of the objective, relative, over some rounds, else stop
+    bool stop_when_exact = false;  // d' = d is enough, value.size notwithstanding
+  };
+  void Solve(const Matrix<double>& d, const Limits& limits);
+
+  // Simplex pivots spent on generated columns, times (rows + columns), over all calls: about a
+  // microsecond each, but unlike time the same on every run.
+  double work() const { return work_; }
+
+  const CutValue& value() const { return value_; }
+  const std::vector<CutMask>& cuts() const { return cuts_; }
+  std::vector<double> lengths() const;  // of the last Solve, one per cut, >= 0
+
+ private:
+  class Simplex;
+  bool GenerateColumns(std::size_t max_cuts, const std::vector<CutMask>& starts);
+  void DropUselessColumns();
+
+  CutValue value_;
+  double work_ = 0.0;
+  std::vector<CutMask> cuts_;
+  std::unordered_set<CutMask> known_;
+  std::unique_ptr<Simplex> simplex_;
+};
+
+}  // namespace submarine

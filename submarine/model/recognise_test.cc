@@ -1,0 +1,222 @@
+#include "submarine/model/recognise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "submarine/base/error.h"
+
+namespace submarine {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string RefusalOf(const FactorGraph& graph) {
+  try {
+    RecogniseSparseCrf(graph);
+  } catch (const NotExpressible& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+FactorGraph TwoVariables(int labels, std::vector<double> table) {
+  return {{labels, labels}, {{{0, 1}, std::move(table)}}};
+}
+
+// A metric: shortest paths between random points.
+Matrix<double> RandomMetric(int labels, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(0.1, 3.0);
+  Matrix<double> d(labels, labels);
+  for (int i = 0; i < labels; ++i) {
+    for (int j = 0; j < i; ++j) d(i, j) = d(j, i) = uniform(random);
+  }
+  for (int k = 0; k < labels; ++k) {
+    for (int i = 0; i < labels; ++i) {
+      for (int j = 0; j < labels; ++j) d(i, j) = std::min(d(i, j), d(i, k) + d(k, j));
+    }
+  }
+  return d;
+}
+
+// u_i + v_j + w d(i,j), written in either order of the variables.
+Factor PairFactor(int a, int b, const Matrix<double>& d, double weight, std::mt19937_64& random) {
+  const std::size_t labels = d.rows();
+  std::normal_distribution<double> normal(0.0, 2.0);
+  std::vector<double> u(labels), v(labels);
+  for (double& x : u) x = normal(random);
+  for (double& x : v) x = normal(random);
+  const bool swapped = random() % 2 == 1;
+  Factor factor{swapped ? std::vector<int>{b, a} : std::vector<int>{a, b},
+                std::vector<double>(labels * labels)};
+  for (std::size_t i = 0; i < labels; ++i) {
+    for (std::size_t j = 0; j < labels; ++j) {
+      factor.energy[swapped ? j * labels + i : i * labels + j] = u[i] + v[j] + weight * d(i, j);
+    }
+  }
+  return factor;
+}
+
+// Constants, several unaries on one variable, several factors on one pair, free variables.
+FactorGraph RandomGraph(int labels, bool one_metric, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> weight(0.0, 4.0);
+  const int variables = 5;
+  FactorGraph graph{std::vector<int>(variables, labels), {{{}, {normal(random)}}}};
+  for (int k = 0; k < 6; ++k) {
+    Factor unary{{static_cast<int>(random() % variables)}, std::vector<double>(labels)};
+    for (double& e : unary.energy) e = normal(random);
+    graph.factors.push_back(unary);
+  }
+  const Matrix<double> shared = RandomMetric(labels, random);
+  for (int k = 0; k < 7; ++k) {
+    const int a = static_cast<int>(random() % variables);
+    const int b = (a + 1 + static_cast<int>(random() % (variables - 1))) % variables;
+    const Matrix<double> d = one_metric ? shared : RandomMetric(labels, random);
+    graph.factors.push_back(PairFactor(a, b, d, weight(random), random));
+  }
+  return graph;
+}
+
+void ExpectSameEnergy(const FactorGraph& graph, const SparseCrf& model, std::mt19937_64& random) {
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<int> x;
+    for (int labels : graph.cardinality) x.push_back(static_cast<int>(random() % labels));
+    EXPECT_NEAR(Energy(graph, x), model.Energy(x), 1e-9);
+  }
+}
+
+TEST(RecogniseTest, KeepsTheEnergyOfRandomGraphs) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::mt19937_64 random(seed);
+    const int labels = 2 + static_cast<int>(seed % 6);
+    const FactorGraph graph = RandomGraph(labels, seed % 2 == 0, random);
+    const SparseCrf model = RecogniseSparseCrf(graph);
+    ExpectSameEnergy(graph, model, random);
+    if (seed % 2 == 0) {
+      EXPECT_EQ(model.labels().metrics.size(), 1u);
+    }
+  }
+}
+
+TEST(RecogniseTest, RoundTripThroughTablesKeepsEdgesAndWeights) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  Matrix<double> unary(12, 5);
+  for (std::size_t k = 0; k < unary.size(); ++k) unary.data()[k] = normal(random);
+  const SparseCrf original(unary, GridEdges(4, 3, 8, 0.7), PottsLabels(5), 2.5);
+  const FactorGraph graph = ToFactorGraph(original);
+  const SparseCrf model = RecogniseSparseCrf(graph);
+  EXPECT_EQ(model.num_edges(), original.num_edges());
+  ASSERT_EQ(model.labels().metrics.size(), 1u);
+  EXPECT_EQ(model.labels().metrics[0].name, "potts");
+  for (const Edge& e : model.edges()) EXPECT_NEAR(e.weight, 0.7, 1e-15);
+  ExpectSameEnergy(graph, model, random);
+}
+
+TEST(RecogniseTest, EveryAttractiveBinaryTableIsPotts) {
+  // d = (e01 + e10 - e00 - e11) / 2.
+  const SparseCrf model = RecogniseSparseCrf(TwoVariables(2, {1.0, 7.0, -2.0, 0.5}));
+  ASSERT_EQ(model.num_edges(), 1u);
+  EXPECT_NEAR(model.edges()[0].weight, (7.0 - 2.0 - 1.0 - 0.5) / 2, 1e-12);
+  EXPECT_EQ(model.labels().metrics[0].name, "potts");
+}
+
+TEST(RecogniseTest, ProportionalTablesShareAMetric) {
+  std::mt19937_64 random(4);
+  const Matrix<double> d = RandomMetric(4, random);
+  FactorGraph graph{{4, 4, 4}, {}};
+  graph.factors.push_back(PairFactor(0, 1, d, 1.0, random));
+  graph.factors.push_back(PairFactor(1, 2, d, 17.3, random));
+  const SparseCrf model = RecogniseSparseCrf(graph);
+  EXPECT_EQ(model.labels().metrics.size(), 1u);
+  EXPECT_NEAR(model.edges()[1].weight / model.edges()[0].weight, 17.3, 1e-9);
+}
+
+TEST(RecogniseTest, FactorsOnOnePairAreAddedBeforeTheyAreJudged) {
+  // Each table alone is repulsive or asymmetric; their sum is Potts.
+  FactorGraph graph{{2, 2}, {}};
+  graph.factors.push_back({{0, 1}, {0.0, -1.0, -1.0, 0.0}});
+  graph.factors.push_back({{1, 0}, {0.0, 3.0, 3.0, 0.0}});
+  const SparseCrf model = RecogniseSparseCrf(graph);
+  ASSERT_EQ(model.num_edges(), 1u);
+  EXPECT_NEAR(model.edges()[0].weight, 2.0, 1e-12);
+}
+
+TEST(RecogniseTest, ModularTablesAreNoEdges) {
+  std::mt19937_64 random(5);
+  FactorGraph graph{{3, 3}, {PairFactor(0, 1, Matrix<double>(3, 3), 1.0, random)}};
+  const SparseCrf model = RecogniseSparseCrf(graph);
+  EXPECT_EQ(model.num_edges(), 0u);
+  ExpectSameEnergy(graph, model, random);
+}
+
+TEST(RecogniseTest, RoundingBelowZeroIsForgiven) {
+  const SparseCrf model =
+      RecogniseSparseCrf(TwoVariables(3, {0, -1e-10, 1, -1e-10, 0, 1, 1, 1, 0}));
+  EXPECT_EQ(model.labels().metrics[0].distance(0, 1), 0.0);
+}
+
+TEST(RecogniseTest, CutsStayBelowMetricsThatAreNoSumOfCuts) {
+  // Distances of the graph K_{2,3}.
+  std::vector<double> table;
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 5; ++j) table.push_back(i == j ? 0.0 : (i < 2) != (j < 2) ? 1.0 : 2.0);
+  }
+  const FactorGraph graph = TwoVariables(5, table);
+  const SparseCrf model = RecogniseSparseCrf(graph);
+  EXPECT_GT(model.labels().metrics[0].distortion, 1.3);
+  EXPECT_EQ(model.Energy(std::vector<int>{2, 3}), 2.0);
+}
+
+TEST(RecogniseTest, RefusesRepulsivePairs) {
+  EXPECT_THAT(RefusalOf(TwoVariables(2, {1.2, 0.0, 0.0, 1.2})),
+              AllOf(HasSubstr("the pair (0,1) is repulsive"), HasSubstr("labels 0 and 1"),
+                    HasSubstr("1.2"), HasSubstr("attractive")));
+}
+
+TEST(RecogniseTest, RefusesAsymmetryBeyondUnaries) {
+  EXPECT_THAT(RefusalOf(TwoVariables(3, {0, 1, 1, 1, 0, 2, 1, 1, 0})),
+              AllOf(HasSubstr("the pair (0,1) is asymmetric"), HasSubstr("(1,2)")));
+}
+
+TEST(RecogniseTest, RefusesWhatViolatesTheTriangleInequality) {
+  FactorGraph graph{{3, 3, 3}, {{{1, 2}, {0, 1, 5, 1, 0, 1, 5, 1, 0}}}};
+  EXPECT_THAT(RefusalOf(graph), AllOf(HasSubstr("the pair (1,2) is no metric"),
+                                      HasSubstr("d(0,2) = 5 exceeds"), HasSubstr("= 2")));
+}
+
+TEST(RecogniseTest, RefusesInfiniteEnergies) {
+  EXPECT_THAT(
+      RefusalOf(TwoVariables(2, {0, 1, kInfinity, 0})),
+      AllOf(HasSubstr("factor 0 forbids variable 0 = 1, variable 1 = 0"), HasSubstr("infinite")));
+  EXPECT_THAT(RefusalOf({{2, 2}, {{{1}, {0.0, kInfinity}}}}), HasSubstr("variable 1 = 1"));
+  EXPECT_THAT(RefusalOf({{2, 2}, {{{}, {kInfinity}}}}), HasSubstr("factor 0"));
+}
+
+TEST(RecogniseTest, RefusesOtherShapes) {
+  EXPECT_THAT(RefusalOf({{2, 2, 2}, {{{0, 1, 2}, std::vector<double>(8, 0.0)}}}),
+              HasSubstr("factor 0 has 3 variables"));
+  EXPECT_THAT(RefusalOf({{2, 2, 3}, {}}),
+              HasSubstr("variable 0 has 2 labels and variable 2 has 3"));
+  EXPECT_THAT(RefusalOf({{1, 1}, {}}), HasSubstr("the variables have 1 label each"));
+  EXPECT_THAT(RefusalOf({{5000}, {}}), HasSubstr("the variables have 5000 labels each"));
+  EXPECT_THAT(RefusalOf({{}, {}}), HasSubstr("no variables"));
+}
+
+TEST(RecogniseTest, InvalidGraphsAreNotMerelyInexpressible) {
+  EXPECT_THROW(RecogniseSparseCrf(TwoVariables(2, {0, 1, 1})), InvalidInput);
+  EXPECT_THROW(RecogniseSparseCrf(TwoVariables(2, {0, std::nan(""), 1, 0})), InvalidInput);
+}
+
+}  // namespace
+}  // namespace submarine
