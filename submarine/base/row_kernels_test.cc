@@ -227,9 +227,12 @@ struct EntropicCase {
 
 EntropicCase RandomEntropicCase(std::size_t n, double spread, double temperature, double weight,
                                 RandomRows* random) {
-  EntropicCase c{random->Uniform(n, -spread, spread), random->Uniform(n, -spread, spread),
-                 random->Uniform(n, 0.0, 30.0),       std::vector<double>(n),
-                 temperature,                         weight};
+  EntropicCase c{random->Uniform(n, -spread, spread),
+                 random->Uniform(n, -spread, spread),
+                 random->Uniform(n, 0.0, 30.0),
+                 std::vector<double>(n),
+                 temperature,
+                 weight};
   scalar::SoftmaxRow(c.u_old.data(), n, 1.0, c.y_old.data());
   return c;
 }
@@ -239,8 +242,7 @@ TEST(RowKernelsTest, EntropicStepMatchesScalarTwin) {
   ForEachShape([&](const Shape& shape) {
     for (double spread : kSpreads) {
       for (auto [temperature, weight] : {std::pair(1.0, 0.5), {0.0, 10.0}, {3.0, 1e-3}}) {
-        const EntropicCase c =
-            RandomEntropicCase(shape.n, spread, temperature, weight, &random);
+        const EntropicCase c = RandomEntropicCase(shape.n, spread, temperature, weight, &random);
         const Row s_new(c.s_new, shape.offset);
         const Row s_old(c.s_old, shape.offset);
         const Row y_old(c.y_old, shape.offset);
@@ -248,16 +250,14 @@ TEST(RowKernelsTest, EntropicStepMatchesScalarTwin) {
         Row y_new(shape.n, shape.offset);
         Row expected_u(shape.n, 0);
         Row expected_y(shape.n, 0);
-        const EntropicStep expected =
-            scalar::EntropicStepRow(s_new.data(), s_old.data(), c.u_old.data(), y_old.data(),
-                                    temperature, weight, shape.n, expected_u.data(),
-                                    expected_y.data());
+        const EntropicStep expected = scalar::EntropicStepRow(
+            s_new.data(), s_old.data(), c.u_old.data(), y_old.data(), temperature, weight, shape.n,
+            expected_u.data(), expected_y.data());
         const EntropicStep actual =
             EntropicStepRow(s_new.data(), s_old.data(), u.data(), y_old.data(), temperature, weight,
                             shape.n, u.data(), y_new.data());
         // u is rounded differently with a fused multiply-add.
-        const double u_error =
-            4.0 * kEpsilon * (spread + weight * 30.0) / (temperature + weight);
+        const double u_error = 4.0 * kEpsilon * (spread + weight * 30.0) / (temperature + weight);
         const double relative = 1e-13 + u_error;
         const double largest_u =
             30.0 + LargestMagnitude({expected_u.data(), expected_u.data() + shape.n});
@@ -318,9 +318,8 @@ TEST(RowKernelsTest, StepFlowMatchesScalarTwin) {
           scalar::StepFlowRow(q.data(), z_a.data(), z_b.data(), length.data(), mobility.data(),
                               step, shape.n, expected.data());
       Row actual(shape.n, shape.offset);
-      const double change =
-          StepFlowRow(q.data(), z_a.data(), z_b.data(), length.data(), mobility.data(), step,
-                      shape.n, actual.data());
+      const double change = StepFlowRow(q.data(), z_a.data(), z_b.data(), length.data(),
+                                        mobility.data(), step, shape.n, actual.data());
       ASSERT_NEAR(change, expected_change, 1e-13 * std::max(1.0, expected_change));
       for (std::size_t c = 0; c < shape.n; ++c) {
         ASSERT_NEAR(actual[c], expected[c], 1e-15);
@@ -329,8 +328,8 @@ TEST(RowKernelsTest, StepFlowMatchesScalarTwin) {
       actual.ExpectCanariesAlive();
 
       Row in_place = q;
-      ASSERT_EQ(StepFlowRow(in_place.data(), z_a.data(), z_b.data(), length.data(),
-                            mobility.data(), step, shape.n, in_place.data()),
+      ASSERT_EQ(StepFlowRow(in_place.data(), z_a.data(), z_b.data(), length.data(), mobility.data(),
+                            step, shape.n, in_place.data()),
                 change);
       for (std::size_t c = 0; c < shape.n; ++c) ASSERT_EQ(in_place[c], actual[c]);
     }
@@ -425,8 +424,7 @@ TEST(RowKernelsTest, SumsMatchScalarTwins) {
       const double terms = static_cast<double>(shape.n);
       ASSERT_NEAR(DotRow(x.data(), y.data(), shape.n), scalar::DotRow(x.data(), y.data(), shape.n),
                   1e-15 * terms * spread * spread);
-      const double expected =
-          scalar::TotalVariationRow(x.data(), y.data(), length.data(), shape.n);
+      const double expected = scalar::TotalVariationRow(x.data(), y.data(), length.data(), shape.n);
       ASSERT_NEAR(TotalVariationRow(x.data(), y.data(), length.data(), shape.n), expected,
                   1e-13 * expected);
       ASSERT_EQ(TotalVariationRow(x.data(), x.data(), length.data(), shape.n), 0.0);

@@ -12,28 +12,35 @@
 namespace submarine {
 namespace {
 
-// A sum that also knows how wrong it may be: Neumaier's compensation keeps the error of the
-// additions near one ulp of the sum of magnitudes, and the terms themselves are off by a few ulps
-// each.
+// A sum that also knows how wrong it may be: Neumaier's compensation keeps the error of its own
+// additions near one ulp of the sum of magnitudes; what the terms bring along is added up in slack_.
 class SafeSum {
  public:
-  void Add(double x) {
+  // x is exact to a few ulps.
+  void Add(double x) { Add(x, 0.0, 0); }
+  // x was itself summed up from this many numbers, whose magnitudes add up to `magnitude`.
+  void Add(double x, double magnitude, std::size_t additions) {
     const double t = sum_ + x;
     compensation_ += std::abs(sum_) >= std::abs(x) ? (sum_ - t) + x : (x - t) + sum_;
     sum_ = t;
-    magnitude_ += std::abs(x);
+    slack_ += kEpsilon * (32.0 + static_cast<double>(additions)) * (std::abs(x) + magnitude);
   }
-  // For terms that cancelled before they came here.
-  void AddMagnitude(double x) { magnitude_ += std::abs(x); }
-  double Above() const { return sum_ + compensation_ + Slack(); }
-  double Below() const { return sum_ + compensation_ - Slack(); }
+  double Above() const { return sum_ + compensation_ + slack_; }
+  double Below() const { return sum_ + compensation_ - slack_; }
 
  private:
-  double Slack() const { return 32.0 * std::numeric_limits<double>::epsilon() * magnitude_; }
+  static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   double sum_ = 0.0;
   double compensation_ = 0.0;
-  double magnitude_ = 0.0;
+  double slack_ = 0.0;
 };
+
+void CheckTemperature(double temperature) {
+  if (!(temperature >= 0.0) || !std::isfinite(temperature)) {
+    throw InvalidInput(
+        fmt::format("the temperature is {}, expected a finite number >= 0", temperature));
+  }
+}
 
 void CheckFlow(const SparseCrf& model, ExtensionKind kind, const Flow& flow) {
   const auto cuts = static_cast<std::size_t>(model.num_cuts());
@@ -95,9 +102,10 @@ Matrix<double> Normalised(const SparseCrf& model, const Matrix<double>& marginal
   return y;
 }
 
+// A row adds up to 1 only up to rounding, which grows with the labels: hence the additions.
 void AddEntropy(std::span<const double> y, double temperature, SafeSum* sum) {
   for (double p : y) {
-    if (p > 0.0) sum->Add(-temperature * p * std::log(p));
+    if (p > 0.0) sum->Add(-temperature * p * std::log(p), temperature * p, y.size());
   }
 }
 
@@ -105,6 +113,7 @@ void AddEntropy(std::span<const double> y, double temperature, SafeSum* sum) {
 
 double VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
                      double temperature) {
+  CheckTemperature(temperature);
   CheckFlow(model, kind, flow);
   const LabelCuts& cuts = *model.labels().cuts;
   const std::size_t labels = model.unary().cols();
@@ -140,14 +149,15 @@ double VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flo
       for (int i : cuts.set(c))
         s[static_cast<std::size_t>(i)] += on_cut[static_cast<std::size_t>(c)];
     }
-    bound.Add(SoftMaximum(s, temperature) - shift);
-    bound.AddMagnitude(magnitude);
+    bound.Add(SoftMaximum(s, temperature) - shift, magnitude + temperature,
+              model.incident(a).size() + on_cut.size() + labels);
   }
   return bound.Above();
 }
 
 double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
                     double temperature) {
+  CheckTemperature(temperature);
   const Matrix<double> y = Normalised(model, marginals);
   const LabelCuts& cuts = *model.labels().cuts;
   const std::size_t labels = y.cols();
@@ -162,7 +172,7 @@ double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<dou
       const double part = kind == ExtensionKind::kOptimal
                               ? y(a, i)
                               : std::max(0.0, y(a, i) - y(a, (i + 1) % labels));
-      value.Add(-part * (phi[i] - shift));
+      value.Add(-part * (phi[i] - shift), 0.0, labels);
     }
   }
   for (const Edge& e : model.edges()) {
@@ -172,31 +182,39 @@ double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<dou
       const double length = model.metric(e).length[static_cast<std::size_t>(c)];
       if (length == 0.0) continue;
       double difference = 0.0;
-      for (int i : cuts.set(c))
-        difference += y_a[static_cast<std::size_t>(i)] - y_b[static_cast<std::size_t>(i)];
-      value.Add(-e.weight * length * std::abs(difference));
+      double magnitude = 0.0;
+      for (int i : cuts.set(c)) {
+        const double here = y_a[static_cast<std::size_t>(i)] - y_b[static_cast<std::size_t>(i)];
+        difference += here;
+        magnitude += std::abs(here);
+      }
+      value.Add(-e.weight * length * std::abs(difference), e.weight * length * magnitude, labels);
     }
   }
   return value.Below();
 }
 
 double VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature) {
+  CheckTemperature(temperature);
   const Matrix<double> y = Normalised(model, marginals);
+  const std::size_t labels = y.cols();
   SafeSum value;
   value.Add(-model.constant());
   for (std::size_t a = 0; a < y.rows(); ++a) {
     AddEntropy(y.row(a), temperature, &value);
-    for (std::size_t i = 0; i < y.cols(); ++i) value.Add(-y(a, i) * model.unary()(a, i));
+    for (std::size_t i = 0; i < labels; ++i) {
+      value.Add(-y(a, i) * model.unary()(a, i), 0.0, labels);
+    }
   }
   for (const Edge& e : model.edges()) {
     const auto y_a = y.row(static_cast<std::size_t>(e.a));
     const auto y_b = y.row(static_cast<std::size_t>(e.b));
     const Matrix<double>& d = model.metric(e).distance;
-    for (std::size_t i = 0; i < y.cols(); ++i) {
+    for (std::size_t i = 0; i < labels; ++i) {
       if (y_a[i] == 0.0) continue;
       double expected = 0.0;
-      for (std::size_t j = 0; j < y.cols(); ++j) expected += y_b[j] * d(i, j);
-      value.Add(-e.weight * y_a[i] * expected);
+      for (std::size_t j = 0; j < labels; ++j) expected += y_b[j] * d(i, j);
+      value.Add(-e.weight * y_a[i] * expected, 0.0, labels);
     }
   }
   return value.Below();

@@ -1,6 +1,7 @@
 // Recomputes what a certificate claims from the raw model and the evidence alone: plain double
 // loops over labels, edges and sets, sharing neither kernels nor cut programs with the solvers.
-// Every value is rounded to its safe side by a bound on the error of the summation.
+// Every value is rounded to its safe side by a bound on the error of the summation. Temperatures that
+// are negative or not finite throw InvalidInput.
 #pragma once
 
 #include "submarine/base/matrix.h"

@@ -38,8 +38,9 @@ struct Header {
     Fail(key, fmt::format("\"{}\" {}", ArrayPath(key).string(), problem));
   }
   std::unique_ptr<NpyReader> OpenArray(std::string_view key) const {
+    const std::filesystem::path array = ArrayPath(key);
     try {
-      return std::make_unique<NpyReader>(ArrayPath(key));
+      return std::make_unique<NpyReader>(array);
     } catch (const FileError& error) {
       Fail(key, error.what());
     }

@@ -22,9 +22,9 @@ constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{256} << 20;
 
 // The parser's own message repeats the position and an error code before the reason.
 std::string Reason(std::string_view what) {
-  for (const std::string_view mark : {"syntax error ", ": "}) {
+  for (const std::string_view mark : {"syntax error ", ": ", "] "}) {
     if (const std::size_t at = what.find(mark); at != std::string_view::npos) {
-      what.remove_prefix(at + (mark == ": " ? mark.size() : 0));
+      what.remove_prefix(at + (mark.size() == 2 ? mark.size() : 0));
       break;
     }
   }

@@ -62,7 +62,8 @@ TEST(FactorGraphTest, RefusesBadGraphs) {
                 "the table of factor 0 has 2 entries, its variables need 6");
   ExpectInvalid({{2}, {{{0}, {}}}}, "has 0 entries");
   ExpectInvalid({{2}, {{{}, {}}}}, "has 0 entries, its variables need 1");
-  ExpectInvalid({{2}, {{{0}, {1.0, std::nan("")}}}}, "the table of factor 0 contains the energy nan");
+  ExpectInvalid({{2}, {{{0}, {1.0, std::nan("")}}}},
+                "the table of factor 0 contains the energy nan");
   ExpectInvalid({{2}, {{{0}, {-kInfinity, 1.0}}}},
                 "the table of factor 0 contains the energy -inf");
 }

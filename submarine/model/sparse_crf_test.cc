@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
-#include "tests/property/random_models.h"
+#include "submarine/model/random_models_test_util.h"
 
 namespace submarine {
 namespace {
@@ -147,8 +147,7 @@ TEST(GridEdgesTest, CountsAndNeighbours) {
       const std::vector<Edge> edges = GridEdges(width, height, connectivity, 0.75);
       const int straight = (width - 1) * height + width * (height - 1);
       const int diagonal = 2 * (width - 1) * (height - 1);
-      EXPECT_EQ(static_cast<int>(edges.size()),
-                connectivity == 4 ? straight : straight + diagonal);
+      EXPECT_EQ(static_cast<int>(edges.size()), connectivity == 4 ? straight : straight + diagonal);
       std::set<std::pair<int, int>> pairs;
       for (const Edge& e : edges) {
         EXPECT_EQ(e.weight, 0.75);

@@ -10,9 +10,11 @@
 namespace submarine {
 namespace {
 
-// The state of block-coordinate Frank-Wolfe: s' and exp(-s'/T) of every variable. A step on one cut
-// touches only the labels in its set, so a sweep costs no more than one Frank-Wolfe iteration and a
-// line search.
+// Probabilities below this are recomputed from s' before they underflow.
+constexpr double kTiny = 1e-100;
+
+// The state of block-coordinate Frank-Wolfe: s' and y = softmax(-s'/T) of every variable. A step on
+// one cut moves s' of all labels in its set alike, so y is rescaled with one exponential per variable.
 class BlockDescent {
  public:
   BlockDescent(const Extension& extension, double temperature, Flow* flow)
@@ -22,7 +24,11 @@ class BlockDescent {
         flow_(*flow),
         s_(model_.unary().rows(), model_.unary().cols()),
         y_(s_),
+        in_set_(s_.cols()),
+        not_in_set_(s_.cols()),
         inside_(s_.rows()),
+        outside_(s_.rows()),
+        log_odds_(s_.rows()),
         direction_(s_.rows()) {}
 
   // Recomputes s' and y from the flows (no drift accumulates over sweeps); returns the bound.
@@ -35,11 +41,15 @@ class BlockDescent {
 
   // One Frank-Wolfe step in the flows of cut c.
   void StepOnCut(int c) {
-    const std::vector<int>& set = model_.labels().cuts->set(c);
     const auto cut = static_cast<std::size_t>(c);
+    std::fill(in_set_.begin(), in_set_.end(), 0.0);
+    for (int i : model_.labels().cuts->set(c)) in_set_[static_cast<std::size_t>(i)] = 1.0;
+    for (std::size_t i = 0; i < in_set_.size(); ++i) not_in_set_[i] = 1.0 - in_set_[i];
     for (std::size_t a = 0; a < y_.rows(); ++a) {
-      inside_[a] = 0.0;
-      for (int i : set) inside_[a] += y_(a, static_cast<std::size_t>(i));
+      inside_[a] = DotRow(y_.row(a).data(), in_set_.data(), in_set_.size());
+      outside_[a] = DotRow(y_.row(a).data(), not_in_set_.data(), in_set_.size());
+      const bool tiny = std::min(inside_[a], outside_[a]) < kTiny;
+      log_odds_[a] = tiny ? RecomputedLogOdds(a) : std::log(inside_[a] / outside_[a]);
     }
     std::fill(direction_.begin(), direction_.end(), 0.0);
     for (std::size_t k = 0; k < model_.num_edges(); ++k) {
@@ -55,7 +65,7 @@ class BlockDescent {
       double& q = flow_.edge(k, cut);
       q += gamma * (Vertex(model_.edges()[k]) - q);
     }
-    for (std::size_t a = 0; a < y_.rows(); ++a) MoveInside(a, set, gamma * direction_[a]);
+    for (std::size_t a = 0; a < y_.rows(); ++a) MoveInside(a, gamma * direction_[a]);
   }
 
   // One Frank-Wolfe step in the cycles of the alternate extension; ends with a Refresh.
@@ -75,10 +85,26 @@ class BlockDescent {
   }
 
  private:
+  // log y_a(S_c) / y_a(not S_c) from s', where y underflows.
+  double RecomputedLogOdds(std::size_t a) const {
+    double least[2] = {HUGE_VAL, HUGE_VAL};  // outside, inside
+    double mass[2] = {0.0, 0.0};
+    for (std::size_t i = 0; i < in_set_.size(); ++i) {
+      double& side = least[in_set_[i] > 0.0];
+      side = std::min(side, s_(a, i));
+    }
+    for (std::size_t i = 0; i < in_set_.size(); ++i) {
+      const bool side = in_set_[i] > 0.0;
+      mass[side] += std::exp((least[side] - s_(a, i)) / temperature_);
+    }
+    return std::log(mass[1]) - std::log(mass[0]) + (least[0] - least[1]) / temperature_;
+  }
+
+  // The odds are ordered like the probabilities, and tell them apart when both round to 0 or 1.
   double Vertex(const Edge& e) const {
-    const double difference =
-        inside_[static_cast<std::size_t>(e.a)] - inside_[static_cast<std::size_t>(e.b)];
-    return difference > 0.0 ? 1.0 : (difference < 0.0 ? -1.0 : 0.0);
+    const double odds_a = log_odds_[static_cast<std::size_t>(e.a)];
+    const double odds_b = log_odds_[static_cast<std::size_t>(e.b)];
+    return odds_a > odds_b ? 1.0 : (odds_a < odds_b ? -1.0 : 0.0);
   }
 
   // The bound along the block is sum_a T log(1 - p_a + p_a exp(-t d_a / T)) + const, p_a =
@@ -87,34 +113,36 @@ class BlockDescent {
     return MinimiseOnUnitInterval([&](double t) {
       double slope = 0.0;
       double curvature = 0.0;
-      for (std::size_t a = 0; a < inside_.size(); ++a) {
+      for (std::size_t a = 0; a < log_odds_.size(); ++a) {
         const double d = direction_[a];
         if (d == 0.0) continue;
-        const double moved = inside_[a] * std::exp(-t * d / temperature_);
-        const double p = moved / (std::max(0.0, 1.0 - inside_[a]) + moved);
-        slope -= d * p;
-        curvature += d * d * p * (1.0 - p) / temperature_;
+        const double odds = log_odds_[a] - t * d / temperature_;
+        const double ratio = std::exp(-std::abs(odds));
+        const double larger = 1.0 / (1.0 + ratio);  // of p and 1 - p
+        const double smaller = ratio * larger;
+        slope -= d * (odds > 0.0 ? larger : smaller);
+        curvature += d * d * larger * smaller / temperature_;
       }
       return std::pair(slope, curvature);
     });
   }
 
   // s' of the labels in the set rises by `amount`; y follows.
-  void MoveInside(std::size_t a, const std::vector<int>& set, double amount) {
-    const double factor = std::exp(-amount / temperature_);
-    const double normaliser = 1.0 / (std::max(0.0, 1.0 - inside_[a]) + inside_[a] * factor);
-    if (!std::isfinite(factor) || !std::isfinite(normaliser)) return RecomputeRow(a, set, amount);
-    for (int i : set) {
-      s_(a, static_cast<std::size_t>(i)) += amount;
-      y_(a, static_cast<std::size_t>(i)) *= factor;
+  void MoveInside(std::size_t a, double amount) {
+    if (amount == 0.0) return;
+    const double odds = log_odds_[a] - amount / temperature_;
+    const auto s = s_.row(a);
+    const auto y = y_.row(a);
+    for (std::size_t i = 0; i < s.size(); ++i) s[i] += amount * in_set_[i];
+    if (std::max(std::abs(log_odds_[a]), std::abs(odds)) > -std::log(kTiny)) {
+      SoftmaxRow(s.data(), s.size(), 1.0 / temperature_, y.data());
+      return;
     }
-    for (double& p : y_.row(a)) p *= normaliser;
-  }
-
-  // The same without shortcuts, where the exponential over- or underflows.
-  void RecomputeRow(std::size_t a, const std::vector<int>& set, double amount) {
-    for (int i : set) s_(a, static_cast<std::size_t>(i)) += amount;
-    SoftmaxRow(s_.row(a).data(), s_.cols(), 1.0 / temperature_, y_.row(a).data());
+    const double factor = std::exp(-amount / temperature_);
+    const double normaliser = 1.0 / (outside_[a] + inside_[a] * factor);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      y[i] *= normaliser * (in_set_[i] > 0.0 ? factor : 1.0);
+    }
   }
 
   const Extension& extension_;
@@ -123,8 +151,14 @@ class BlockDescent {
   Flow& flow_;
   Matrix<double> s_;
   Matrix<double> y_;
-  std::vector<double> inside_;     // y_a(S_c) of the current block
-  std::vector<double> direction_;  // of s on the current block
+  // Of the current block: its set as weights, y_a(S_c), y_a(not S_c), log of their ratio, and the
+  // direction of s.
+  std::vector<double> in_set_;
+  std::vector<double> not_in_set_;
+  std::vector<double> inside_;
+  std::vector<double> outside_;
+  std::vector<double> log_odds_;
+  std::vector<double> direction_;
 };
 
 }  // namespace

@@ -7,8 +7,9 @@
 namespace submarine {
 
 // `derivatives(t)` returns (f'(t), f''(t)) of a convex f. Newton steps on f' = 0 that leave the
-// bracket around the root are replaced by bisection, so it takes at most max_evaluations and cannot
-// leave [0, 1].
+// bracket around the root, or that do not at least halve from one to the next (Newton crawls along
+// an exponential), are replaced by bisection, so it takes at most max_evaluations and cannot leave
+// [0, 1].
 template <class Derivatives>
 double MinimiseOnUnitInterval(const Derivatives& derivatives, int max_evaluations = 24) {
   const auto [slope0, curvature0] = derivatives(0.0);
@@ -16,19 +17,27 @@ double MinimiseOnUnitInterval(const Derivatives& derivatives, int max_evaluation
   double low = 0.0;
   double high = 1.0;
   bool high_is_bracket = false;  // until f'(1) is known to be positive
-  double t = curvature0 > 0.0 ? -slope0 / curvature0 : 1.0;
+  double t = 0.0;
+  double newton = -slope0 / curvature0;
+  double longest = 1.0;  // that a Newton step may be
   for (int k = 1; k < max_evaluations; ++k) {
-    if (!(t > low && t < high)) t = high_is_bracket ? 0.5 * (low + high) : 1.0;
+    if (t + newton > low && t + newton < high && std::abs(newton) <= longest) {
+      t += newton;
+      longest = k == 1 ? 1.0 : 0.5 * std::abs(newton);
+    } else {
+      t = high_is_bracket ? 0.5 * (low + high) : 1.0;
+      longest = 0.5 * (high - low);
+    }
     const auto [slope, curvature] = derivatives(t);
     if (t >= 1.0 && slope <= 0.0) return 1.0;
-    if (std::abs(slope) <= 1e-9 * -slope0) return t;
+    if (std::abs(slope) <= 1e-7 * -slope0) return t;
     if (slope < 0.0) {
       low = t;
     } else {
       high = t;
       high_is_bracket = true;
     }
-    t = curvature > 0.0 ? t - slope / curvature : 0.5 * (low + high);
+    newton = -slope / curvature;
   }
   return low;  // f decreases up to `low`: never uphill
 }

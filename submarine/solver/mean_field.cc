@@ -12,6 +12,8 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/row_kernels.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/bound/verifier.h"
+#include "submarine/solver/progress.h"
 
 namespace submarine {
 namespace {
@@ -19,11 +21,7 @@ namespace {
 constexpr std::size_t kGrain = 1024;
 
 void CheckOptions(const MeanFieldOptions& options) {
-  // The lower limit keeps 1 / T finite.
-  if (!std::isfinite(options.temperature) || options.temperature < 1e-300) {
-    throw InvalidInput(fmt::format(
-        "the temperature of mean field is {}, expected a finite number > 0", options.temperature));
-  }
+  RequirePositiveTemperature(options.temperature);
   if (options.starts < 0 || (options.starts == 0 && options.extra_starts.empty())) {
     throw InvalidInput(fmt::format("mean field was given {} starts and {} extra ones, needs one",
                                    options.starts, options.extra_starts.size()));
@@ -263,7 +261,7 @@ class MultiStart {
       }
     }
     NormaliseRows(result_.marginals);
-    result_.lower = MeanFieldFreeEnergy(model_, result_.marginals, options_.temperature);
+    result_.lower = VerifiedLower(model_, result_.marginals, options_.temperature);
     return std::move(result_);
   }
 
@@ -319,40 +317,6 @@ class MultiStart {
 MeanFieldResult SolveMeanField(const SparseCrf& model, const MeanFieldOptions& options) {
   CheckOptions(options);
   return MultiStart(model, options).Run();
-}
-
-double MeanFieldFreeEnergy(const SparseCrf& model, const Matrix<double>& marginals,
-                           double temperature) {
-  CheckMarginals(model, marginals);
-  const double local =
-      ParallelSum(marginals.rows(), kGrain, [&](std::size_t begin, std::size_t end) {
-        double sum = 0.0;
-        for (std::size_t a = begin; a < end; ++a) {
-          sum += temperature * Entropy(marginals.row(a));
-          for (std::size_t i = 0; i < marginals.cols(); ++i) {
-            sum -= model.unary()(a, i) * marginals(a, i);
-          }
-        }
-        return sum;
-      });
-  const double pair =
-      ParallelSum(model.num_edges(), kGrain, [&](std::size_t begin, std::size_t end) {
-        double sum = 0.0;
-        for (std::size_t k = begin; k < end; ++k) {
-          const Edge& e = model.edges()[k];
-          const Matrix<double>& distance = model.metric(e).distance;
-          for (std::size_t i = 0; i < marginals.cols(); ++i) {
-            if (marginals(e.a, i) == 0.0) continue;
-            double cost = 0.0;
-            for (std::size_t j = 0; j < marginals.cols(); ++j) {
-              cost += marginals(e.b, j) * distance(i, j);
-            }
-            sum += e.weight * marginals(e.a, i) * cost;
-          }
-        }
-        return sum;
-      });
-  return local - model.constant() - pair;
 }
 
 }  // namespace submarine

@@ -46,7 +46,7 @@ struct MeanFieldOptions {
 };
 
 struct MeanFieldResult {
-  double lower = -std::numeric_limits<double>::infinity();  // MeanFieldFreeEnergy at `marginals`
+  double lower = -std::numeric_limits<double>::infinity();  // VerifiedLower at `marginals`
   Matrix<double> marginals;                                 // of the best start
   int iterations = 0;                                       // sweeps, over all starts
   bool converged = false;  // the best start met the tolerance; the bound holds either way
@@ -56,11 +56,5 @@ struct MeanFieldResult {
 // Throws InvalidInput for a temperature that is not positive, no start at all, or extra starts that
 // are no distributions over the model's labels.
 MeanFieldResult SolveMeanField(const SparseCrf& model, const MeanFieldOptions& options = {});
-
-// F_T by its definition, from the distances of the model, without normalising anything; a lower
-// bound on T log Z_T when the rows are distributions. T >= 0. Throws InvalidInput for a wrong shape
-// or for entries that are negative or not finite.
-double MeanFieldFreeEnergy(const SparseCrf& model, const Matrix<double>& marginals,
-                           double temperature);
 
 }  // namespace submarine

@@ -211,8 +211,10 @@ bool AverageOverFreeRegions(const SparseCrf& model, const Matrix<double>& edge_f
 
 BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
   const double T = options.temperature;
-  if (!(T >= 0.0) || !std::isfinite(T)) {
-    throw InvalidInput(fmt::format("the temperature is {}, expected a finite number >= 0", T));
+  if (T != 0.0) RequirePositiveTemperature(T);
+  if (!(options.balance > 0.0) || !std::isfinite(options.balance)) {
+    throw InvalidInput(
+        fmt::format("the balance of pdhg is {}, expected a finite number > 0", options.balance));
   }
   const Extension extension(model, ExtensionKind::kOptimal);
   PrimalDual iterate(extension, T);

@@ -36,7 +36,7 @@ struct PdhgOptions : BoundOptions {
 };
 
 // Optimal extension; T >= 0, where T = 0 solves the linear programme (P-LP, T-LP). Throws
-// InvalidInput for other T.
+// InvalidInput for other T, and for a balance that is not positive.
 BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options);
 
 // Averages the marginals over the connected regions joined by edges none of whose flows is

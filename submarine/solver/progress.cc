@@ -9,9 +9,10 @@
 namespace submarine {
 
 void RequirePositiveTemperature(double temperature) {
-  if (!(temperature > 0.0) || !std::isfinite(temperature)) {
-    throw InvalidInput(fmt::format(
-        "this method needs a temperature > 0, not {}; pdhg and exact also take 0", temperature));
+  if (!(temperature >= kLeastTemperature) || !std::isfinite(temperature)) {
+    throw InvalidInput(
+        fmt::format("this method needs a finite temperature >= {}, not {}; pdhg and exact take 0",
+                    kLeastTemperature, temperature));
   }
 }
 

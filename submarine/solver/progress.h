@@ -6,6 +6,9 @@
 
 namespace submarine {
 
+// The least temperature that is not 0: energies are divided by it, which must not overflow.
+inline constexpr double kLeastTemperature = 1e-100;
+
 // Throws InvalidInput unless T > 0: at T = 0 the bound is not smooth, which Frank-Wolfe needs.
 void RequirePositiveTemperature(double temperature);
 

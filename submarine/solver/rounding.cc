@@ -64,6 +64,11 @@ class KleinbergTardos {
   }
 
  private:
+  struct Waiting {
+    std::size_t variable;
+    double mass;  // at the node: adding it up in every round would take most of the time
+  };
+
   double Mass(std::size_t a, std::size_t group) const {
     double mass = 0.0;
     for (int i : groups_[group].labels) mass += marginals_(a, static_cast<std::size_t>(i));
@@ -77,26 +82,29 @@ class KleinbergTardos {
       for (std::size_t a : variables) (*labels)[a] = groups_[node].labels.front();
       return;
     }
+    std::vector<Waiting> waiting;
+    for (std::size_t a : variables) waiting.push_back({a, Mass(a, node)});
     std::vector<std::vector<std::size_t>> chosen(children.size());
     std::uniform_int_distribution<std::size_t> pick(0, children.size() - 1);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     // A round settles each variable with probability >= 1/children on average, so the limit is
     // never met in practice.
-    for (int round = 0; round < 10000 && !variables.empty(); ++round) {
+    for (int round = 0; round < 10000 && !waiting.empty(); ++round) {
       const std::size_t child = pick(*rng);
       const double threshold = uniform(*rng);
-      const auto middle = std::stable_partition(
-          variables.begin(), variables.end(),
-          [&](std::size_t a) { return Mass(a, children[child]) <= threshold * Mass(a, node); });
-      chosen[child].insert(chosen[child].end(), middle, variables.end());
-      variables.erase(middle, variables.end());
+      const auto stays = [&](const Waiting& w) {
+        return Mass(w.variable, children[child]) <= threshold * w.mass;
+      };
+      const auto middle = std::stable_partition(waiting.begin(), waiting.end(), stays);
+      for (auto w = middle; w != waiting.end(); ++w) chosen[child].push_back(w->variable);
+      waiting.erase(middle, waiting.end());
     }
-    for (std::size_t a : variables) {
+    for (const Waiting& w : waiting) {
       std::size_t best = 0;
       for (std::size_t j = 1; j < children.size(); ++j) {
-        if (Mass(a, children[j]) > Mass(a, children[best])) best = j;
+        if (Mass(w.variable, children[j]) > Mass(w.variable, children[best])) best = j;
       }
-      chosen[best].push_back(a);
+      chosen[best].push_back(w.variable);
     }
     for (std::size_t j = 0; j < children.size(); ++j) {
       if (!chosen[j].empty()) Assign(children[j], std::move(chosen[j]), rng, labels);

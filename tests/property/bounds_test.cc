@@ -6,12 +6,12 @@
 
 #include "submarine/bound/verifier.h"
 #include "submarine/extension/set_function.h"
+#include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact.h"
 #include "submarine/solver/frank_wolfe.h"
 #include "submarine/solver/mean_field.h"
 #include "submarine/solver/pdhg.h"
 #include "submarine/solver/rounding.h"
-#include "tests/property/random_models.h"
 
 namespace submarine {
 namespace {

@@ -8,10 +8,10 @@
 #include <coin/CoinPackedMatrix.hpp>
 #include <vector>
 
+#include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact.h"
 #include "submarine/solver/pdhg.h"
 #include "submarine/solver/rounding.h"
-#include "tests/property/random_models.h"
 
 namespace submarine {
 namespace {
