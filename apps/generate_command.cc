@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/option_checks.h"
 #include "submarine/base/error.h"
+#include "submarine/io/atomic_file.h"
 #include "submarine/io/grid_bundle.h"
 #include "submarine/io/metric_spec.h"
 #include "submarine/model/sparse_crf.h"
@@ -43,10 +47,16 @@ Matrix<double> RandomUnaries(std::size_t variables, std::size_t labels,
 }
 
 void RunGenerate(const GenerateOptions& options) {
+  const std::filesystem::path output = options.output;
+  if (output.extension() != ".json") {
+    throw InvalidInput(
+        fmt::format("--output is \"{}\", expected a name that ends in .json", options.output));
+  }
+  AtomicFile probe(output);  // better known now than after the arrays are written
   std::vector<std::string> warnings;
   CheckLabelCount(options.labels);
-  LabelSpace labels =
-      ParseMetricSpec(options.metric, options.labels, options.strict_hst, &warnings);
+  LabelSpace labels = ParseMetricSpec(options.metric, options.labels, options.strict_hst, &warnings,
+                                      output.parent_path());
   for (const std::string& warning : warnings)
     fmt::print(stderr, "submarine: warning: {}\n", warning);
   if (!(options.low <= options.high)) {
@@ -59,7 +69,7 @@ void RunGenerate(const GenerateOptions& options) {
       static_cast<std::size_t>(options.width) * static_cast<std::size_t>(options.height);
   const SparseCrf model(RandomUnaries(variables, static_cast<std::size_t>(options.labels), options),
                         std::move(edges), std::move(labels));
-  WriteGridBundle(options.output, model, options.width, options.height, options.connectivity,
+  WriteGridBundle(output, model, options.width, options.height, options.connectivity,
                   options.metric);
   fmt::print("Wrote {}: {}.\n", options.output, model.Description());
 }
@@ -80,10 +90,12 @@ void AddGenerateCommand(CLI::App* app) {
   command->add_option("--high", options->high, "Largest unary")->capture_default_str();
   command
       ->add_option("--metric", options->metric,
-                   "potts, linear, truncated:T, tree:SPEC or tree:FILE.json")
+                   "potts, linear, truncated:T, tree:SPEC or tree:FILE.json (beside the output)")
       ->capture_default_str();
   command->add_flag("--strict-hst", options->strict_hst, "Refuse trees that break the r-HST rules");
-  command->add_option("--seed", options->seed, "Names the random unaries")->capture_default_str();
+  command->add_option("--seed", options->seed, "Names the random unaries")
+      ->check(NumberBetween(0, 1.8e19))
+      ->capture_default_str();
   command->add_option("-o,--output", options->output, "Header to write; the arrays go beside it")
       ->required();
   command->footer(

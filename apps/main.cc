@@ -2,9 +2,13 @@
 // error), 1 a defect of the program.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "apps/commands.h"
 #include "submarine/base/error.h"
@@ -14,6 +18,15 @@ namespace {
 
 constexpr int kBadInput = 2;
 constexpr int kDefect = 1;
+
+// CLI11 would say of an unknown command only that a command is missing.
+std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
+  const std::vector<std::string> rest = app.remaining();
+  if (app.get_subcommands().empty() && !rest.empty() && !rest.front().starts_with('-')) {
+    return fmt::format("there is no command \"{}\"", rest.front());
+  }
+  return error.what();
+}
 
 }  // namespace
 
@@ -27,6 +40,9 @@ int main(int argc, char** argv) {
   app.footer("`submarine COMMAND --help` shows the options of a command and examples.");
   submarine::apps::AddSolveCommand(&app);
   submarine::apps::AddGenerateCommand(&app);
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return fmt::format("submarine: {} (see submarine --help)\n", UsageProblem(*failed, error));
+  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -40,6 +56,11 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     fmt::print(stderr, "submarine: internal error, please report it: {}\n", error.what());
     return kDefect;
+  }
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "submarine: cannot write to standard output: {}\n",
+               std::generic_category().message(errno));
+    return kBadInput;
   }
   return 0;
 }

@@ -41,7 +41,20 @@ std::string Describe(const FactorGraph& graph) {
                      graph.factors.size());
 }
 
+// Tables of a bundle's edges exist only once they are built, so what they take is checked before.
+void CheckTableMemory(const SparseCrf& model, std::int64_t max_bytes) {
+  const double labels = model.num_labels();
+  const double bytes = 8.0 * labels * labels * static_cast<double>(model.num_edges());
+  if (bytes > static_cast<double>(max_bytes)) {
+    throw TooLarge(fmt::format(
+        "exact inference needs {:.3g} GB of memory for the pair tables alone, more than the limit "
+        "of {:.3g} GB",
+        bytes / 1e9, static_cast<double>(max_bytes) / 1e9));
+  }
+}
+
 SolveOutcome SolveExactly(ModelInput input, const SolveOptions& options) {
+  if (input.crf) CheckTableMemory(*input.crf, options.max_exact_bytes);
   std::string description = input.crf ? input.crf->Description() : Describe(*input.graph);
   const FactorGraph graph = ToTables(std::move(input));
   ExactOptions exact;

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/option_checks.h"
 #include "apps/solve.h"
 #include "apps/solve_output.h"
 #include "apps/terminal.h"
@@ -37,17 +40,71 @@ struct SolveCommand {
   std::string picture;
 };
 
+struct OutputFile {
+  const char* option;
+  const std::string& file;
+};
+
+std::vector<OutputFile> RequestedOutputs(const SolveCommand& command) {
+  std::vector<OutputFile> requested;
+  for (const OutputFile& output :
+       {OutputFile{"--json", command.json}, OutputFile{"--marginals", command.marginals},
+        OutputFile{"--mar", command.mar}, OutputFile{"--pr", command.pr},
+        OutputFile{"--labels", command.labels}, OutputFile{"--picture", command.picture}}) {
+    if (!output.file.empty()) requested.push_back(output);
+  }
+  return requested;
+}
+
+// The same text for all names of one file, existing or not.
+std::filesystem::path Canonical(const std::string& file) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored);
+}
+
+// Writable, and none the same as another or as the model. Pipes and devices may take several
+// outputs, and opening a pipe on trial would end it for its reader.
+void CheckOutputFiles(const SolveCommand& command) {
+  std::vector<std::pair<std::filesystem::path, std::string>> taken;
+  std::error_code ignored;
+  taken.emplace_back(Canonical(command.model), "the model");
+  for (const OutputFile& output : RequestedOutputs(command)) {
+    const std::filesystem::file_type type = std::filesystem::status(output.file, ignored).type();
+    if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character) {
+      continue;
+    }
+    AtomicFile probe(output.file);
+    const std::filesystem::path path = Canonical(output.file);
+    for (const auto& [other, owner] : taken) {
+      if (path == other) {
+        throw InvalidInput(fmt::format("{} names the file {}, which is {} already", output.option,
+                                       output.file, owner));
+      }
+    }
+    taken.emplace_back(path, fmt::format("the output of {}", output.option));
+  }
+}
+
 // Whatever cannot be written is better known before the work than after it.
 void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
-  for (const std::string* file : {&command.json, &command.marginals, &command.mar, &command.pr,
-                                  &command.labels, &command.picture}) {
-    if (!file->empty()) AtomicFile probe(*file);
-  }
-  if (!command.picture.empty() && input.width == 0) {
-    throw InvalidInput("--picture needs a grid model (a .json bundle of kind \"grid\")");
+  CheckOutputFiles(command);
+  if (!command.picture.empty()) {
+    if (input.width == 0) {
+      throw InvalidInput("--picture needs a grid model (a .json bundle of kind \"grid\")");
+    }
+    CheckPictureSize(input.width, input.height);
   }
   if (!command.pr.empty() && command.solve.temperature != 1.0) {
     throw InvalidInput("--pr writes log10 Z, which needs --temperature 1");
+  }
+  if (!command.marginals.empty() && input.graph) {
+    const std::vector<int>& cardinality = input.graph->cardinality;
+    if (std::adjacent_find(cardinality.begin(), cardinality.end(), std::not_equal_to<>()) !=
+        cardinality.end()) {
+      throw InvalidInput(
+          "--marginals writes one array, but the variables differ in their number of labels; use "
+          "--mar");
+    }
   }
 }
 
@@ -103,11 +160,6 @@ void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, int 
     return shape;
   };
   if (!command.marginals.empty()) {
-    if (ragged) {
-      throw InvalidInput(
-          "the variables differ in their number of labels, so the marginals are no array; use "
-          "--mar");
-    }
     WriteNpy(command.marginals, outcome.marginals,
              grid_shape({static_cast<std::int64_t>(outcome.marginals.cols())}));
   }
@@ -161,52 +213,48 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("MODEL", command->model,
                   "A .uai or .fg file, or a .json bundle (docs/formats.md)")
       ->required();
-  sub->add_option("--method", solve.method,
-                  "pdhg: upper bound to a certified gap; fw, bcfw: Frank-Wolfe; mf: lower bound "
-                  "only; exact: "
-                  "variable elimination")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Method>{{"pdhg", Method::kPdhg},
-                                                                {"fw", Method::kFrankWolfe},
-                                                                {"bcfw", Method::kBlockFrankWolfe},
-                                                                {"mf", Method::kMeanField},
-                                                                {"exact", Method::kExact}}))
-      ->default_str("pdhg");
-  sub->add_option("--extension", solve.extension,
-                  "optimal, or alternate (the paper's baseline; fw and bcfw)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ExtensionKind>{
-          {"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}}))
-      ->default_str("optimal");
-  sub->add_option("--step", solve.harmonic_steps,
-                  "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, bool>{{"line-search", false}, {"harmonic", true}}))
-      ->default_str("line-search");
+  AddChoice<Method>(sub, "--method", &solve.method,
+                    {{"pdhg", Method::kPdhg},
+                     {"fw", Method::kFrankWolfe},
+                     {"bcfw", Method::kBlockFrankWolfe},
+                     {"mf", Method::kMeanField},
+                     {"exact", Method::kExact}},
+                    "pdhg: upper bound to a certified gap; fw, bcfw: Frank-Wolfe; mf: lower bound "
+                    "only; exact: variable elimination");
+  AddChoice<ExtensionKind>(
+      sub, "--extension", &solve.extension,
+      {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}},
+      "optimal, or alternate (the paper's baseline; fw and bcfw)");
+  AddChoice<bool>(sub, "--step", &solve.harmonic_steps,
+                  {{"line-search", false}, {"harmonic", true}},
+                  "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
   sub->add_option("--temperature", solve.temperature,
                   "T of exp(-E/T); values are T log Z. 0 solves the linear relaxation (pdhg) or "
                   "finds the MAP (exact)")
-      ->check(CLI::Range(0.0, 1e12))
+      ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
   sub->add_option("--gap", solve.relative_gap, "Stop when upper - dual <= gap * max(1, |upper|)")
-      ->check(CLI::Range(0.0, 1e12))
+      ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
   sub->add_option("--max-iterations", solve.max_iterations, "Stop after so many iterations")
-      ->check(CLI::Range(0, 2000000000))
+      ->check(NumberBetween(0, 2000000000))
       ->capture_default_str();
   sub->add_option("--time-limit", solve.time_limit_seconds,
                   "Stop after so many seconds with the best certificate")
-      ->check(CLI::Range(0.0, 1e12));
+      ->check(NumberBetween(0, 1e12));
   sub->add_option("--rounding", solve.rounding_draws, "Random roundings tried for the labeling")
-      ->check(CLI::Range(0, 1000000))
+      ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
   sub->add_option("--starts", solve.starts, "Starts of mean field")
-      ->check(CLI::Range(1, 1000000))
+      ->check(NumberBetween(1, 1000000))
       ->capture_default_str();
-  sub->add_option("--seed", solve.seed, "Of everything random")->capture_default_str();
+  sub->add_option("--seed", solve.seed, "Of everything random")
+      ->check(NumberBetween(0, 1.8e19))
+      ->capture_default_str();
   sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
       ->capture_default_str();
   sub->add_option("--memory", command->exact_gigabytes, "Gigabytes that exact inference may take")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(NumberBetween(0, 1e6))
       ->capture_default_str();
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
   sub->add_flag("--strict-hst", command->strict_hst,

@@ -24,9 +24,15 @@ Json NumberOrNull(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-// Pixels are enlarged by a whole factor until the panel is at least this wide.
-constexpr int kPanelWidth = 400;
+// Pixels are enlarged by a whole factor until the longer side of a panel has at least this many.
+constexpr int kPanelSide = 400;
 constexpr int kPanelGap = 8;
+constexpr std::int64_t kMaxPictureSide = 1'000'000;  // as in io/png.cc
+
+int Zoom(int width, int height) {
+  const int side = std::max(width, height);
+  return side < kPanelSide ? (kPanelSide + side - 1) / side : 1;
+}
 
 }  // namespace
 
@@ -67,7 +73,8 @@ std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options
     if (record.lower) entry["lower"] = NumberOrNull(record.lower);
     json["iterations"].push_back(std::move(entry));
   }
-  return json.dump(1) + "\n";
+  // File names are bytes; those that are no UTF-8 appear as replacement characters.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string SummaryText(const SolveOutcome& outcome) {
@@ -84,7 +91,11 @@ std::string SummaryText(const SolveOutcome& outcome) {
         certificate.extension);
   }
   if (outcome.energy) {
-    text += fmt::format("Best labeling found: energy {:.6f}", *outcome.energy);
+    // Exact inference at T > 0 looks for no labeling; its labels are those of the largest marginals.
+    const bool searched = outcome.termination != "exact" || T == 0.0;
+    text += fmt::format("{}: energy {:.6f}",
+                        searched ? "Best labeling found" : "Labeling of the largest marginals",
+                        *outcome.energy);
     text += certificate.upper
                 ? fmt::format("; no labeling has less than {:.6f}.\n", -*certificate.upper)
                 : ".\n";
@@ -104,9 +115,17 @@ std::string SummaryText(const SolveOutcome& outcome) {
   return text;
 }
 
+void CheckPictureSize(int width, int height) {
+  const std::int64_t zoom = Zoom(width, height);
+  if (2 * zoom * width + kPanelGap > kMaxPictureSide || zoom * height > kMaxPictureSide) {
+    throw InvalidInput(fmt::format(
+        "the picture of a {} x {} grid would be larger than a PNG can be", width, height));
+  }
+}
+
 void WritePicture(const std::string& file, const SolveOutcome& outcome, int width, int height) {
   const Matrix<double>& y = outcome.marginals;
-  const int zoom = std::max(1, (kPanelWidth + width - 1) / width);
+  const int zoom = Zoom(width, height);
   const int panel = width * zoom;
   const int picture_width = 2 * panel + kPanelGap;
   const int picture_height = height * zoom;

@@ -15,6 +15,9 @@ std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options
 // A few lines that end with the certified interval in one plain sentence.
 std::string SummaryText(const SolveOutcome& outcome);
 
+// Throws InvalidInput when the picture of such a grid would be too large for a PNG.
+void CheckPictureSize(int width, int height);
+
 // Two panels side by side: the best label of every pixel, and the entropy of its marginal (dark:
 // certain).
 void WritePicture(const std::string& file, const SolveOutcome& outcome, int width, int height);

@@ -1,6 +1,7 @@
 #include "apps/terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -16,6 +17,13 @@ void OnSignal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+// A line that wraps cannot be taken back. Without a known width, nothing is cut off.
+std::string FitToTerminal(const std::string& text) {
+  struct winsize size {};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return text;
+  return text.substr(0, size.ws_col - 1);
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -23,7 +31,7 @@ ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_
 void ProgressLine::Show(const std::string& text) {
   if (quiet_ || clock_.Seconds() < next_seconds_) return;
   if (terminal_) {
-    fmt::print(stderr, "\r\033[K{}", text);
+    fmt::print(stderr, "\r\033[K{}", FitToTerminal(text));
     std::fflush(stderr);
     shown_ = true;
     next_seconds_ = clock_.Seconds() + 0.1;

@@ -1,4 +1,4 @@
-// Random small models for property tests: every kind of label cut, any sign of unaries, weights up
+// Random small models for tests: every kind of label cut, any sign of unaries, weights up
 // to 10.
 #pragma once
 

@@ -31,9 +31,10 @@ struct Row {
 
   std::string metric;
   double weight;
-  double optimum;   // of the worst-case optimal extension's bound
-  double trw;       // TRW at rho = 1/2
-  double ratio_fw;  // (bound - TRW) / |TRW| after 100 Frank-Wolfe steps of 2/(k+2)
+  double optimum;        // of the worst-case optimal extension's bound
+  double trw;            // TRW at rho = 1/2
+  double ratio_optimum;  // (optimum - TRW) / |TRW|
+  double ratio_fw;       // the same after 100 Frank-Wolfe steps of 2/(k+2)
 };
 
 LabelSpace LabelsOf(const std::string& metric) {
@@ -64,23 +65,27 @@ TEST_P(GridTable, OptimumAndFrankWolfeAgree) {
     frank_wolfe += SolveFrankWolfe(model, fw).upper / kInstances;
   }
   EXPECT_NEAR(optimum, row.optimum, 0.005 * std::abs(row.optimum));
-  // The table's last column is this ratio, so it is what agrees; after 100 steps at large weights
-  // Frank-Wolfe is far from converged, and its value spreads more than the optimum does.
-  const double ratio = (frank_wolfe - row.trw) / std::abs(row.trw);
+  // How far Frank-Wolfe is from the optimum is compared within one set of unaries, theirs and ours, so that the
+  // spread between the two sets does not enter.
+  const double ratio = row.ratio_optimum + (frank_wolfe - optimum) / std::abs(row.trw);
   EXPECT_NEAR(ratio, row.ratio_fw, 0.005 * row.ratio_fw);
   RecordProperty("optimum", std::to_string(optimum));
   RecordProperty("frank_wolfe_100", std::to_string(frank_wolfe));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    PaperSetting, GridTable,
-    ::testing::Values(
-        Row{"potts", 1, -7375.4, -11975.6, .384}, Row{"potts", 2, -15295.6, -26431.9, .422},
-        Row{"potts", 5, -19959.0, -46529.2, .578}, Row{"potts", 10, -20024.2, -49352.0, .608},
-        Row{"tree 1", 1, -11668, -27470, .581}, Row{"tree 1", 2, -17574, -39072, .568},
-        Row{"tree 1", 5, -20043, -48625, .627}, Row{"tree 1", 10, -20058, -49418, .680},
-        Row{"tree 2", 1, -10682, -26285, .609}, Row{"tree 2", 2, -17122, -37294, .579},
-        Row{"tree 2", 5, -20039, -48412, .664}, Row{"tree 2", 10, -20058, -49418, .778}));
+INSTANTIATE_TEST_SUITE_P(PaperSetting, GridTable,
+                         ::testing::Values(Row{"potts", 1, -7375.4, -11975.6, .384, .384},
+                                           Row{"potts", 2, -15295.6, -26431.9, .421, .422},
+                                           Row{"potts", 5, -19959.0, -46529.2, .571, .578},
+                                           Row{"potts", 10, -20024.2, -49352.0, .594, .608},
+                                           Row{"tree 1", 1, -11668, -27470, .575, .581},
+                                           Row{"tree 1", 2, -17574, -39072, .550, .568},
+                                           Row{"tree 1", 5, -20043, -48625, .588, .627},
+                                           Row{"tree 1", 10, -20058, -49418, .594, .680},
+                                           Row{"tree 2", 1, -10682, -26285, .594, .609},
+                                           Row{"tree 2", 2, -17122, -37294, .541, .579},
+                                           Row{"tree 2", 5, -20039, -48412, .586, .664},
+                                           Row{"tree 2", 10, -20058, -49418, .594, .778}));
 
 }  // namespace
 }  // namespace submarine

@@ -13,6 +13,7 @@ import time
 import unittest
 
 PROGRAM = os.environ["SUBMARINE_PROGRAM"]
+SOURCE_DIR = pathlib.Path(os.environ["SUBMARINE_SOURCE_DIR"])
 TIMEOUT_SECONDS = 120
 
 
@@ -126,7 +127,8 @@ def png_size(path):
 def uai_text(cardinalities, factors):
     """`factors` are pairs of a scope and the energies of its table, last variable fastest."""
     scopes = [" ".join(map(str, [len(scope), *scope])) for scope, _ in factors]
-    tables = [f"{len(energies)}\n" + " ".join(repr(math.exp(-energy)) for energy in energies) for _, energies in factors]
+    tables = [f"{len(energies)}\n" + " ".join(repr(math.exp(-energy)) for energy in energies)
+              for _, energies in factors]
     return "\n".join(["MARKOV", str(len(cardinalities)), " ".join(map(str, cardinalities)), str(len(factors)), *scopes,
                       "", *tables, ""])
 

@@ -1,0 +1,37 @@
+// Checks of option values whose messages are plain sentences. CLI11's own lists choices with the numbers
+// behind them, prints 1e12 in digits, and lets NaN pass as a number in any range.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace submarine::apps {
+
+// A finite number from `min` to `max`.
+CLI::Validator NumberBetween(double min, double max);
+
+// One of `names`.
+CLI::Validator OneOf(const std::vector<std::string>& names);
+
+// An option whose values have names; the first is the default, which `value` must hold already.
+template <class T>
+CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* value,
+                       std::vector<std::pair<std::string, T>> choices,
+                       const std::string& description) {
+  std::vector<std::string> names;
+  for (const auto& [choice, meaning] : choices) names.push_back(choice);
+  const auto store = [value, choices](const std::string& text) {
+    *value = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) {
+               return choice.first == text;
+             })->second;
+  };
+  return app->add_option_function<std::string>(name, store, description)
+      ->check(OneOf(names))
+      ->type_name("{" + CLI::detail::join(names, ",") + "}")
+      ->default_str(names.front());
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,177 @@
+"""Ctrl-C and SIGTERM end a solve early, with exit code 0 and a certificate; a terminal shows how it goes."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unittest
+
+from submarine_support import PROGRAM, Array, CommandTest, read_json
+
+PATIENCE_SECONDS = 90
+
+
+class Terminal:
+    """The command with its standard error, and its keyboard, on a terminal of its own."""
+
+    def __init__(self, directory, *arguments, columns=200):
+        self.text = ""
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=directory, stdin=slave,
+                                        stdout=subprocess.PIPE, stderr=slave, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        os.close(self.master)
+
+    def read_until(self, condition):
+        """Reads until the condition on the text so far holds or the program closes the terminal."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition(self.text):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"nothing of the kind within {PATIENCE_SECONDS} s: {self.text[-500:]!r}")
+            if not select.select([self.master], [], [], 0.1)[0]:
+                continue
+            try:
+                self.text += os.read(self.master, 65536).decode(errors="replace")
+            except OSError:  # how Linux reports that nobody has the terminal open any more
+                return
+
+    def press_ctrl_c(self):
+        os.write(self.master, b"\x03")
+
+    def finish(self):
+        """The exit code and what came on standard output."""
+        self.read_until(lambda _: False)
+        output = self.process.stdout.read().decode()
+        return self.process.wait(timeout=PATIENCE_SECONDS), output
+
+
+def shows_progress(text):
+    return "upper" in text and "gap" in text
+
+
+class Interrupt(CommandTest):
+
+    def large(self):
+        return self.generate(width=300, height=300, labels=20, weight=5.0, high=10.0)
+
+    def solve_in_terminal(self, *arguments, **options):
+        """A solve that would not end by itself."""
+        return Terminal(self.directory, "solve", *arguments, "--json", "s.json", "--marginals", "m.npy", "--gap", "0",
+                        "--max-iterations", "2000000000", **options)
+
+    def assert_certificate(self):
+        summary = read_json(self.directory / "s.json")
+        self.assertEqual(summary["termination"], "interrupted")
+        self.assertLess(summary["lower"], summary["upper"])
+        self.assertLessEqual(summary["dual"], summary["upper"])
+        self.assertGreater(len(summary["iterations"]), 0)
+        self.assertEqual(Array(self.directory / "m.npy").shape, (300, 300, 20))
+        self.assertEqual(sorted(path.name for path in self.directory.iterdir()),
+                         ["m.npy", "model.json", "model.unary.npy", "s.json"])
+        return summary
+
+    def test_signals(self):
+        model = self.large()
+        for method, number in (("pdhg", signal.SIGINT), ("pdhg", signal.SIGTERM), ("fw", signal.SIGINT),
+                               ("bcfw", signal.SIGINT)):
+            with (self.subTest(method=method, signal=number),
+                  self.solve_in_terminal(model, "--method", method) as terminal):
+                terminal.read_until(shows_progress)
+                terminal.process.send_signal(number)
+                code, output = terminal.finish()
+                self.assertEqual(code, 0, terminal.text[-500:])
+                summary = self.assert_certificate()
+                self.assertIn("interrupted", output)
+                self.assertIn(f"between {summary['lower']:.6f} and {summary['upper']:.6f}", output)
+
+    def test_ctrl_c_on_the_keyboard(self):
+        with self.solve_in_terminal(self.large()) as terminal:
+            terminal.read_until(shows_progress)
+            terminal.press_ctrl_c()
+            code, _ = terminal.finish()
+            self.assertEqual(code, 0, terminal.text[-500:])
+            self.assert_certificate()
+
+    def test_mean_field(self):
+        model = self.large()
+        arguments = ["solve", model, "--method", "mf", "--starts", "1000000", "--json", "s.json", "--quiet"]
+        with Terminal(self.directory, *arguments) as terminal:
+            # Nothing is shown that could be waited for.
+            while not catches_interrupts(terminal.process.pid):
+                time.sleep(0.05)
+            terminal.process.send_signal(signal.SIGINT)
+            self.assertEqual(terminal.finish(), (0, ""))
+        self.assertIsNotNone(read_json(self.directory / "s.json")["lower"])
+
+    def test_exact_ends_at_once_and_writes_nothing(self):
+        """Elimination, several seconds of it here, proves nothing until it is done."""
+        model = self.generate(width=10, height=200, labels=3)
+        with Terminal(self.directory, "solve", model, "--method", "exact", "--json", "s.json") as terminal:
+            time.sleep(0.5)
+            terminal.process.send_signal(signal.SIGINT)
+            self.assertEqual(terminal.process.wait(timeout=PATIENCE_SECONDS), -signal.SIGINT)
+            self.assertFalse((self.directory / "s.json").exists())
+
+
+def catches_interrupts(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+        mask = int(re.search(r"SigCgt:\s*([0-9a-f]+)", status.read()).group(1), 16)
+    return bool(mask >> (signal.SIGINT - 1) & 1)
+
+
+class Progress(CommandTest):
+
+    def solve_in_terminal(self, *arguments, **options):
+        model = self.generate(width=150, height=150, labels=20, weight=5.0, high=10.0)
+        return Terminal(self.directory, "solve", model, "--gap", 0, "--time-limit", 2, *arguments, **options)
+
+    def test_the_line_says_how_far(self):
+        with self.solve_in_terminal() as terminal:
+            code, output = terminal.finish()
+            self.assertEqual(code, 0)
+            lines = re.split(r"\r\x1b\[K", terminal.text)
+            full = [line for line in lines if "gap" in line]
+            self.assertGreater(len(full), 3)
+            for line in full:
+                self.assertRegex(line, r"^pdhg +\d+  \d+\.\d s  upper -?\d+\.\d+  dual -?\d+\.\d+  gap \d\.\d+e[+-]\d+")
+            self.assertIn("left", full[-1])
+            self.assertEqual(lines[-1], "", "the line is taken back in the end")
+            self.assertNotIn("\n", terminal.text)
+            self.assertIn("Certified", output)
+
+    def test_the_line_fits_the_terminal(self):
+        with self.solve_in_terminal(columns=30) as terminal:
+            self.assertEqual(terminal.finish()[0], 0)
+            lines = re.split(r"\r\x1b\[K", terminal.text)
+            self.assertGreater(len(lines), 3)
+            self.assertLess(max(map(len, lines)), 30)
+
+    def test_quiet(self):
+        with self.solve_in_terminal("--quiet") as terminal:
+            self.assertEqual(terminal.finish(), (0, ""))
+            self.assertEqual(terminal.text, "")
+
+    def test_no_line_where_there_is_no_terminal(self):
+        model = self.generate(width=50, height=50, labels=5, weight=5.0)
+        self.assertEqual(self.run_well("solve", model).stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
