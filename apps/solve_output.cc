@@ -134,13 +134,10 @@ void WritePicture(const std::string& file, const SolveOutcome& outcome, int widt
   const auto paint = [&](int left, int column, int row, const std::array<std::uint8_t, 3>& colour) {
     for (int dy = 0; dy < zoom; ++dy) {
       for (int dx = 0; dx < zoom; ++dx) {
-        const auto x = static_cast<std::size_t>(left + column * zoom + dx);
-        const auto position =
-            (static_cast<std::size_t>(row * zoom + dy) * static_cast<std::size_t>(picture_width) +
-             x) *
-            3;
-        std::copy(colour.begin(), colour.end(),
-                  pixels.begin() + static_cast<std::ptrdiff_t>(position));
+        const std::int64_t x = std::int64_t{left} + std::int64_t{column} * zoom + dx;
+        const std::int64_t y_pixel = std::int64_t{row} * zoom + dy;
+        const std::int64_t position = 3 * (y_pixel * picture_width + x);
+        std::copy(colour.begin(), colour.end(), pixels.begin() + position);
       }
     }
   };

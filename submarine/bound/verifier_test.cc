@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/error_test_util.h"
 #include "submarine/extension/set_function.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine {
 namespace {
 
+using ::submarine::testing::ExpectInvalid;
 using ::submarine::testing::NextLabeling;
 using ::submarine::testing::RandomModels;
-using ::testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr ExtensionKind kKinds[] = {ExtensionKind::kOptimal, ExtensionKind::kAlternate};
@@ -124,16 +125,6 @@ double Entropy(const Matrix<double>& y) {
     if (y.data()[k] > 0.0) entropy -= y.data()[k] * std::log(y.data()[k]);
   }
   return entropy;
-}
-
-template <class Body>
-void ExpectInvalid(const Body& body, const std::string& part_of_message) {
-  try {
-    body();
-    ADD_FAILURE() << "expected InvalidInput: " << part_of_message;
-  } catch (const InvalidInput& error) {
-    EXPECT_THAT(error.what(), HasSubstr(part_of_message));
-  }
 }
 
 TEST(VerifierTest, UpperFollowsTheDefinition) {

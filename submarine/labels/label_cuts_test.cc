@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/error_test_util.h"
 #include "submarine/base/stopwatch.h"
 
 namespace submarine {
 namespace {
 
-using ::testing::HasSubstr;
+using ::submarine::testing::ExpectInvalid;
 
 void ExpectExactMetric(const LabelSpace& space, int num_labels, int truncation) {
   SCOPED_TRACE(::testing::Message() << space.metrics[0].name << ", " << num_labels << " labels");
@@ -188,16 +189,6 @@ TEST(LabelCutsTest, ManyLabelsAreQuick) {
     }
   }
   EXPECT_LT(clock.Seconds(), 5.0);
-}
-
-template <class Body>
-void ExpectInvalid(const Body& body, const std::string& part_of_message) {
-  try {
-    body();
-    ADD_FAILURE() << "expected InvalidInput: " << part_of_message;
-  } catch (const InvalidInput& error) {
-    EXPECT_THAT(error.what(), HasSubstr(part_of_message));
-  }
 }
 
 TEST(LabelCutsTest, RefusesBadInput) {

@@ -11,26 +11,18 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/error_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine {
 namespace {
 
+using ::submarine::testing::ExpectInvalid;
 using ::submarine::testing::NextLabeling;
 using ::submarine::testing::RandomModels;
 using ::testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-template <class Body>
-void ExpectInvalid(const Body& body, const std::string& part_of_message) {
-  try {
-    body();
-    ADD_FAILURE() << "expected InvalidInput: " << part_of_message;
-  } catch (const InvalidInput& error) {
-    EXPECT_THAT(error.what(), HasSubstr(part_of_message));
-  }
-}
 
 TEST(SparseCrfTest, RefusesBadUnaries) {
   for (double bad : {std::nan(""), kInfinity, -kInfinity}) {
