@@ -164,7 +164,7 @@ SolveOutcome SolveByBound(const SparseCrf& model, const SolveOptions& options,
   } else {
     MeanFieldOptions mean_field;
     mean_field.extra_starts = {Indicator(outcome.labels, model.unary().cols()), bound.marginals};
-    mean_field.starts = 1;
+    mean_field.starts = options.starts;
     mean_field.max_iterations = 200;
     mean_field.tolerance = 1e-6;
     const MeanFieldResult lower = ImproveLower(model, options, mean_field, clock, watch, &outcome);
