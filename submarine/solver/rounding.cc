@@ -59,7 +59,7 @@ class KleinbergTardos {
     std::vector<int> labels(marginals_.rows());
     std::vector<std::size_t> everyone(marginals_.rows());
     std::iota(everyone.begin(), everyone.end(), std::size_t{0});
-    Assign(0, std::move(everyone), rng, &labels);
+    Assign(0, everyone, rng, &labels);
     return labels;
   }
 
@@ -75,7 +75,7 @@ class KleinbergTardos {
     return mass;
   }
 
-  void Assign(std::size_t node, std::vector<std::size_t> variables, std::mt19937_64* rng,
+  void Assign(std::size_t node, const std::vector<std::size_t>& variables, std::mt19937_64* rng,
               std::vector<int>* labels) const {
     const std::vector<std::size_t>& children = groups_[node].children;
     if (children.empty()) {
@@ -107,7 +107,7 @@ class KleinbergTardos {
       chosen[best].push_back(w.variable);
     }
     for (std::size_t j = 0; j < children.size(); ++j) {
-      if (!chosen[j].empty()) Assign(children[j], std::move(chosen[j]), rng, labels);
+      if (!chosen[j].empty()) Assign(children[j], chosen[j], rng, labels);
     }
   }
 
