@@ -38,4 +38,10 @@ class TooLarge : public Error {
   using Error::Error;
 };
 
+// A callback asked for the end of work that has nothing to show before it is done.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace submarine

@@ -9,7 +9,8 @@
 
 namespace submarine {
 
-// 64-byte alignment: one cache line, the widest SIMD register in use.
+// 64-byte alignment: one cache line, the widest SIMD register in use. As many bytes are allocated
+// beyond the end, so that kernels may load (not store) a whole register at the end of the last row.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -18,7 +19,9 @@ struct AlignedAllocator {
   template <class U>
   // NOLINTNEXTLINE(google-explicit-constructor): allocators convert
   AlignedAllocator(const AlignedAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T) + 64, kAlignment));
+  }
   void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
   bool operator==(const AlignedAllocator&) const = default;
 };

@@ -8,32 +8,10 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/safe_sum.h"
 
 namespace submarine {
 namespace {
-
-// A sum that also knows how wrong it may be: Neumaier's compensation keeps the error of its own
-// additions near one ulp of the sum of magnitudes; what the terms bring along is added up in slack_.
-class SafeSum {
- public:
-  // x is exact to a few ulps.
-  void Add(double x) { Add(x, 0.0, 0); }
-  // x was itself summed up from this many numbers, whose magnitudes add up to `magnitude`.
-  void Add(double x, double magnitude, std::size_t additions) {
-    const double t = sum_ + x;
-    compensation_ += std::abs(sum_) >= std::abs(x) ? (sum_ - t) + x : (x - t) + sum_;
-    sum_ = t;
-    slack_ += kEpsilon * (32.0 + static_cast<double>(additions)) * (std::abs(x) + magnitude);
-  }
-  double Above() const { return sum_ + compensation_ + slack_; }
-  double Below() const { return sum_ + compensation_ - slack_; }
-
- private:
-  static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  double sum_ = 0.0;
-  double compensation_ = 0.0;
-  double slack_ = 0.0;
-};
 
 void CheckTemperature(double temperature) {
   if (!(temperature >= 0.0) || !std::isfinite(temperature)) {

@@ -149,6 +149,31 @@ Matrix<double> CutDistance(const LabelCuts& cuts, std::span<const double> length
   return distance;
 }
 
+void CheckLabelSpace(const LabelSpace& labels) {
+  if (labels.cuts == nullptr) throw InvalidInput("the label space has no label cuts");
+  const auto num_labels = static_cast<std::size_t>(labels.num_labels());
+  const auto num_cuts = static_cast<std::size_t>(labels.cuts->num_cuts());
+  for (std::size_t m = 0; m < labels.metrics.size(); ++m) {
+    const LabelMetric& metric = labels.metrics[m];
+    if (metric.distance.rows() != num_labels || metric.distance.cols() != num_labels) {
+      throw InvalidInput(
+          fmt::format("label metric {} has a distance matrix of {} x {}, expected {} x {}", m,
+                      metric.distance.rows(), metric.distance.cols(), num_labels, num_labels));
+    }
+    if (metric.length.size() != num_cuts) {
+      throw InvalidInput(fmt::format("label metric {} has {} cut lengths, expected {}", m,
+                                     metric.length.size(), num_cuts));
+    }
+    for (std::size_t c = 0; c < num_cuts; ++c) {
+      if (!std::isfinite(metric.length[c]) || metric.length[c] < 0.0) {
+        throw InvalidInput(
+            fmt::format("cut {} of label metric {} has length {}, expected a finite number >= 0", c,
+                        m, metric.length[c]));
+      }
+    }
+  }
+}
+
 LabelSpace PottsLabels(int num_labels) {
   CheckLabelCount(num_labels);
   const auto labels = static_cast<std::size_t>(num_labels);

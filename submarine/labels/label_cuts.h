@@ -75,6 +75,10 @@ struct LabelSpace {
   bool exact() const;
 };
 
+// A LabelSpace is a plain struct; this throws InvalidInput unless its parts fit together and the
+// lengths are finite and >= 0.
+void CheckLabelSpace(const LabelSpace& labels);
+
 // The metrics that are exact sums of cuts.
 LabelSpace PottsLabels(int num_labels);
 LabelSpace LinearLabels(int num_labels);

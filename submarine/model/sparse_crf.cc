@@ -32,32 +32,6 @@ void CheckUnary(const Matrix<double>& unary, int num_labels) {
   }
 }
 
-// A LabelSpace is a plain struct, so nobody has made sure yet that its parts fit together.
-void CheckLabels(const LabelSpace& labels) {
-  if (labels.cuts == nullptr) throw InvalidInput("the label space has no label cuts");
-  const auto num_labels = static_cast<std::size_t>(labels.num_labels());
-  const auto num_cuts = static_cast<std::size_t>(labels.cuts->num_cuts());
-  for (std::size_t m = 0; m < labels.metrics.size(); ++m) {
-    const LabelMetric& metric = labels.metrics[m];
-    if (metric.distance.rows() != num_labels || metric.distance.cols() != num_labels) {
-      throw InvalidInput(
-          fmt::format("label metric {} has a distance matrix of {} x {}, expected {} x {}", m,
-                      metric.distance.rows(), metric.distance.cols(), num_labels, num_labels));
-    }
-    if (metric.length.size() != num_cuts) {
-      throw InvalidInput(fmt::format("label metric {} has {} cut lengths, expected {}", m,
-                                     metric.length.size(), num_cuts));
-    }
-    for (std::size_t c = 0; c < num_cuts; ++c) {
-      if (!std::isfinite(metric.length[c]) || metric.length[c] < 0.0) {
-        throw InvalidInput(
-            fmt::format("cut {} of label metric {} has length {}, expected a finite number >= 0", c,
-                        m, metric.length[c]));
-      }
-    }
-  }
-}
-
 void CheckEdge(std::size_t index, const Edge& e, std::size_t variables, std::size_t metrics) {
   const auto in_range = [&](int a) { return a >= 0 && static_cast<std::size_t>(a) < variables; };
   if (!in_range(e.a) || !in_range(e.b)) {
@@ -109,7 +83,7 @@ SparseCrf::SparseCrf(Matrix<double> unary, std::vector<Edge> edges, LabelSpace l
       edges_(std::move(edges)),
       labels_(std::move(labels)),
       constant_(constant) {
-  CheckLabels(labels_);
+  CheckLabelSpace(labels_);
   CheckUnary(unary_, labels_.num_labels());
   if (!std::isfinite(constant_)) {
     throw InvalidInput(

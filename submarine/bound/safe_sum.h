@@ -1,0 +1,60 @@
+// A sum that also knows how wrong it may be, for values that have to stay on their safe side.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace submarine {
+
+// Neumaier's compensation keeps the error of the additions near one ulp of the sum of magnitudes;
+// what the terms bring along is added up in slack_.
+class SafeSum {
+ public:
+  // x is exact to a few ulps.
+  void Add(double x) { Add(x, 0.0, 0.0); }
+  // x has gone through this many roundings, each of at most an ulp of |x| + magnitude.
+  void Add(double x, double magnitude, double roundings) {
+    AddExactly(x);
+    slack_ += kEpsilon * (32.0 + roundings) * (std::abs(x) + magnitude);
+  }
+  void Add(double x, double magnitude, std::size_t roundings) {
+    Add(x, magnitude, static_cast<double>(roundings));
+  }
+  // What was added may be off by this many ulps of 1 more.
+  void Widen(double ulps) { slack_ += kEpsilon * ulps; }
+  void Add(const SafeSum& other) {
+    AddExactly(other.sum_);
+    AddExactly(other.compensation_);
+    slack_ += other.slack_ + kEpsilon * std::abs(other.sum_);
+  }
+  void Subtract(const SafeSum& other) {
+    AddExactly(-other.sum_);
+    AddExactly(-other.compensation_);
+    slack_ += other.slack_ + kEpsilon * std::abs(other.sum_);
+  }
+  void AddScaled(double factor, const SafeSum& other) {
+    Add(factor * other.sum_);
+    Add(factor * other.compensation_);
+    slack_ += std::abs(factor) * other.slack_;
+  }
+  // The slack is a sum of positive terms and has roundings of its own, far below its 32 spare ulps.
+  // An infinite term makes the sum infinite, whatever else it holds.
+  double Above() const { return finite() ? sum_ + compensation_ + slack_ : sum_; }
+  double Below() const { return finite() ? sum_ + compensation_ - slack_ : sum_; }
+  bool finite() const { return std::isfinite(sum_); }
+
+ private:
+  static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  void AddExactly(double x) {
+    const double t = sum_ + x;
+    if (std::isfinite(t))
+      compensation_ += std::abs(sum_) >= std::abs(x) ? (sum_ - t) + x : (x - t) + sum_;
+    sum_ = t;
+  }
+  double sum_ = 0.0;
+  double compensation_ = 0.0;
+  double slack_ = 0.0;
+};
+
+}  // namespace submarine
