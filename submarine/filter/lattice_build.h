@@ -1,0 +1,54 @@
+// From features to the vertices of the permutohedral lattice that they touch (lattice_stencil.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/filter/lattice_kernels.h"
+#include "submarine/filter/lattice_stencil.h"
+
+namespace submarine {
+
+// Vertices are numbered in the order of their keys, so the numbering depends on the features alone.
+struct Lattice {
+  std::size_t num_pixels = 0;
+  std::size_t num_vertices = 0;
+  std::size_t corners = 0;  // d + 1
+
+  // Pixels that are near in order and lie in the same simplex share one record of its corners.
+  std::vector<std::uint32_t> simplex_of;      // per pixel
+  std::vector<std::uint32_t> simplex_vertex;  // per simplex, `corners` each
+  std::vector<float> weight;                  // per pixel, `corners` each: r_a sqrt(amplitude) S_va
+
+  std::vector<std::uint32_t> neighbour_begin;  // per vertex and one more
+  std::vector<std::uint32_t> neighbour;        // both directions of every u_j
+
+  PixelCorners pixels() const {
+    return {corners, simplex_of.data(), simplex_vertex.data(), weight.data()};
+  }
+  std::size_t bytes() const;
+};
+
+// The transposed view: for every vertex the pixels that spread to it, ascending. A few entries of
+// no meaning follow the last one, for kernels that look ahead.
+struct SplatLists {
+  std::vector<std::uint32_t> begin;  // per vertex and one more
+  std::vector<SplatEntry> entry;
+
+  std::size_t bytes() const;
+};
+
+// Throws InvalidInput when the features span more lattice cells than can be numbered, and TooLarge
+// when construction would hold more than max_bytes at a time: first for what N alone decides, then,
+// before neighbours are sought, for what the vertices that were found decide.
+Lattice BuildLattice(const GaussianKernel& kernel, const LatticeStencil& stencil,
+                     std::size_t max_bytes);
+
+// At most what BuildLattice and BuildSplatLists hold at a time for that many vertices.
+std::size_t LatticeBytes(std::size_t num_pixels, std::size_t dimension, std::size_t num_vertices);
+
+SplatLists BuildSplatLists(const Lattice& lattice);
+
+}  // namespace submarine

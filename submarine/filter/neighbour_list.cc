@@ -1,0 +1,240 @@
+#include "submarine/filter/neighbour_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/filter/feature_tree.h"
+#include "submarine/filter/pair_kernels.h"
+
+namespace submarine {
+namespace {
+
+constexpr std::size_t kBytesPerEntry = sizeof(std::uint32_t) + sizeof(float);
+constexpr std::size_t kRowGrain = 64;
+
+struct Entry {
+  std::uint32_t neighbour;
+  float weight;
+};
+
+// One kernel's pairs, found through a tree over its features.
+class PairFinder {
+ public:
+  PairFinder(const WeightedKernel& weighted, double cutoff)
+      : kernel_(*weighted.kernel),
+        factor_(static_cast<float>(weighted.factor)),
+        cutoff_(static_cast<float>(cutoff)),
+        tree_(kernel_.features) {
+    // A hair more than needed, as the values are compared in single precision.
+    radius_ = std::sqrt(-2.0 * std::log(cutoff)) + 0.01;
+  }
+
+  const FeatureTree& tree() const { return tree_; }
+
+  // Appends the neighbours of the k-th point of the bucket and their weights.
+  void Find(std::size_t bucket, std::size_t k, const std::vector<std::uint32_t>& near,
+            std::vector<Entry>* found) const {
+    const std::uint32_t a = tree_.variables(bucket)[k];
+    float point[kMaxFeatureDimension];
+    for (std::size_t d = 0; d < tree_.dimension(); ++d) point[d] = kernel_.features(a, d);
+    std::uint32_t index[FeatureTree::kBucketSize + kSelectSlack];
+    float value[FeatureTree::kBucketSize + kSelectSlack];
+    for (const std::uint32_t other : near) {
+      const auto variables = tree_.variables(other);
+      const std::size_t count =
+          SelectNear(tree_.coordinate(0) + tree_.begin(other), kernel_.size(), tree_.dimension(),
+                     point, variables.size(), cutoff_, index, value);
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::uint32_t b = variables[index[j]];
+        if (b == a) continue;
+        // The product of scales first: it is the same for (a, b) and (b, a).
+        const float weight = kernel_.scale.empty()
+                                 ? factor_ * value[j]
+                                 : factor_ * (kernel_.scale[a] * kernel_.scale[b]) * value[j];
+        if (weight > 0.0F) found->push_back({b, weight});
+      }
+    }
+  }
+
+  void Near(std::size_t bucket, std::vector<std::uint32_t>* near) const {
+    tree_.Near(bucket, radius_, near);
+  }
+
+ private:
+  const GaussianKernel& kernel_;
+  float factor_;
+  float cutoff_;
+  FeatureTree tree_;
+  double radius_;
+};
+
+void CheckList(std::span<const WeightedKernel> kernels, double cutoff) {
+  if (kernels.empty()) throw InvalidInput("a neighbour list needs at least one kernel");
+  if (!(cutoff > 0.0 && cutoff < 1.0)) {
+    throw InvalidInput(fmt::format(
+        "the cutoff of the neighbour list is {}, expected a number between 0 and 1", cutoff));
+  }
+  for (const WeightedKernel& weighted : kernels) {
+    CheckKernel(*weighted.kernel);
+    if (weighted.kernel->size() != kernels.front().kernel->size()) {
+      throw InvalidInput(fmt::format("kernel \"{}\" has {} variables, but kernel \"{}\" has {}",
+                                     weighted.kernel->name, weighted.kernel->size(),
+                                     kernels.front().kernel->name, kernels.front().kernel->size()));
+    }
+    if (!(weighted.factor >= 0.0) || !std::isfinite(weighted.factor)) {
+      throw InvalidInput(
+          fmt::format("the factor of kernel \"{}\" is {}, expected a finite number >= 0",
+                      weighted.kernel->name, weighted.factor));
+    }
+  }
+}
+
+}  // namespace
+
+NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
+                             const NeighbourListOptions& options)
+    : cutoff_(options.cutoff) {
+  CheckList(kernels, options.cutoff);
+  const double estimate = EstimateBytes(kernels, options.cutoff);
+  if (estimate > static_cast<double>(options.max_bytes)) {
+    throw TooLarge(
+        fmt::format("the neighbour list at cutoff {:g} needs about {:.3g} GB of memory, more than "
+                    "the limit of {:.3g} GB",
+                    options.cutoff, estimate / 1e9, static_cast<double>(options.max_bytes) / 1e9));
+  }
+  const std::size_t n = kernels.front().kernel->size();
+
+  // Entries of all kernels, by variable; one kernel's variables come bucket by bucket.
+  std::vector<std::vector<Entry>> entries(n);
+  for (const WeightedKernel& weighted : kernels) {
+    const PairFinder finder(weighted, options.cutoff);
+    const FeatureTree& tree = finder.tree();
+    ParallelFor(tree.num_buckets(), 4, [&](std::size_t begin, std::size_t end) {
+      std::vector<std::uint32_t> near;
+      std::vector<Entry> found;
+      for (std::size_t bucket = begin; bucket < end; ++bucket) {
+        finder.Near(bucket, &near);
+        for (std::size_t k = 0; k < tree.variables(bucket).size(); ++k) {
+          found.clear();
+          finder.Find(bucket, k, near, &found);
+          std::vector<Entry>& row = entries[tree.variables(bucket)[k]];
+          row.insert(row.end(), found.begin(), found.end());
+        }
+      }
+    });
+    order_.clear();  // the last kernel's order: by custom the one with the most dimensions
+    for (std::size_t bucket = 0; bucket < tree.num_buckets(); ++bucket) {
+      const auto variables = tree.variables(bucket);
+      order_.insert(order_.end(), variables.begin(), variables.end());
+    }
+  }
+
+  row_begin_.resize(n + 1);
+  for (std::size_t k = 0; k < n; ++k) row_begin_[k + 1] = row_begin_[k] + entries[order_[k]].size();
+  neighbour_.resize(row_begin_.back());
+  weight_.resize(row_begin_.back());
+  ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      std::vector<Entry>& row = entries[order_[k]];
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        neighbour_[row_begin_[k] + j] = row[j].neighbour;
+        weight_[row_begin_[k] + j] = row[j].weight;
+      }
+      std::vector<Entry>().swap(row);
+    }
+  });
+}
+
+double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff) {
+  CheckList(kernels, cutoff);
+  const std::size_t n = kernels.front().kernel->size();
+  double entries = 0.0;
+  for (const WeightedKernel& weighted : kernels) {
+    const PairFinder finder(weighted, cutoff);
+    const std::size_t buckets = finder.tree().num_buckets();
+    const std::size_t stride = std::max<std::size_t>(1, buckets / 64);
+    std::vector<std::uint32_t> near;
+    std::vector<Entry> found;
+    double sampled = 0.0;
+    double count = 0.0;
+    for (std::size_t bucket = 0; bucket < buckets; bucket += stride) {
+      finder.Near(bucket, &near);
+      for (std::size_t k = 0; k < finder.tree().variables(bucket).size(); k += 8) {
+        found.clear();
+        finder.Find(bucket, k, near, &found);
+        sampled += 1.0;
+        count += static_cast<double>(found.size());
+      }
+    }
+    entries += count / sampled * static_cast<double>(n);
+  }
+  // While the list is built, its entries exist twice.
+  return entries * 2.0 * kBytesPerEntry + static_cast<double>(n) * 64.0;
+}
+
+template <class Body>
+void NeighbourList::ForRows(const Body& body) const {
+  ParallelFor(order_.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      body(std::size_t{order_[k]},
+           NeighbourRow{neighbour_.data() + row_begin_[k], weight_.data() + row_begin_[k],
+                        row_begin_[k + 1] - row_begin_[k]});
+    }
+  });
+}
+
+void NeighbourList::AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const {
+  ForRows([&](std::size_t a, const NeighbourRow& row) {
+    thread_local std::vector<float> sum;
+    sum.resize(x.cols());
+    SumProducts(row, x.data(), x.cols(), sum.data());
+    for (std::size_t c = 0; c < x.cols(); ++c) (*out)(a, c) += factor * sum[c];
+  });
+}
+
+void NeighbourList::AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
+                            Matrix<float>* out) const {
+  const auto sum_row = shape == FlowShape::kClip ? SumClipped : SumSigns;
+  ForRows([&](std::size_t a, const NeighbourRow& row) {
+    thread_local std::vector<float> sum;
+    sum.resize(v.cols());
+    sum_row(row, v.data(), a, v.cols(), sum.data());
+    for (std::size_t c = 0; c < v.cols(); ++c) (*out)(a, c) += factor * sum[c];
+  });
+}
+
+std::vector<double> NeighbourList::TotalVariation(const Matrix<float>& x) const {
+  constexpr std::size_t kGrain = 1024;
+  Matrix<double> parts((order_.size() + kGrain - 1) / kGrain, x.cols());
+  ParallelFor(order_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<float> sum(x.cols());
+    for (std::size_t k = begin; k < end; ++k) {
+      const NeighbourRow row{neighbour_.data() + row_begin_[k], weight_.data() + row_begin_[k],
+                             row_begin_[k + 1] - row_begin_[k]};
+      SumDistances(row, x.data(), order_[k], x.cols(), sum.data());
+      for (std::size_t c = 0; c < x.cols(); ++c) parts(begin / kGrain, c) += 0.5 * sum[c];
+    }
+  });
+  std::vector<double> total(x.cols(), 0.0);
+  for (std::size_t p = 0; p < parts.rows(); ++p) {
+    for (std::size_t c = 0; c < x.cols(); ++c) total[c] += parts(p, c);
+  }
+  return total;
+}
+
+std::string NeighbourList::Description() const {
+  return fmt::format("neighbour list, cutoff {:g}, {} pairs", cutoff_, num_pairs());
+}
+
+std::size_t NeighbourList::bytes() const {
+  return neighbour_.size() * kBytesPerEntry + row_begin_.size() * sizeof(std::uint64_t) +
+         order_.size() * sizeof(std::uint32_t);
+}
+
+}  // namespace submarine

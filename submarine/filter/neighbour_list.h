@@ -1,0 +1,59 @@
+// The exact Gaussian, cut off: of every kernel, the pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff are
+// stored, the others are left out. Leaving a pair out is flow 0, so upper
+// bounds from this operator hold for the full model as well; what the pairs left out cost the dual
+// and lower bounds is settled by bound/dense_verifier.h.
+//
+// One application of any flow costs O(pairs x columns) with the columns innermost, which for narrow
+// kernels is less than one pass of a lattice, and it is the truth.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/filter/gaussian_operator.h"
+
+namespace submarine {
+
+struct NeighbourListOptions {
+  double cutoff = 0.001;  // in (0, 1): pairs with exp(-|f_a - f_b|^2 / 2) below this are left out
+  std::size_t max_bytes = std::size_t{4} << 30;
+};
+
+class NeighbourList : public GaussianOperator {
+ public:
+  // Throws TooLarge, with the number, when the list would take more than max_bytes.
+  NeighbourList(std::span<const WeightedKernel> kernels, const NeighbourListOptions& options);
+
+  // What the constructor would store, from a sample of the variables.
+  static double EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff);
+
+  std::size_t size() const override { return order_.size(); }
+  void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
+  void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
+               Matrix<float>* out) const override;
+  std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::string Description() const override;
+  std::size_t bytes() const override;
+
+  // Unordered pairs held, summed over the kernels.
+  std::uint64_t num_pairs() const { return neighbour_.size() / 2; }
+  double cutoff() const { return cutoff_; }
+
+ private:
+  // Calls body(a, row) for all variables, in parallel, in the order of storage.
+  template <class Body>
+  void ForRows(const Body& body) const;
+
+  // Row k belongs to variable order_[k]. Variables close in feature space follow each other: they
+  // have most of their neighbours in common, which then are still in the cache.
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint64_t> row_begin_;
+  std::vector<std::uint32_t>
+      neighbour_;  // both directions of every pair; twice where two kernels have it
+  std::vector<float> weight_;
+  double cutoff_;
+};
+
+}  // namespace submarine

@@ -1,0 +1,132 @@
+#include "submarine/filter/operator_choice.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/filter/brute_force.h"
+#include "submarine/filter/lattice.h"
+
+namespace submarine {
+namespace {
+
+// Measured on one core with AVX2 (benchmarks/lattice_filter, benchmarks/dense_solvers): nanoseconds
+// per stored pair and column, and per variable, simplex corner and column of one lattice filter.
+constexpr double kListNanoseconds = 0.12;
+constexpr double kLatticeNanoseconds = 0.6;
+constexpr double kListBytesPerEntry = 16.0;  // while it is built
+// A list has the true weights, and flows without levels converge in fewer iterations: it may take
+// this much longer than a lattice and still be the better choice.
+constexpr double kPriceOfTruth = 8.0;
+
+bool PrefersList(const WeightedKernel& kernel, double list_bytes, const OperatorUse& use,
+                 const OperatorOptions& options) {
+  const double entries = list_bytes / kListBytesPerEntry;
+  const double filters = use.flows ? options.lattice.levels - 1.0 : 1.0;
+  const double corners = static_cast<double>(kernel.kernel->dimension() + 1) *
+                         static_cast<double>(kernel.kernel->size());
+  return kListNanoseconds * entries <= kPriceOfTruth * kLatticeNanoseconds * corners * filters;
+}
+
+}  // namespace
+
+std::string_view ToString(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::kAuto:
+      return "auto";
+    case OperatorKind::kNeighbourList:
+      return "list";
+    case OperatorKind::kLattice:
+      return "lattice";
+    case OperatorKind::kBruteForce:
+      return "brute-force";
+  }
+  return "unknown";
+}
+
+SumOperator::SumOperator(std::size_t size, std::vector<Part> parts)
+    : size_(size), parts_(std::move(parts)) {
+  for (const Part& part : parts_) {
+    if (part.op->size() != size_) {
+      throw InvalidInput(
+          fmt::format("an operator has {} variables, but the sum has {}", part.op->size(), size_));
+    }
+  }
+}
+
+void SumOperator::AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const {
+  for (const Part& part : parts_)
+    part.op->AddProduct(x, factor * static_cast<float>(part.factor), out);
+}
+
+void SumOperator::AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
+                          Matrix<float>* out) const {
+  for (const Part& part : parts_)
+    part.op->AddFlow(v, shape, factor * static_cast<float>(part.factor), out);
+}
+
+std::vector<double> SumOperator::TotalVariation(const Matrix<float>& x) const {
+  std::vector<double> total(x.cols(), 0.0);
+  for (const Part& part : parts_) {
+    const std::vector<double> variation = part.op->TotalVariation(x);
+    for (std::size_t c = 0; c < total.size(); ++c) total[c] += part.factor * variation[c];
+  }
+  return total;
+}
+
+std::string SumOperator::Description() const {
+  std::string text;
+  for (const Part& part : parts_) text += (text.empty() ? "" : "; ") + part.op->Description();
+  return text.empty() ? "no pairs" : text;
+}
+
+std::size_t SumOperator::bytes() const {
+  std::size_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.op->bytes();
+  return bytes;
+}
+
+ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
+                            const OperatorUse& use, const OperatorOptions& options) {
+  std::vector<WeightedKernel> listed;
+  std::vector<WeightedKernel> latticed;
+  std::vector<WeightedKernel> brute;
+  double bytes = 0.0;
+  for (const WeightedKernel& kernel : kernels) {
+    CheckKernel(*kernel.kernel);
+    if (kernel.factor == 0.0) continue;
+    if (options.kind == OperatorKind::kBruteForce) {
+      brute.push_back(kernel);
+      continue;
+    }
+    if (options.kind == OperatorKind::kLattice) {
+      latticed.push_back(kernel);
+      continue;
+    }
+    const double list_bytes = NeighbourList::EstimateBytes({&kernel, 1}, options.cutoff);
+    const bool fits = bytes + list_bytes <= static_cast<double>(options.max_bytes);
+    if (options.kind == OperatorKind::kNeighbourList ||
+        (fits && PrefersList(kernel, list_bytes, use, options))) {
+      listed.push_back(kernel);
+      bytes += list_bytes;
+    } else {
+      latticed.push_back(kernel);
+    }
+  }
+
+  std::vector<SumOperator::Part> parts;
+  if (!brute.empty()) parts.push_back({1.0, std::make_unique<BruteForceOperator>(brute)});
+  if (!listed.empty()) {
+    parts.push_back({1.0, std::make_unique<NeighbourList>(
+                              listed, NeighbourListOptions{options.cutoff, options.max_bytes})});
+  }
+  for (const WeightedKernel& kernel : latticed) {
+    LatticeOptions lattice = options.lattice;
+    lattice.max_bytes = options.max_bytes;
+    parts.push_back({kernel.factor, std::make_unique<LatticeOperator>(*kernel.kernel, lattice)});
+  }
+  return {std::make_unique<SumOperator>(size, std::move(parts)), latticed.empty()};
+}
+
+}  // namespace submarine

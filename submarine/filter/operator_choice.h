@@ -1,0 +1,66 @@
+// From the kernels of a model to the operator that applies their weighted sum.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/filter/gaussian_operator.h"
+#include "submarine/filter/lattice_stencil.h"
+#include "submarine/filter/neighbour_list.h"
+
+namespace submarine {
+
+enum class OperatorKind { kAuto, kNeighbourList, kLattice, kBruteForce };
+std::string_view ToString(OperatorKind kind);
+
+struct OperatorOptions {
+  OperatorKind kind = OperatorKind::kAuto;
+  double cutoff = 0.001;  // of neighbour lists
+  LatticeOptions lattice = {};
+  std::size_t max_bytes = std::size_t{8} << 30;  // for all parts together
+};
+
+// What the operator will be used for most: kAuto chooses per kernel what is faster for it, by
+// estimated time and within the memory allowed.
+struct OperatorUse {
+  std::size_t columns = 1;
+  bool flows = true;  // ordered applications, which cost a lattice one filter per level
+};
+
+// sum of parts, each with a factor. No part at all is K = 0.
+class SumOperator final : public GaussianOperator {
+ public:
+  struct Part {
+    double factor;
+    std::unique_ptr<GaussianOperator> op;
+  };
+  SumOperator(std::size_t size, std::vector<Part> parts);
+
+  std::size_t size() const override { return size_; }
+  void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
+  void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
+               Matrix<float>* out) const override;
+  std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::string Description() const override;
+  std::size_t bytes() const override;
+
+ private:
+  std::size_t size_;
+  std::vector<Part> parts_;
+};
+
+struct ChosenOperator {
+  std::unique_ptr<GaussianOperator> op;
+  bool exact = true;  // every kernel exactly, up to the cutoff: no lattice among the parts
+};
+
+// Kernels of factor 0 are dropped. Throws TooLarge with the number when what was asked for does not
+// fit, InvalidInput for kernels that are none.
+ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
+                            const OperatorUse& use, const OperatorOptions& options);
+
+}  // namespace submarine
