@@ -3,12 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "submarine/labels/label_cuts.h"
 #include "submarine/labels/label_tree.h"
+#include "submarine/model/dense_crf.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine::testing {
@@ -65,6 +68,45 @@ class RandomModels {
 
   SparseCrf Model(int variables, int labels) {
     return Model(variables, Labels(labels), Real(-10.0, 0.0), Real(0.0, 10.0));
+  }
+
+  // Kernels from far narrower to far wider than the points lie apart, with repeated points among
+  // them.
+  GaussianKernel Kernel(int variables) {
+    const auto rows = static_cast<std::size_t>(variables);
+    const auto dimension = static_cast<std::size_t>(Integer(1, 6));
+    GaussianKernel kernel{"random", Matrix<float>(rows, dimension),
+                          Integer(0, 4) == 0 ? 0.0 : Real(0.0, 5.0)};
+    const double spread = std::pow(10.0, Real(-2.0, 2.0));
+    for (std::size_t a = 0; a < rows; ++a) {
+      const bool repeated = a > 0 && Integer(0, 9) == 0;
+      const auto same = static_cast<std::size_t>(Integer(0, std::max(0, static_cast<int>(a) - 1)));
+      for (std::size_t d = 0; d < dimension; ++d) {
+        kernel.features(a, d) =
+            repeated ? kernel.features(same, d) : static_cast<float>(Real(-spread, spread));
+      }
+    }
+    if (Integer(0, 2) == 0) {
+      for (std::size_t a = 0; a < rows; ++a) {
+        kernel.scale.push_back(Integer(0, 9) == 0 ? 0.0F : static_cast<float>(Real(0.1, 1.5)));
+      }
+    }
+    return kernel;
+  }
+
+  DenseCrf Dense(int variables, LabelSpace labels) {
+    Matrix<float> unary(static_cast<std::size_t>(variables),
+                        static_cast<std::size_t>(labels.num_labels()));
+    const double low = Real(-10.0, 0.0);
+    const double high = Real(0.0, 10.0);
+    for (std::size_t k = 0; k < unary.size(); ++k) {
+      unary.data()[k] = static_cast<float>(Real(low, high));
+    }
+    std::vector<GaussianKernel> kernels;
+    for (int count = Integer(1, 2); count > 0; --count) kernels.push_back(Kernel(variables));
+    const PairCounting counting = Integer(0, 1) == 0 ? PairCounting::kOrdered : PairCounting::kOnce;
+    return {std::move(unary), std::move(kernels), std::move(labels), counting,
+            Integer(0, 3) == 0 ? Real(-5.0, 5.0) : 0.0};
   }
 
   Matrix<double> Points(std::size_t rows, std::size_t cols, double low, double high) {

@@ -1,0 +1,128 @@
+#include "submarine/model/dense_crf.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "submarine/base/error.h"
+
+namespace submarine {
+
+DenseCrf::DenseCrf(Matrix<float> unary, std::vector<GaussianKernel> kernels, LabelSpace labels,
+                   PairCounting counting, double constant)
+    : unary_(std::move(unary)),
+      kernels_(std::move(kernels)),
+      labels_(std::move(labels)),
+      counting_(counting),
+      constant_(constant) {
+  if (unary_.rows() == 0) throw InvalidInput("the dense model has no variables, expected some");
+  if (unary_.rows() > std::numeric_limits<std::uint32_t>::max() / 2) {
+    throw TooLarge(fmt::format("the dense model has {} variables, more than the limit of {}",
+                               unary_.rows(), std::numeric_limits<std::uint32_t>::max() / 2));
+  }
+  CheckLabelSpace(labels_);
+  CheckLabelCount(labels_.num_labels());
+  if (unary_.cols() != static_cast<std::size_t>(labels_.num_labels())) {
+    throw InvalidInput(fmt::format("the unaries have {} labels, but the metric has {}",
+                                   unary_.cols(), labels_.num_labels()));
+  }
+  if (labels_.metrics.size() != 1) {
+    throw InvalidInput(fmt::format("a dense model has one label metric, but {} were given",
+                                   labels_.metrics.size()));
+  }
+  if (!std::isfinite(constant_)) {
+    throw InvalidInput(fmt::format("the constant is {}, expected a finite number", constant_));
+  }
+  double largest = std::abs(constant_);
+  for (std::size_t a = 0; a < unary_.rows(); ++a) {
+    for (std::size_t i = 0; i < unary_.cols(); ++i) {
+      if (!std::isfinite(unary_(a, i))) {
+        throw InvalidInput(
+            fmt::format("the unary of variable {}, label {} is {}, expected a finite number", a, i,
+                        unary_(a, i)));
+      }
+      largest = std::max(largest, std::abs(static_cast<double>(unary_(a, i))));
+    }
+  }
+  // Sums are formed in single precision on the way; leave them room.
+  constexpr double kLargest = 1e30;
+  const double pairs = static_cast<double>(unary_.rows()) * pair_factor() *
+                       *std::max_element(metric().distance.data(),
+                                         metric().distance.data() + metric().distance.size());
+  for (const GaussianKernel& kernel : kernels_) {
+    CheckKernel(kernel);
+    if (kernel.size() != unary_.rows()) {
+      throw InvalidInput(
+          fmt::format("kernel \"{}\" has features of {} variables, but there are "
+                      "unaries of {}",
+                      kernel.name, kernel.size(), unary_.rows()));
+    }
+    const double scale =
+        kernel.scale.empty() ? 1.0 : *std::max_element(kernel.scale.begin(), kernel.scale.end());
+    largest = std::max(largest, kernel.weight * scale * scale * pairs);
+  }
+  if (largest > kLargest) {
+    throw InvalidInput(
+        fmt::format("the energies of the dense model reach {:.3g}, expected at most {:.0e}",
+                    largest, kLargest));
+  }
+}
+
+double DenseCrf::PairWeight(std::size_t a, std::size_t b) const {
+  double weight = 0.0;
+  for (const GaussianKernel& kernel : kernels_) weight += kernel.weight * KernelValue(kernel, a, b);
+  return pair_factor() * weight;
+}
+
+double DenseCrf::Energy(std::span<const int> labeling) const {
+  if (labeling.size() != num_variables()) {
+    throw InvalidInput(fmt::format("the labeling has {} variables, expected {}", labeling.size(),
+                                   num_variables()));
+  }
+  double energy = constant_;
+  for (std::size_t a = 0; a < labeling.size(); ++a) {
+    if (labeling[a] < 0 || labeling[a] >= num_labels()) {
+      throw InvalidInput(fmt::format("the label of variable {} is {}, expected 0 to {}", a,
+                                     labeling[a], num_labels() - 1));
+    }
+    energy += unary_(a, static_cast<std::size_t>(labeling[a]));
+  }
+  for (std::size_t a = 0; a < labeling.size(); ++a) {
+    for (std::size_t b = a + 1; b < labeling.size(); ++b) {
+      if (labeling[a] == labeling[b]) continue;
+      energy += PairWeight(a, b) * metric().distance(static_cast<std::size_t>(labeling[a]),
+                                                     static_cast<std::size_t>(labeling[b]));
+    }
+  }
+  return energy;
+}
+
+std::string DenseCrf::Description() const {
+  std::string kernels;
+  for (const GaussianKernel& kernel : kernels_) {
+    kernels += fmt::format("{}{} (weight {:g}{})", kernels.empty() ? "" : " + ", kernel.name,
+                           kernel.weight, kernel.scale.empty() ? "" : ", normalised");
+  }
+  return fmt::format("dense CRF, {} variables, {} labels, metric {}, {}, {}", num_variables(),
+                     num_labels(), metric().name,
+                     kernels.empty() ? "no kernels" : "kernels " + kernels,
+                     counting_ == PairCounting::kOrdered ? "ordered pairs" : "pairs counted once");
+}
+
+SparseCrf ToSparseCrf(const DenseCrf& model) {
+  const std::size_t n = model.num_variables();
+  Matrix<double> unary(n, static_cast<std::size_t>(model.num_labels()));
+  std::copy(model.unary().data(), model.unary().data() + model.unary().size(), unary.data());
+  std::vector<Edge> edges;
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = a + 1; b < n; ++b) {
+      edges.push_back({static_cast<int>(a), static_cast<int>(b), model.PairWeight(a, b)});
+    }
+  }
+  return {std::move(unary), std::move(edges), model.labels(), model.constant()};
+}
+
+}  // namespace submarine

@@ -1,0 +1,64 @@
+// The fully connected CRF (docs/math.md, "Model"):
+//
+//   E(x) = constant + sum_a phi_a(x_a) + sum_{a<b} w_ab d(x_a, x_b),
+//   w_ab = c sum_m w^(m) k^(m)_ab,   c = 2 when pairs are counted as ordered ones (the paper's and
+//   the default), c = 1 when once. No self terms.
+//
+// Unaries are held in single precision: the model is about the numbers stored here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/labels/label_cuts.h"
+#include "submarine/model/sparse_crf.h"
+
+namespace submarine {
+
+enum class PairCounting { kOrdered, kOnce };
+
+class DenseCrf {
+ public:
+  // Throws InvalidInput: non-finite unaries, sizes that do not match, a label space with other than
+  // one metric, whatever CheckKernel refuses, energies whose sum could overflow.
+  DenseCrf(Matrix<float> unary, std::vector<GaussianKernel> kernels, LabelSpace labels,
+           PairCounting counting = PairCounting::kOrdered, double constant = 0.0);
+
+  std::size_t num_variables() const { return unary_.rows(); }
+  int num_labels() const { return labels_.num_labels(); }
+  int num_cuts() const { return labels_.cuts->num_cuts(); }
+
+  const Matrix<float>& unary() const { return unary_; }
+  const std::vector<GaussianKernel>& kernels() const { return kernels_; }
+  const LabelSpace& labels() const { return labels_; }
+  const LabelMetric& metric() const { return labels_.metrics.front(); }
+  double constant() const { return constant_; }
+  PairCounting counting() const { return counting_; }
+  double pair_factor() const { return counting_ == PairCounting::kOrdered ? 2.0 : 1.0; }  // c
+
+  // w_ab of the unordered pair, in double, by definition.
+  double PairWeight(std::size_t a, std::size_t b) const;
+
+  // By definition, over all pairs: O(N^2 kernels). bound/dense_verifier.h has bounds that scale.
+  double Energy(std::span<const int> labeling) const;
+
+  // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) + ...,
+  // ordered pairs"
+  std::string Description() const;
+
+ private:
+  Matrix<float> unary_;
+  std::vector<GaussianKernel> kernels_;
+  LabelSpace labels_;
+  PairCounting counting_;
+  double constant_;
+};
+
+// The same distribution with every pair as an edge, for exact inference on small models.
+SparseCrf ToSparseCrf(const DenseCrf& model);
+
+}  // namespace submarine

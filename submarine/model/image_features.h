@@ -1,0 +1,38 @@
+// Kernels of dense CRFs over pictures and volumes.
+//
+// Variable a of a picture is pixel (x, y) with a = y width + x; of a volume, voxel (x, y, z) with
+// a = (z height + y) width + x. Everything throws InvalidInput, naming the argument: sizes that are
+// not positive or do not match, sigmas that are not finite and > 0, values that are not finite.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "submarine/base/matrix.h"
+#include "submarine/filter/gaussian_kernel.h"
+
+namespace submarine {
+
+// exp(-dx^2 / (2 sigma_x^2) - dy^2 / (2 sigma_y^2)), named "position 1.64" or "position 3,5".
+GaussianKernel PositionKernel(int width, int height, double sigma_x, double sigma_y, double weight);
+GaussianKernel VolumePositionKernel(int width, int height, int depth,
+                                    const std::array<double, 3>& sigma_xyz, double weight);
+
+// The same times exp(-|colour difference|^2 / (2 sigma_colour^2)), named "bilateral 50.84/1.51".
+// `image` holds the pixels in the order of the variables, channels innermost; `sigma_colour` is one
+// number for all channels or one for each.
+GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const float> image,
+                               double sigma_x, double sigma_y, std::span<const double> sigma_colour,
+                               double weight);
+GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
+                                     std::span<const float> image,
+                                     const std::array<double, 3>& sigma_xyz,
+                                     std::span<const double> sigma_colour, double weight);
+
+// Any features, one row per variable; `sigmas` is one number for all columns or one for each.
+GaussianKernel FeatureKernel(Matrix<float> features, std::span<const double> sigmas, double weight,
+                             const std::string& name);
+
+}  // namespace submarine
