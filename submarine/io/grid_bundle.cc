@@ -6,13 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "submarine/base/error.h"
 #include "submarine/io/atomic_file.h"
+#include "submarine/io/bundle_header.h"
 #include "submarine/io/json_file.h"
 #include "submarine/io/metric_spec.h"
 #include "submarine/io/npy.h"
@@ -22,69 +21,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
-
-struct Header {
-  const JsonFields& fields;
-  std::filesystem::path path;
-
-  std::filesystem::path ArrayPath(std::string_view key) const {
-    return path.parent_path() / fields.String(key);
-  }
-  [[noreturn]] void Fail(std::string_view key, std::string_view problem) const {
-    throw FileError(fmt::format("{}: key \"{}\": {}", path.string(), key, problem));
-  }
-  [[noreturn]] void FailInArray(std::string_view key, std::string_view problem) const {
-    Fail(key, fmt::format("\"{}\" {}", ArrayPath(key).string(), problem));
-  }
-  std::unique_ptr<NpyReader> OpenArray(std::string_view key) const {
-    const std::filesystem::path array = ArrayPath(key);
-    try {
-      return std::make_unique<NpyReader>(array);
-    } catch (const FileError& error) {
-      Fail(key, error.what());
-    }
-  }
-  // Refuses another shape before anything is allocated.
-  std::unique_ptr<NpyReader> OpenArray(std::string_view key, const NpyShape& shape,
-                                       std::string_view axes) const {
-    std::unique_ptr<NpyReader> reader = OpenArray(key);
-    if (reader->shape() != shape) {
-      FailInArray(key, fmt::format("has shape {}, but {} = {} was expected",
-                                   ShapeText(reader->shape()), axes, ShapeText(shape)));
-    }
-    return reader;
-  }
-};
-
-// "[3, 0, 1]": where in an array of this shape the value of index k stands.
-std::string Place(std::size_t k, const NpyShape& shape) {
-  std::vector<std::size_t> index(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    index[d] = k % static_cast<std::size_t>(shape[d]);
-    k /= static_cast<std::size_t>(shape[d]);
-  }
-  return fmt::format("[{}]", fmt::join(index, ", "));
-}
-
-Matrix<double> ReadUnary(const Header& header, const NpyShape& shape, std::string_view axes) {
+Matrix<double> ReadUnary(const BundleHeader& header, const NpyShape& shape, std::string_view axes) {
   const auto reader = header.OpenArray("unary", shape, axes);
-  const auto labels = static_cast<std::size_t>(shape.back());
-  Matrix<double> unary(reader->count() / labels, labels);
-  const std::span<double> values(unary.data(), unary.size());
-  reader->ReadTo(values);
-  const auto bad =
-      std::find_if_not(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-  if (bad != values.end()) {
-    header.FailInArray("unary",
-                       fmt::format("has the value {} at {}, but unaries must be finite", *bad,
-                                   Place(static_cast<std::size_t>(bad - values.begin()), shape)));
-  }
-  return unary;
+  return header.ReadUnary<double>(*reader, static_cast<std::size_t>(shape.back()));
 }
 
 // The weight of every edge, from "weight" or "weights".
-void ReadWeights(const Header& header, std::vector<Edge>& edges) {
+void ReadWeights(const BundleHeader& header, std::vector<Edge>& edges) {
   const JsonFields& fields = header.fields;
   if (!fields.Has("weights")) {
     const double weight = fields.Has("weight") ? fields.Number("weight") : 1.0;
@@ -108,7 +51,7 @@ void ReadWeights(const Header& header, std::vector<Edge>& edges) {
   }
 }
 
-std::vector<Edge> ReadEdges(const Header& header, std::int64_t num_variables) {
+std::vector<Edge> ReadEdges(const BundleHeader& header, std::int64_t num_variables) {
   const auto reader = header.OpenArray("edges");
   if (reader->shape().size() != 2 || reader->shape()[1] != 2) {
     header.FailInArray("edges", fmt::format("has shape {}, but (edges, 2) was expected",
@@ -138,32 +81,23 @@ std::vector<Edge> ReadEdges(const Header& header, std::int64_t num_variables) {
   return edges;
 }
 
-LabelSpace ReadMetric(const Header& header, int num_labels, bool strict_hst,
-                      std::vector<std::string>* warnings) {
-  const std::string spec = header.fields.String("metric");
-  try {
-    return ParseMetricSpec(spec, num_labels, strict_hst, warnings, header.path.parent_path());
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(fmt::format("{}: key \"metric\": {}", header.path.string(), error.what()));
-  }
-}
-
 LoadedModel ReadGrid(const Json& json, const std::filesystem::path& path, bool strict_hst) {
   const JsonFields fields(json, path.string(),
                           {"submarine", "width", "height", "labels", "connectivity", "weight",
                            "weights", "metric", "unary", "constant"});
-  const Header header{fields, path};
-  const std::int64_t width = fields.Integer("width", 1, kMaxInt);
-  const std::int64_t height = fields.Integer("height", 1, kMaxInt);
+  const BundleHeader header{fields, path.parent_path()};
+  const std::int64_t width = fields.Integer("width", 1, kMaxBundleVariables);
+  const std::int64_t height = fields.Integer("height", 1, kMaxBundleVariables);
   const std::int64_t labels = fields.Integer("labels", 2, kMaxLabels);
-  if (width * height > kMaxInt) fields.Refuse("width", "times the height must stay below 2^31");
+  if (width * height > kMaxBundleVariables)
+    fields.Refuse("width", "times the height must stay below 2^31");
   const std::int64_t connectivity =
       fields.Has("connectivity") ? fields.Integer("connectivity", 4, 8) : 4;
   if (connectivity != 4 && connectivity != 8) fields.Refuse("connectivity", "must be 4 or 8");
-  const double constant = fields.Has("constant") ? fields.Number("constant") : 0.0;
+  const double constant = header.ReadConstant();
 
   std::vector<std::string> warnings;
-  LabelSpace space = ReadMetric(header, static_cast<int>(labels), strict_hst, &warnings);
+  LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
   Matrix<double> unary = ReadUnary(header, {height, width, labels}, "(height, width, labels)");
   std::vector<Edge> edges = GridEdges(static_cast<int>(width), static_cast<int>(height),
                                       static_cast<int>(connectivity), 1.0);
@@ -176,13 +110,13 @@ LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path, bool 
   const JsonFields fields(json, path.string(),
                           {"submarine", "variables", "labels", "edges", "weight", "weights",
                            "metric", "unary", "constant"});
-  const Header header{fields, path};
-  const std::int64_t variables = fields.Integer("variables", 1, kMaxInt);
+  const BundleHeader header{fields, path.parent_path()};
+  const std::int64_t variables = fields.Integer("variables", 1, kMaxBundleVariables);
   const std::int64_t labels = fields.Integer("labels", 2, kMaxLabels);
-  const double constant = fields.Has("constant") ? fields.Number("constant") : 0.0;
+  const double constant = header.ReadConstant();
 
   std::vector<std::string> warnings;
-  LabelSpace space = ReadMetric(header, static_cast<int>(labels), strict_hst, &warnings);
+  LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
   Matrix<double> unary = ReadUnary(header, {variables, labels}, "(variables, labels)");
   std::vector<Edge> edges = ReadEdges(header, variables);
   ReadWeights(header, edges);
@@ -203,11 +137,6 @@ void CheckMetric(const std::filesystem::path& path, const SparseCrf& model,
   }
 }
 
-std::filesystem::path Beside(const std::filesystem::path& path, std::string_view what) {
-  std::filesystem::path name = path;
-  return name.replace_extension(fmt::format(".{}.npy", what));
-}
-
 void WriteWeights(const std::filesystem::path& path, const SparseCrf& model, Json& header) {
   std::vector<double> weights;
   for (const Edge& edge : model.edges()) weights.push_back(edge.weight);
@@ -215,7 +144,7 @@ void WriteWeights(const std::filesystem::path& path, const SparseCrf& model, Jso
     header["weight"] = weights.empty() ? 1.0 : weights.front();
     return;
   }
-  const std::filesystem::path file = Beside(path, "weights");
+  const std::filesystem::path file = BesideHeader(path, "weights");
   WriteNpy(file, std::span<const double>(weights),
            NpyShape{static_cast<std::int64_t>(weights.size())});
   header["weights"] = file.filename().string();
@@ -223,7 +152,7 @@ void WriteWeights(const std::filesystem::path& path, const SparseCrf& model, Jso
 
 void WriteRest(const std::filesystem::path& path, const SparseCrf& model, const NpyShape& shape,
                const std::string& metric_spec, Json header) {
-  const std::filesystem::path unary = Beside(path, "unary");
+  const std::filesystem::path unary = BesideHeader(path, "unary");
   WriteNpy(unary, model.unary(), shape);
   WriteWeights(path, model, header);
   header["labels"] = model.num_labels();
@@ -270,7 +199,7 @@ void WriteGraphBundle(const std::filesystem::path& path, const SparseCrf& model,
   CheckMetric(path, model, metric_spec);
   std::vector<std::int32_t> ends;
   for (const Edge& edge : model.edges()) ends.insert(ends.end(), {edge.a, edge.b});
-  const std::filesystem::path file = Beside(path, "edges");
+  const std::filesystem::path file = BesideHeader(path, "edges");
   WriteNpy(file, std::span<const std::int32_t>(ends),
            NpyShape{static_cast<std::int64_t>(ends.size() / 2), 2});
   WriteRest(path, model, {model.num_variables(), model.num_labels()}, metric_spec,

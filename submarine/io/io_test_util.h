@@ -30,6 +30,8 @@ class TempDir {
   const std::filesystem::path& path() const { return path_; }
 
   std::filesystem::path WriteText(std::string_view name, std::string_view text) const {
+    // A new file instead of a truncated one, which some file systems flush to disk when it closes.
+    std::filesystem::remove(path_ / name);
     std::ofstream(path_ / name, std::ios::binary) << text;
     return path_ / name;
   }

@@ -127,6 +127,19 @@ double JsonFields::Number(std::string_view key) const {
   return value.get<double>();
 }
 
+std::vector<double> JsonFields::Numbers(std::string_view key) const {
+  const Json& value = At(key);
+  if (!value.is_array()) return {Number(key)};
+  std::vector<double> numbers;
+  for (const Json& item : value) {
+    if (!item.is_number() || !std::isfinite(item.get<double>())) {
+      Refuse(key, "must be a finite number or a list of them");
+    }
+    numbers.push_back(item.get<double>());
+  }
+  return numbers;
+}
+
 std::string JsonFields::String(std::string_view key) const {
   const Json& value = At(key);
   if (!value.is_string()) Refuse(key, "must be a string");

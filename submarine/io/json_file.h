@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace submarine {
 
@@ -25,7 +26,10 @@ class JsonFields {
   const nlohmann::json& At(std::string_view key) const;
   std::int64_t Integer(std::string_view key, std::int64_t min, std::int64_t max) const;
   double Number(std::string_view key) const;
+  std::vector<double> Numbers(std::string_view key) const;  // of a number or a list of them
   std::string String(std::string_view key) const;
+
+  const std::string& where() const { return where_; }
 
   // Throws FileError "where: key "key" <problem>, but is <value>".
   [[noreturn]] void Refuse(std::string_view key, std::string_view problem) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -144,6 +145,9 @@ std::uint64_t TotalBytes(std::span<const std::int64_t> shape, std::size_t item_b
   return overflow ? std::numeric_limits<std::uint64_t>::max() : total;
 }
 
+// The largest number that does not round to an infinite float.
+constexpr double kMaxRoundedToFloat = 0x1.fffffefffffffp+127;
+
 // Reads values stored as Stored through a small buffer.
 template <class Stored, class T>
 void ReadConverted(InputFile& file, std::span<T> values) {
@@ -163,7 +167,15 @@ void ReadConverted(InputFile& file, std::span<T> values) {
         Fail(file, "holds an integer beyond the range of int64");
       }
     }
-    for (std::size_t k = 0; k < n; ++k) values[done + k] = static_cast<T>(chunk[k]);
+    for (std::size_t k = 0; k < n; ++k) {
+      if constexpr (std::is_same_v<Stored, double> && std::is_same_v<T, float>) {
+        if (std::abs(chunk[k]) > kMaxRoundedToFloat && std::isfinite(chunk[k])) {
+          Fail(file, fmt::format("holds the value {} at index {}, beyond the range of float32",
+                                 chunk[k], done + k));
+        }
+      }
+      values[done + k] = static_cast<T>(chunk[k]);
+    }
   }
 }
 
@@ -291,11 +303,15 @@ std::string NpyReader::type_name() const {
   return fmt::format("{}{}", stem, 8 * item_bytes_);
 }
 
-void NpyReader::ReadTo(std::span<double> values) {
-  if (values.size() != count_) {
-    throw InvalidInput(
-        fmt::format("{} places for the {} values of an array", values.size(), count_));
+void NpyReader::CheckPlaces(std::size_t places) const {
+  if (places != count_) {
+    throw InvalidInput(fmt::format("{} places for the {} values of an array", places, count_));
   }
+}
+
+template <class T>
+void NpyReader::ReadNumbers(std::span<T> values) {
+  CheckPlaces(values.size());
   if (kind_ != 'f') {
     ReadIntegers(file_, kind_, item_bytes_, values);
   } else if (item_bytes_ == 8) {
@@ -305,11 +321,12 @@ void NpyReader::ReadTo(std::span<double> values) {
   }
 }
 
+void NpyReader::ReadTo(std::span<double> values) { ReadNumbers(values); }
+
+void NpyReader::ReadTo(std::span<float> values) { ReadNumbers(values); }
+
 void NpyReader::ReadTo(std::span<std::int64_t> values) {
-  if (values.size() != count_) {
-    throw InvalidInput(
-        fmt::format("{} places for the {} values of an array", values.size(), count_));
-  }
+  CheckPlaces(values.size());
   if (!holds_integers()) {
     Fail(file_, fmt::format("holds {} values, but integers were expected", type_name()));
   }

@@ -31,12 +31,17 @@ class NpyReader {
 
   // All values at once, to exactly count() places. Integers are read only from arrays of integers
   // (or bool); numbers from any of float32, float64, int8..int64, uint8..uint64, bool.
+  // A number beyond the range of float is refused, not rounded to infinity.
   void ReadTo(std::span<double> values);
+  void ReadTo(std::span<float> values);
   void ReadTo(std::span<std::int64_t> values);
 
  private:
   void ParseHeader(const std::string& header);
   void ParseType(const std::string& type);
+  void CheckPlaces(std::size_t places) const;
+  template <class T>
+  void ReadNumbers(std::span<T> values);
 
   InputFile file_;
   char kind_ = 'f';  // f, i or u

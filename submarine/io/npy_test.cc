@@ -66,6 +66,42 @@ TEST(Npy, ReadsEveryTypeAndVersion) {
   EXPECT_THAT(read(Npy(Dict("|b1", "(2,)"), Bytes<std::uint8_t>({0, 1}))), ElementsAre(0, 1));
 }
 
+TEST(Npy, ReadsFloatsInChunksAndRefusesWhatTheyCannotHold) {
+  const TempDir dir;
+  const auto read = [&](const std::string& contents) {
+    NpyReader reader(dir.WriteText("a.npy", contents));
+    std::vector<float> values(reader.count());
+    reader.ReadTo(std::span(values));
+    return values;
+  };
+  const float largest = std::numeric_limits<float>::max();
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(read(Npy(Dict("<f4", "(2,)"), Bytes<float>({0.1F, infinity}))),
+              ElementsAre(0.1F, infinity));
+  EXPECT_THAT(read(Npy(Dict("<i8", "(1,)"), Bytes<std::int64_t>({-(1LL << 40)}))),
+              ElementsAre(-std::ldexp(1.0F, 40)));
+  // Up to half a unit of the last place beyond the largest float, numbers round to it.
+  const double edge = 0x1.ffffffp127;
+  const double below = std::nextafter(edge, 0.0);
+  EXPECT_THAT(read(Npy(Dict("<f8", "(4,)"), Bytes<double>({0.1, -below, INFINITY, 1e-300}))),
+              ElementsAre(0.1F, -largest, infinity, 0.0F));
+  for (const double bad : {edge, -edge, 1e300}) {
+    EXPECT_THAT(MessageOf<FileError>([&] {
+                  read(Npy(Dict("<f8", "(2,)"), Bytes<double>({0.0, bad})));
+                }),
+                AllOf(HasSubstr("a.npy"), HasSubstr("at index 1"), HasSubstr("float32")));
+  }
+  std::vector<double> many(40000);  // several chunks
+  for (std::size_t k = 0; k < many.size(); ++k) many[k] = static_cast<double>(k);
+  WriteNpy(dir / "many.npy", std::span<const double>(many), NpyShape{200, 200});
+  NpyReader reader(dir / "many.npy");
+  std::vector<float> values(many.size());
+  reader.ReadTo(std::span(values));
+  for (std::size_t k = 0; k < many.size(); ++k) ASSERT_EQ(values[k], static_cast<float>(k));
+  std::vector<float> few(3);
+  EXPECT_THROW(NpyReader(dir / "many.npy").ReadTo(std::span(few)), InvalidInput);
+}
+
 TEST(Npy, ReadsShapes) {
   const TempDir dir;
   const auto shape = [&](const std::string& text, std::size_t count) {

@@ -4,6 +4,7 @@
 #include <png.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <csetjmp>
 #include <new>
@@ -44,8 +45,17 @@ void KeepMessageAndLeave(png_structp png, png_const_charp message) {
 
 void IgnoreWarning(png_structp, png_const_charp) {}
 
+// What is to be encoded; samples of 16 bits are in our own byte order.
+struct Raster {
+  int width;
+  int height;
+  int channels;
+  int bits;  // 8 or 16
+  std::span<const std::uint8_t> bytes;
+};
+
 // Holds nothing with a destructor, which longjmp would skip. False when sink.error says why.
-bool Encode(PngSink& sink, int width, int height, int channels, const std::uint8_t* samples) {
+bool Encode(PngSink& sink, const Raster& raster) {
   png_infop info = nullptr;
   png_structp png =
       png_create_write_struct(PNG_LIBPNG_VER_STRING, &sink, KeepMessageAndLeave, IgnoreWarning);
@@ -56,13 +66,16 @@ bool Encode(PngSink& sink, int width, int height, int channels, const std::uint8
     return false;
   }
   png_set_write_fn(png, &sink, AppendBytes, NothingToFlush);
-  png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height), 8,
-               channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+  png_set_IHDR(png, info, static_cast<png_uint_32>(raster.width),
+               static_cast<png_uint_32>(raster.height), raster.bits,
+               raster.channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_write_info(png, info);
-  for (int y = 0; y < height; ++y) {
-    png_write_row(png, samples + static_cast<std::size_t>(y) * static_cast<std::size_t>(width) *
-                                     static_cast<std::size_t>(channels));
+  if (raster.bits == 16 && std::endian::native == std::endian::little) png_set_swap(png);
+  for (int y = 0; y < raster.height; ++y) {
+    png_write_row(png, raster.bytes.data() + raster.bytes.size() /
+                                                 static_cast<std::size_t>(raster.height) *
+                                                 static_cast<std::size_t>(y));
   }
   png_write_end(png, nullptr);
   png_destroy_write_struct(&png, &info);
@@ -94,10 +107,8 @@ std::array<std::uint8_t, 3> SpiralColour(double t) {
   return FromOklab(lightness, chroma * std::cos(hue), chroma * std::sin(hue));
 }
 
-}  // namespace
-
-void WritePng(const std::filesystem::path& path, int width, int height, int channels,
-              std::span<const std::uint8_t> samples) {
+void WriteRaster(const std::filesystem::path& path, const Raster& raster) {
+  const auto& [width, height, channels, bits, bytes] = raster;
   if (width < 1 || height < 1 || width > kMaxPngSide || height > kMaxPngSide) {
     throw InvalidInput(
         fmt::format("a picture of {} x {} pixels cannot be written as PNG", width, height));
@@ -106,17 +117,31 @@ void WritePng(const std::filesystem::path& path, int width, int height, int chan
     throw InvalidInput(fmt::format("a picture has 1 or 3 channels, not {}", channels));
   }
   const std::int64_t expected = static_cast<std::int64_t>(width) * height * channels;
-  if (static_cast<std::int64_t>(samples.size()) != expected) {
+  const std::size_t given = bytes.size() / static_cast<std::size_t>(bits / 8);
+  if (static_cast<std::int64_t>(given) != expected) {
     throw InvalidInput(
         fmt::format("a picture of {} x {} pixels with {} channels needs {} samples, not {}", width,
-                    height, channels, expected, samples.size()));
+                    height, channels, expected, given));
   }
   PngSink sink;
-  if (!Encode(sink, width, height, channels, samples.data())) {
+  if (!Encode(sink, raster)) {
     throw FileError(fmt::format("cannot encode \"{}\": {}", path.string(),
                                 sink.error.empty() ? "out of memory" : sink.error));
   }
   WriteFileAtomically(path, sink.encoded);
+}
+
+}  // namespace
+
+void WritePng(const std::filesystem::path& path, int width, int height, int channels,
+              std::span<const std::uint8_t> samples) {
+  WriteRaster(path, {width, height, channels, 8, samples});
+}
+
+void WritePng16(const std::filesystem::path& path, int width, int height,
+                std::span<const std::uint16_t> samples) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(samples.data());
+  WriteRaster(path, {width, height, 1, 16, {bytes, samples.size_bytes()}});
 }
 
 std::array<std::uint8_t, 3> ColourMap(double t) {

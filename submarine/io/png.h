@@ -13,6 +13,11 @@ namespace submarine {
 void WritePng(const std::filesystem::path& path, int width, int height, int channels,
               std::span<const std::uint8_t> samples);
 
+// Row-major 16-bit grey samples, for values such as disparities that 8 bits cannot hold. Throws
+// likewise.
+void WritePng16(const std::filesystem::path& path, int width, int height,
+                std::span<const std::uint16_t> samples);
+
 // From dark violet over green to light yellow; lightness grows evenly with t, so that equal steps
 // look equal, in print without colours too. Values outside [0,1] are clamped; NaN is mid grey.
 std::array<std::uint8_t, 3> ColourMap(double t);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/io/image.h"
 #include "submarine/io/io_test_util.h"
 
 namespace submarine {
@@ -46,6 +47,23 @@ TEST(Png, RoundTripsGreyAndColour) {
     EXPECT_EQ(width, 7);
     EXPECT_EQ(height, 5);
   }
+}
+
+TEST(Png, SixteenBitsComeBackExactly) {
+  const TempDir dir;
+  const std::vector<std::uint16_t> samples = {0, 1, 255, 256, 0x1234, 65535};
+  WritePng16(dir / "a.png", 3, 2, samples);
+  const std::string file = dir.Text("a.png");
+  ASSERT_GT(file.size(), 26u);
+  EXPECT_EQ(file[24], 16);  // bit depth and colour type of the header
+  EXPECT_EQ(file[25], PNG_COLOR_TYPE_GRAY);
+  const Image image = ReadImage(dir / "a.png");
+  EXPECT_EQ(image.width, 3);
+  EXPECT_EQ(image.height, 2);
+  EXPECT_EQ(image.samples, samples);
+  EXPECT_THAT(MessageOf<InvalidInput>([&] { WritePng16(dir / "b.png", 4, 2, samples); }),
+              HasSubstr("needs 8 samples, not 6"));
+  EXPECT_THROW(WritePng16(dir / "b.png", 0, 2, {}), InvalidInput);
 }
 
 TEST(Png, RefusesSizesThatDisagree) {

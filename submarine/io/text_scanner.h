@@ -25,6 +25,8 @@ class TextScanner {
   // of double, down to 1e-4900, keep their energy.
   double PotentialEnergy(std::string_view what);
 
+  std::size_t position() const { return position_; }  // just behind the last token
+
   bool AtEnd();  // nothing but white space and comments is left
   void ExpectEnd(std::string_view after);
 

@@ -111,10 +111,10 @@ void WriteMarginals(const std::filesystem::path& path, std::size_t num_variables
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "MAR\n{}", num_variables);
   for (std::size_t a = 0; a < num_variables; ++a) {
-    const std::span<const double> probabilities = row(a);
+    const auto probabilities = row(a);
     fmt::format_to(std::back_inserter(text), " {}", probabilities.size());
-    for (const double p : probabilities) {
-      if (!(p >= 0.0) || !std::isfinite(p)) {
+    for (const auto p : probabilities) {
+      if (!(p >= 0) || !std::isfinite(p)) {
         throw InvalidInput(fmt::format("a marginal of variable {} is {}, not a probability", a, p));
       }
       fmt::format_to(std::back_inserter(text), " {}", p);
@@ -255,6 +255,10 @@ void WriteUaiMar(const std::filesystem::path& path, const Marginals& marginals) 
 }
 
 void WriteUaiMar(const std::filesystem::path& path, const Matrix<double>& marginals) {
+  WriteMarginals(path, marginals.rows(), [&](std::size_t a) { return marginals.row(a); });
+}
+
+void WriteUaiMar(const std::filesystem::path& path, const Matrix<float>& marginals) {
   WriteMarginals(path, marginals.rows(), [&](std::size_t a) { return marginals.row(a); });
 }
 

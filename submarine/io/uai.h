@@ -48,6 +48,7 @@ using Marginals = std::vector<std::vector<double>>;  // per variable, of its own
 
 void WriteUaiMar(const std::filesystem::path& path, const Marginals& marginals);
 void WriteUaiMar(const std::filesystem::path& path, const Matrix<double>& marginals);
+void WriteUaiMar(const std::filesystem::path& path, const Matrix<float>& marginals);
 Marginals ReadUaiMar(const std::filesystem::path& path);
 
 }  // namespace submarine

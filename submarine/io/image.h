@@ -1,0 +1,30 @@
+// Pictures as input: PNG, JPEG, TIFF, and PGM and PPM, recognised by their first bytes whatever the
+// file is called.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace submarine {
+
+struct Image {
+  int width = 0;
+  int height = 0;
+  int channels = 1;                    // 1 (grey) or 3 (RGB)
+  int max_value = 255;                 // what white is: 255 or 65535
+  std::vector<std::uint16_t> samples;  // row-major, channels innermost
+};
+
+inline constexpr std::int64_t kMaxImagePixels = std::int64_t{1} << 28;
+
+// Transparency is dropped, palettes become RGB, other depths up to 8 bits (up to 16) are stretched
+// to 0..255 (0..65535). Of a TIFF with several pages the first is read. Throws FileError: no such
+// file, no such format, truncated or damaged, a kind of colour other than grey, palette and RGB,
+// more pixels than kMaxImagePixels or than so short a file can hold.
+Image ReadImage(const std::filesystem::path& path);
+
+// The samples on the scale from 0 to 255 whatever their depth, for features of kernels.
+std::vector<float> ColourValues(const Image& image);
+
+}  // namespace submarine
