@@ -1,0 +1,63 @@
+// What the two halves of the dense verifier share; not for use elsewhere.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/bound/dense_verifier.h"
+#include "submarine/bound/pair_tree.h"
+
+namespace submarine::dense_verifier {
+
+// Throws InvalidInput for options that are negative or not finite.
+void CheckOptions(const PairOptions& options);
+
+// Cuts of positive length, ascending: the others neither cost anything nor carry flow.
+std::vector<std::size_t> ActiveCuts(const DenseCrf& model);
+
+// max over i of the sum of l_c over the cuts that contain i: s'_i is at most this times the largest
+// s_c / l_c, and sum_c l_c y(S_c) at most this.
+double LargestLabelLength(const DenseCrf& model);
+
+// A kernel value k at squared distance x is off by a few ulps, plus this times x k ulps: the distance
+// collects one rounding per dimension and three more, and exp(-x/2) turns each into x/2.
+double UlpsPerDistance(std::size_t dimension);
+
+// Progress through `parts` equal parts of the work.
+class Progress {
+ public:
+  Progress(const PairOptions& options, std::size_t parts)
+      : callback_(options.on_progress),
+        parts_(static_cast<double>(std::max<std::size_t>(parts, 1))) {}
+  void NextPart() { finished_ += 1.0; }
+  // Throws Interrupted when the callback says so.
+  void Report(double done_of_part) const {
+    if (callback_ && !callback_(std::min(1.0, (finished_ + done_of_part) / parts_))) {
+      throw Interrupted("the verification was interrupted before it had a result");
+    }
+  }
+
+ private:
+  const std::function<bool(double)>& callback_;
+  double parts_;
+  double finished_ = 0.0;
+};
+
+// body(leaf) for all leaves in parallel, with reports in between from the calling thread.
+template <class Body>
+void ForLeaves(const PairTree& tree, const Progress& progress, const Body& body) {
+  const std::size_t leaves = tree.num_leaves();
+  const std::size_t batch = std::max<std::size_t>(128, leaves / 100);
+  for (std::size_t begin = 0; begin < leaves; begin += batch) {
+    const std::size_t count = std::min(batch, leaves - begin);
+    ParallelFor(count, 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t k = first; k < last; ++k) body(begin + k);
+    });
+    progress.Report(static_cast<double>(begin + count) / static_cast<double>(leaves));
+  }
+}
+
+}  // namespace submarine::dense_verifier

@@ -1,0 +1,327 @@
+#include "submarine/bound/trw_verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "submarine/base/error.h"
+#include "submarine/bound/safe_sum.h"
+
+namespace submarine {
+namespace {
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// x, which may be wrong by `error`.
+void AddWithError(double x, double error, SafeSum* sum) {
+  sum->Add(x);
+  sum->Widen(error / kEpsilon);
+}
+
+// The model, whatever it was: energies that may be +inf.
+struct PlainModel {
+  std::vector<std::size_t> labels;         // of every variable
+  std::vector<std::vector<double>> unary;  // phi_a(i)
+  std::vector<double> unary_error;         // of the largest entry, where it was summed up
+  std::vector<Link> links;
+  std::function<double(std::size_t edge, std::size_t i, std::size_t j)> pair;
+  std::vector<double> constants;
+};
+
+PlainModel Plain(const SparseCrf& model) {
+  PlainModel plain;
+  plain.labels.assign(model.unary().rows(), model.unary().cols());
+  for (std::size_t a = 0; a < model.unary().rows(); ++a) {
+    plain.unary.emplace_back(model.unary().row(a).begin(), model.unary().row(a).end());
+  }
+  plain.unary_error.assign(plain.unary.size(), 0.0);
+  plain.links = Links(model);
+  plain.pair = [&model](std::size_t e, std::size_t i, std::size_t j) {
+    const Edge& edge = model.edges()[e];
+    return edge.weight * model.metric(edge).distance(i, j);
+  };
+  plain.constants = {model.constant()};
+  return plain;
+}
+
+PlainModel Plain(const FactorGraph& graph) {
+  Validate(graph);
+  PlainModel plain;
+  for (int labels : graph.cardinality) {
+    plain.labels.push_back(static_cast<std::size_t>(labels));
+    plain.unary.emplace_back(static_cast<std::size_t>(labels), 0.0);
+  }
+  plain.unary_error.assign(plain.unary.size(), 0.0);
+  plain.links = Links(graph);
+  std::vector<const Factor*> pairs;
+  for (std::size_t f = 0; f < graph.factors.size(); ++f) {
+    const Factor& factor = graph.factors[f];
+    if (factor.scope.empty()) {
+      plain.constants.push_back(factor.energy[0]);
+    } else if (factor.scope.size() == 1) {
+      const auto a = static_cast<std::size_t>(factor.scope[0]);
+      double largest = 0.0;
+      for (std::size_t i = 0; i < plain.unary[a].size(); ++i) {
+        plain.unary[a][i] += factor.energy[i];
+        if (std::isfinite(plain.unary[a][i]))
+          largest = std::max({largest, std::abs(plain.unary[a][i]), std::abs(factor.energy[i])});
+      }
+      plain.unary_error[a] += kEpsilon * largest;
+    } else if (factor.scope.size() == 2) {
+      pairs.push_back(&factor);
+    } else {
+      throw NotExpressible(
+          fmt::format("factor {} has {} variables, but tree-reweighted bounds need at most 2", f,
+                      factor.scope.size()));
+    }
+  }
+  plain.pair = [pairs, &graph](std::size_t e, std::size_t i, std::size_t j) {
+    const auto columns =
+        static_cast<std::size_t>(graph.cardinality[static_cast<std::size_t>(pairs[e]->scope[1])]);
+    return pairs[e]->energy[i * columns + j];
+  };
+  return plain;
+}
+
+void CheckTemperature(double temperature) {
+  if (!(temperature >= 0.0) || !std::isfinite(temperature)) {
+    throw InvalidInput(
+        fmt::format("the temperature is {}, expected a finite number >= 0", temperature));
+  }
+}
+
+// T log sum_k exp(value_k / T), relative to the largest; at T = 0 that is 0.
+double ExcessOverLargest(const std::vector<double>& value, double largest, double temperature) {
+  if (temperature == 0.0) return 0.0;
+  double sum = 0.0;
+  for (double v : value) sum += std::exp((v - largest) / temperature);
+  return temperature * std::log(sum);
+}
+
+double LargestMagnitude(const std::vector<double>& values) {
+  double largest = 0.0;
+  for (double v : values) {
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  }
+  return largest;
+}
+
+// T log Z_T of one forest by sum-product towards the roots. `unary` are costs; the energies of edge
+// e are multiplied by scale[e]. Messages are kept relative to their largest entry, and as
+// log-sum-exp passes errors on without amplifying them, the errors of all messages simply add up.
+SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t> edges,
+                           const std::vector<double>& scale, std::vector<std::vector<double>> value,
+                           double temperature) {
+  const RootedForest forest = Rooted(edges, model.links, static_cast<int>(model.labels.size()));
+  SafeSum total;
+  std::vector<double> terms;
+  for (std::size_t k = forest.nodes.size(); k-- > 0;) {
+    const RootedForest::Node& node = forest.nodes[k];
+    const std::vector<double>& below = value[static_cast<std::size_t>(node.variable)];
+    const double rounding =
+        kEpsilon * (16.0 + static_cast<double>(below.size())) * (1.0 + temperature);
+    if (node.parent < 0) {
+      const double largest = *std::max_element(below.begin(), below.end());
+      total.Add(largest);
+      if (!std::isfinite(largest)) return total;
+      AddWithError(ExcessOverLargest(below, largest, temperature),
+                   rounding * (1.0 + LargestMagnitude(below)), &total);
+      continue;
+    }
+    std::vector<double>& above = value[static_cast<std::size_t>(node.parent)];
+    std::vector<double> message(above.size());
+    double magnitude = LargestMagnitude(below) + LargestMagnitude(above);
+    for (std::size_t j = 0; j < above.size(); ++j) {
+      terms.assign(below.size(), 0.0);
+      for (std::size_t i = 0; i < below.size(); ++i) {
+        const double energy = scale[node.edge] * (node.parent_is_a ? model.pair(node.edge, j, i)
+                                                                   : model.pair(node.edge, i, j));
+        terms[i] = below[i] - energy;
+        if (std::isfinite(energy)) magnitude = std::max(magnitude, std::abs(energy));
+      }
+      const double largest = *std::max_element(terms.begin(), terms.end());
+      message[j] = std::isfinite(largest) ? largest + ExcessOverLargest(terms, largest, temperature)
+                                          : largest;
+    }
+    const double shift = *std::max_element(message.begin(), message.end());
+    AddWithError(shift, 4.0 * rounding * (1.0 + magnitude), &total);
+    if (!std::isfinite(shift)) return total;
+    for (std::size_t j = 0; j < above.size(); ++j) above[j] += message[j] - shift;
+  }
+  return total;
+}
+
+void CheckEvidence(const PlainModel& model, const TrwEvidence& evidence) {
+  const std::size_t variables = model.labels.size();
+  CheckForests(evidence.forests, model.links, static_cast<int>(variables));
+  if (evidence.unary.size() != evidence.forests.size()) {
+    throw InvalidInput(fmt::format("there are unaries for {} forests, expected {}",
+                                   evidence.unary.size(), evidence.forests.size()));
+  }
+  for (std::size_t f = 0; f < evidence.unary.size(); ++f) {
+    const Matrix<double>& unary = evidence.unary[f];
+    if (unary.rows() != variables) {
+      throw InvalidInput(fmt::format("the unaries of forest {} have {} rows for {} variables", f,
+                                     unary.rows(), variables));
+    }
+    for (std::size_t a = 0; a < variables; ++a) {
+      if (unary.cols() < model.labels[a]) {
+        throw InvalidInput(
+            fmt::format("the unaries of forest {} have {} labels, variable {} has {}", f,
+                        unary.cols(), a, model.labels[a]));
+      }
+      for (std::size_t i = 0; i < model.labels[a]; ++i) {
+        if (!std::isfinite(unary(a, i))) {
+          throw InvalidInput(
+              fmt::format("forest {} has the unary {} at variable {}, label {}, expected a finite "
+                          "number",
+                          f, unary(a, i), a, i));
+        }
+      }
+    }
+  }
+}
+
+// What the model's unaries fall short of the average of the forests': theta <= average + excess.
+void AddResiduals(const PlainModel& model, const TrwEvidence& evidence,
+                  const std::vector<double>& weight, SafeSum* bound) {
+  for (std::size_t a = 0; a < model.labels.size(); ++a) {
+    double excess = -kInfinity;
+    double magnitude = 0.0;
+    for (std::size_t i = 0; i < model.labels[a]; ++i) {
+      double average = 0.0;
+      double here = std::isfinite(model.unary[a][i]) ? std::abs(model.unary[a][i]) : 0.0;
+      for (std::size_t f = 0; f < weight.size(); ++f) {
+        average += weight[f] * evidence.unary[f](a, i);
+        here += weight[f] * std::abs(evidence.unary[f](a, i));
+      }
+      excess = std::max(excess, average - model.unary[a][i]);
+      magnitude = std::max(magnitude, here);
+    }
+    const auto additions = static_cast<double>(weight.size());
+    AddWithError(excess, kEpsilon * (4.0 + additions) * magnitude + model.unary_error[a], bound);
+  }
+}
+
+double LargestPairMagnitude(const PlainModel& model, std::size_t e, double* least) {
+  double largest = 0.0;
+  *least = kInfinity;
+  for (std::size_t i = 0; i < model.labels[static_cast<std::size_t>(model.links[e].a)]; ++i) {
+    for (std::size_t j = 0; j < model.labels[static_cast<std::size_t>(model.links[e].b)]; ++j) {
+      const double energy = model.pair(e, i, j);
+      *least = std::min(*least, energy);
+      if (std::isfinite(energy)) largest = std::max(largest, std::abs(energy));
+    }
+  }
+  return largest;
+}
+
+double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double temperature) {
+  CheckTemperature(temperature);
+  CheckEvidence(model, evidence);
+  std::vector<double> weight;
+  double total = 0.0;
+  for (const WeightedForest& forest : evidence.forests) total += forest.weight;
+  for (const WeightedForest& forest : evidence.forests) weight.push_back(forest.weight / total);
+
+  std::vector<double> scale(model.links.size(), 0.0);
+  for (std::size_t f = 0; f < weight.size(); ++f) {
+    for (std::size_t e : evidence.forests[f].edges) scale[e] += weight[f];
+  }
+  SafeSum bound;
+  for (double constant : model.constants) bound.Add(-constant);
+  const auto terms = static_cast<double>(weight.size());
+  for (std::size_t e = 0; e < scale.size(); ++e) {
+    double least = 0.0;
+    const double magnitude = LargestPairMagnitude(model, e, &least);
+    if (scale[e] > 0.0) {
+      scale[e] = 1.0 / scale[e];
+      // rho_e and its reciprocal are rounded, so the parts add up to the edge only nearly.
+      bound.Widen((8.0 + terms) * magnitude);
+    } else {
+      bound.Add(-least);
+    }
+  }
+  AddResiduals(model, evidence, weight, &bound);
+  for (std::size_t f = 0; f < weight.size(); ++f) {
+    if (weight[f] == 0.0) continue;
+    std::vector<std::vector<double>> value;
+    for (std::size_t a = 0; a < model.labels.size(); ++a) {
+      value.emplace_back(model.labels[a]);
+      for (std::size_t i = 0; i < model.labels[a]; ++i) value[a][i] = -evidence.unary[f](a, i);
+    }
+    bound.AddScaled(weight[f], ForestLogPartition(model, evidence.forests[f].edges, scale,
+                                                  std::move(value), temperature));
+  }
+  return bound.Above();
+}
+
+void CheckEdgeFlow(const SparseCrf& model, const Matrix<double>& flow) {
+  const auto cuts = static_cast<std::size_t>(model.num_cuts());
+  if (flow.rows() != model.num_edges() || flow.cols() != cuts) {
+    throw InvalidInput(fmt::format("the flow is {} x {}, the model has {} edges and {} cuts",
+                                   flow.rows(), flow.cols(), model.num_edges(), cuts));
+  }
+}
+
+}  // namespace
+
+double VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature) {
+  return TrwUpper(Plain(model), evidence, temperature);
+}
+
+double VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature) {
+  return TrwUpper(Plain(graph), evidence, temperature);
+}
+
+double VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
+                           const Matrix<double>& edge_flow, double temperature) {
+  CheckTemperature(temperature);
+  CheckEdgeFlow(model, edge_flow);
+  PlainModel plain = Plain(model);
+  CheckForest(forest, plain.links, model.num_variables());
+  std::vector<char> exact(model.num_edges(), 0);
+  for (std::size_t e : forest) exact[e] = 1;
+
+  std::vector<std::vector<double>> value = plain.unary;
+  std::vector<double> magnitude(value.size(), 0.0);
+  std::vector<double> degree(value.size(), 0.0);
+  const LabelCuts& cuts = *model.labels().cuts;
+  for (std::size_t e = 0; e < model.num_edges(); ++e) {
+    if (exact[e]) continue;
+    const Edge& edge = model.edges()[e];
+    const auto a = static_cast<std::size_t>(edge.a);
+    const auto b = static_cast<std::size_t>(edge.b);
+    for (int c = 0; c < cuts.num_cuts(); ++c) {
+      const double q = edge_flow(e, static_cast<std::size_t>(c));
+      if (!(std::abs(q) <= 1.0)) {
+        throw InvalidInput(
+            fmt::format("edge {} carries the flow {}, expected a value in [-1, 1]", e, q));
+      }
+      const double sent = edge.weight * model.metric(edge).length[static_cast<std::size_t>(c)] * q;
+      for (int i : cuts.set(c)) {
+        value[a][static_cast<std::size_t>(i)] += sent;
+        value[b][static_cast<std::size_t>(i)] -= sent;
+      }
+      for (std::size_t end : {a, b}) {
+        magnitude[end] += std::abs(sent);
+        degree[end] += 1.0;
+      }
+    }
+  }
+  SafeSum bound;
+  bound.Add(-model.constant());
+  for (std::size_t a = 0; a < value.size(); ++a) {
+    bound.Widen((4.0 + degree[a]) * (magnitude[a] + LargestMagnitude(plain.unary[a])));
+    for (double& v : value[a]) v = -v;
+  }
+  bound.AddScaled(1.0, ForestLogPartition(plain, forest, std::vector<double>(exact.size(), 1.0),
+                                          std::move(value), temperature));
+  return bound.Above();
+}
+
+}  // namespace submarine
