@@ -1,0 +1,103 @@
+#include "submarine/dense/dense_mean_field.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "submarine/base/parallel.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/dense/dense_result.h"
+#include "submarine/dense/simplex_kernels.h"
+
+namespace submarine {
+namespace {
+
+constexpr std::size_t kRowGrain = 256;
+
+// g of the header: per unit of self weight, sum over cuts of 2 l_c z_c^2 <= 2 quadratic_reach |y|^2.
+std::vector<float> Damping(const DenseProblem& problem) {
+  std::vector<float> damping(problem.self_weights().begin(), problem.self_weights().end());
+  for (float& g : damping) g *= static_cast<float>(2.0 * problem.quadratic_reach());
+  return damping;
+}
+
+// F at y, whose costs s = phi + field (up to the constant) are given.
+double FreeEnergy(const DenseProblem& problem, const Matrix<float>& y, const Matrix<float>& s) {
+  const Matrix<float>& unary = problem.model().unary();
+  return ParallelSum(y.rows(), kRowGrain,
+                     [&](std::size_t begin, std::size_t end) {
+                       double sum = 0.0;
+                       for (std::size_t a = begin; a < end; ++a) {
+                         const float* phi = unary.row(a).data();
+                         // H - <phi, y> - 1/2 <field, y> = H - <(phi + s) / 2, y> - constant / 2
+                         sum += FreeEnergyRow(y.row(a).data(), phi, s.row(a).data(), y.cols()) -
+                                0.5 * problem.MeanFieldConstant(a);
+                       }
+                       return sum;
+                     }) -
+         problem.model().constant();
+}
+
+// The update of every variable, in place.
+void Step(const Matrix<float>& s, const std::vector<float>& damping, Matrix<float>* y) {
+  ParallelFor(y->rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<float> y_new(y->cols() + 64);
+    for (std::size_t a = begin; a < end; ++a) {
+      const std::span<float> row = y->row(a);
+      if (damping.empty() || !(damping[a] > 0.0F)) {
+        SoftmaxRow(s.row(a).data(), row.size(), row.data());
+        continue;
+      }
+      SimplexProxRow(s.row(a).data(), row.data(), damping[a], 1.0F, row.size(), y_new.data());
+      std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(row.size()),
+                row.begin());
+    }
+  });
+}
+
+}  // namespace
+
+DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
+                                    const DenseMeanFieldOptions& options) {
+  CheckStart(options.start, problem.num_variables(), problem.num_labels(), "marginals");
+  const Stopwatch clock;
+  const std::vector<float> damping = options.damped ? Damping(problem) : std::vector<float>{};
+  const Matrix<float>& unary = problem.model().unary();
+  Matrix<float> y = options.start;
+  if (y.size() == 0) {
+    y = Matrix<float>(unary.rows(), unary.cols());
+    Step(unary, {}, &y);
+  }
+  Matrix<float> s(y.rows(), y.cols());
+  DenseMeanFieldResult result;
+  double previous = -std::numeric_limits<double>::infinity();
+  for (int k = 0;; ++k) {
+    const bool last = k >= options.max_iterations;
+    const bool measured = options.measured || last;
+    problem.MeanFieldCosts(y, &s);
+    result.iterations = k;
+    if (measured) {
+      const double value = FreeEnergy(problem, y, s);
+      result.records.push_back({k, clock.Seconds(), value});
+      if (value > result.lower) {
+        result.lower = value;
+        if (options.damped && !last) result.marginals = y;
+      }
+      result.converged = value - previous <= options.tolerance * std::max(1.0, std::abs(value));
+      previous = value;
+    }
+    if (last || result.converged || clock.Seconds() >= options.time_limit_seconds ||
+        (options.on_iteration && !options.on_iteration(k, clock.Seconds(), result.lower))) {
+      break;
+    }
+    Step(s, damping, &y);
+  }
+  // Undamped updates are reported as they are; damped ones never get worse, but for rounding.
+  if (!options.damped || result.marginals.size() == 0 || previous >= result.lower) {
+    result.lower = previous;
+    result.marginals = std::move(y);
+  }
+  return result;
+}
+
+}  // namespace submarine

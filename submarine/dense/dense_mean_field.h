@@ -1,0 +1,52 @@
+// Mean field on a dense model with its true free energy (pairs once, no self terms):
+//
+//   F(y) = sum_a H(y_a) - <phi, y> - sum_{a<b} w_ab y_a^T d y_b - constant <= log Z.
+//
+// All variables move at once, one plain product per iteration. Without damping that is the classic
+// update y = softmax(-(phi + field)), which may oscillate. With it,
+//
+//   y_new = argmin <phi + field(y), y> - H(y) + g/2 |y - y_old|^2,
+//
+// g the self weights that the Gaussian matrix has and the model has not: K plus its diagonal is
+// positive semidefinite, so minus the pair term is convex up to g/2 |y|^2 and F never falls.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/dense/dense_problem.h"
+
+namespace submarine {
+
+struct DenseMeanFieldOptions {
+  int max_iterations = 100;
+  double tolerance = 1e-6;  // stop when an iteration gains less than this * max(1, |F|)
+  bool damped = true;
+  // Evaluate F after every iteration. Without, max_iterations are made and F is known at the end only.
+  bool measured = true;
+  Matrix<float> start = {};  // empty: the softmax of the unaries
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  // After every iteration, with the best value so far; return false to stop.
+  std::function<bool(int iteration, double seconds, double lower)> on_iteration = {};
+};
+
+struct DenseMeanFieldRecord {
+  int k = 0;
+  double seconds = 0.0;
+  double free_energy = 0.0;
+};
+
+struct DenseMeanFieldResult {
+  double lower = -std::numeric_limits<double>::infinity();  // F of `marginals`, by the operator
+  Matrix<float> marginals;  // the best seen when damped, the last otherwise
+  int iterations = 0;
+  bool converged = false;
+  std::vector<DenseMeanFieldRecord> records;
+};
+
+DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
+                                    const DenseMeanFieldOptions& options);
+
+}  // namespace submarine

@@ -1,0 +1,110 @@
+#include "submarine/dense/dense_pdhg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/dense/simplex_kernels.h"
+
+namespace submarine {
+namespace {
+
+constexpr std::size_t kRowGrain = 256;
+
+// Marginals at a temperature where unaries and pair terms weigh the same: the unaries alone would
+// fix most labels before the first flow, and the way back is long.
+Matrix<float> TemperedMarginals(const DenseProblem& problem, double temperature) {
+  const Matrix<float>& unary = problem.model().unary();
+  Matrix<float> y(unary.rows(), unary.cols());
+  const auto scale = static_cast<float>(1.0 / temperature);
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<float> s(y.cols() + 64);
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t i = 0; i < y.cols(); ++i) s[i] = scale * unary(a, i);
+      SoftmaxRow(s.data(), y.cols(), y.row(a).data());
+    }
+  });
+  return y;
+}
+
+double BalanceAt(double balance, int k) { return balance * (1.0 + std::exp(-k / 10.0)); }
+
+// Two passes over the pairs each time.
+bool LooksAtMarginals(int k) { return k > 0 && k % 16 == 0; }
+
+}  // namespace
+
+DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& options) {
+  RequireUnitTemperature(options.temperature);
+  if (!(options.balance > 0.0) || !std::isfinite(options.balance)) {
+    throw InvalidInput(
+        fmt::format("the balance of pdhg is {}, expected a finite number > 0", options.balance));
+  }
+  CheckStart(problem, options.start);
+  const std::size_t n = problem.num_variables();
+  const std::size_t labels = problem.num_labels();
+  // reach (D_a + self weight), never zero, so that isolated variables have a prox, too.
+  std::vector<float> pull(n);
+  double mean_pull = 0.0;
+  for (std::size_t a = 0; a < n; ++a) {
+    pull[a] =
+        static_cast<float>(problem.reach() * (problem.degrees()[a] + problem.self_weights()[a]));
+    mean_pull += pull[a] / static_cast<double>(n);
+  }
+  const double least_pull = mean_pull > 0.0 ? 1e-3 * mean_pull : 1.0;
+  for (float& p : pull) p = std::max(p, static_cast<float>(least_pull));
+  const double eta = std::numbers::sqrt2;
+
+  Matrix<float> y = options.start.marginals.size() > 0
+                        ? options.start.marginals
+                        : TemperedMarginals(problem, std::max(1.0, mean_pull));
+  Matrix<float> v = options.start.potentials.size() > 0 ? options.start.potentials
+                                                        : Matrix<float>(n, problem.num_active());
+  Matrix<float> s(n, labels);
+  DenseResult result;
+  DenseProgress progress(problem, options, &result);
+  problem.LabelModular(v, FlowShape::kClip, &s);
+  progress.OfferUpper(s, v, FlowShape::kClip);
+
+  // v <- v + step z(point), for one variable.
+  const auto step_potentials = [&](std::size_t a, std::span<const float> point, double rho) {
+    problem.StepPotentials(point, static_cast<float>(0.5 * eta * rho), v.row(a));
+  };
+  const int before = options.start.iterations;
+  for (std::size_t a = 0; a < n; ++a)
+    step_potentials(a, y.row(a), BalanceAt(options.balance, before));
+  for (int k = 1;; ++k) {
+    problem.LabelModular(v, FlowShape::kClip, &s);
+    progress.OfferUpper(s, v, FlowShape::kClip);
+    const double rho = BalanceAt(options.balance, before + k - 1);
+    const double next_rho = BalanceAt(options.balance, before + k);
+    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+      std::vector<float> y_new(labels + 64);
+      for (std::size_t a = begin; a < end; ++a) {
+        SimplexProxRow(s.row(a).data(), y.row(a).data(), static_cast<float>(pull[a] * rho / eta),
+                       1.0F, labels, y_new.data());
+        const std::span<float> old = y.row(a);
+        for (std::size_t i = 0; i < labels; ++i) {
+          const float extrapolated = 2.0F * y_new[i] - old[i];
+          old[i] = y_new[i];
+          y_new[i] = extrapolated;
+        }
+        step_potentials(a, {y_new.data(), labels}, next_rho);
+      }
+    });
+    const bool last =
+        k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
+    if (last || LooksAtMarginals(k)) progress.OfferMarginals(y);
+    if (!progress.Continue(k)) break;
+  }
+  if (result.labels.empty()) progress.OfferMarginals(y);  // stopped from outside
+  result.marginals = y;
+  result.state = {std::move(y), std::move(v), before + result.iterations};
+  return result;
+}
+
+}  // namespace submarine

@@ -1,0 +1,210 @@
+#include "submarine/dense/dense_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/dense/simplex_kernels.h"
+
+namespace submarine {
+namespace {
+
+constexpr std::size_t kRowGrain = 512;
+
+}  // namespace
+
+DenseProblem::DenseProblem(const DenseCrf& model, const GaussianOperator& pairs)
+    : model_(model), pairs_(pairs), degrees_(Degrees(pairs)) {
+  if (pairs.size() != model.num_variables()) {
+    throw InvalidInput(fmt::format("the operator has {} variables, but the model has {}",
+                                   pairs.size(), model.num_variables()));
+  }
+  self_weights_.assign(num_variables(), 0.0F);
+  for (const GaussianKernel& kernel : model.kernels()) {
+    const auto weight = static_cast<float>(model.pair_factor() * kernel.weight);
+    for (std::size_t a = 0; a < self_weights_.size(); ++a) {
+      const float r = kernel.scale.empty() ? 1.0F : kernel.scale[a];
+      self_weights_[a] += weight * r * r;
+    }
+  }
+  const LabelCuts& cuts = *model.labels().cuts;
+  const std::vector<double>& length = model.metric().length;
+  std::vector<double> pull(num_labels(), 0.0);
+  std::vector<double> quadratic_pull(num_labels(), 0.0);
+  for (int c = 0; c < cuts.num_cuts(); ++c) {
+    const double l = length[static_cast<std::size_t>(c)];
+    if (l == 0.0) continue;
+    active_.push_back(c);
+    length_.push_back(static_cast<float>(l));
+    // A cut and its complement are the same cut: what counts is the smaller side.
+    const std::size_t inside = cuts.set(c).size();
+    const std::size_t smaller = std::max<std::size_t>(1, std::min(inside, num_labels() - inside));
+    mobility_.push_back(1.0F / static_cast<float>(smaller));
+    for (std::size_t i = 0; i < num_labels(); ++i) {
+      if (cuts.contains(c, static_cast<int>(i)) != (inside <= num_labels() - inside)) continue;
+      pull[i] += l;
+      quadratic_pull[i] += l * static_cast<double>(smaller);
+    }
+  }
+  reach_ = *std::max_element(pull.begin(), pull.end());
+  quadratic_reach_ = *std::max_element(quadratic_pull.begin(), quadratic_pull.end());
+  plain_ = cuts.leaves_only() && active_.size() == num_labels() &&
+           std::all_of(length_.begin(), length_.end(), [&](float l) { return l == length_[0]; });
+}
+
+void DenseProblem::StepPotentials(std::span<const float> y, float step, std::span<float> v) const {
+  if (plain_) {
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] += step * y[i];
+    return;
+  }
+  thread_local std::vector<double> labels;
+  thread_local std::vector<double> sums;
+  labels.assign(y.begin(), y.end());
+  sums.resize(static_cast<std::size_t>(model_.num_cuts()));
+  model_.labels().cuts->SumOverCuts(labels, sums);
+  for (std::size_t c = 0; c < v.size(); ++c)
+    v[c] += step * mobility_[c] * static_cast<float>(sums[static_cast<std::size_t>(active_[c])]);
+}
+
+Matrix<float> DenseProblem::CutSums(const Matrix<float>& y) const {
+  if (plain_) return y;
+  Matrix<float> z(y.rows(), num_active());
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      StepPotentials(y.row(a), 1.0F, z.row(a));
+      for (std::size_t c = 0; c < z.cols(); ++c) z(a, c) /= mobility_[c];
+    }
+  });
+  return z;
+}
+
+void DenseProblem::AddToLabels(const Matrix<float>& f, Matrix<float>* s) const {
+  const LabelCuts& cuts = *model_.labels().cuts;
+  ParallelFor(f.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> on_cuts(static_cast<std::size_t>(cuts.num_cuts()));
+    std::vector<double> on_labels(num_labels());
+    for (std::size_t a = begin; a < end; ++a) {
+      std::fill(on_cuts.begin(), on_cuts.end(), 0.0);
+      for (std::size_t c = 0; c < f.cols(); ++c)
+        on_cuts[static_cast<std::size_t>(active_[c])] = static_cast<double>(length_[c]) * f(a, c);
+      cuts.SumOverLabels(on_cuts, on_labels);
+      for (std::size_t i = 0; i < on_labels.size(); ++i)
+        (*s)(a, i) += static_cast<float>(on_labels[i]);
+    }
+  });
+}
+
+void DenseProblem::LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<float>* s) const {
+  std::copy(model_.unary().data(), model_.unary().data() + model_.unary().size(), s->data());
+  if (plain_) {
+    pairs_.AddFlow(v, shape, length_[0], s);
+    return;
+  }
+  Matrix<float> flow(v.rows(), v.cols());
+  pairs_.AddFlow(v, shape, 1.0F, &flow);
+  AddToLabels(flow, s);
+}
+
+void DenseProblem::QuadraticModular(const Matrix<float>& y, Matrix<float>* s) const {
+  std::copy(model_.unary().data(), model_.unary().data() + model_.unary().size(), s->data());
+  const auto add_own = [&](const Matrix<float>& z, float factor, Matrix<float>* out) {
+    ParallelFor(z.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t a = begin; a < end; ++a) {
+        for (std::size_t c = 0; c < z.cols(); ++c) (*out)(a, c) += factor * degrees_[a] * z(a, c);
+      }
+    });
+  };
+  if (plain_) {
+    pairs_.AddProduct(y, -length_[0], s);
+    add_own(y, length_[0], s);
+    return;
+  }
+  const Matrix<float> z = CutSums(y);
+  Matrix<float> flow(z.rows(), z.cols());
+  pairs_.AddProduct(z, -1.0F, &flow);
+  add_own(z, 1.0F, &flow);
+  AddToLabels(flow, s);
+}
+
+void DenseProblem::MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) const {
+  std::copy(model_.unary().data(), model_.unary().data() + model_.unary().size(), s->data());
+  if (plain_) {
+    // d(i, j) = 2 l [i != j], and the masses of all labels add up to the degree.
+    pairs_.AddProduct(y, -2.0F * length_[0], s);
+    return;
+  }
+  const Matrix<double>& distance = model_.metric().distance;
+  Matrix<float> mass(y.rows(), y.cols());
+  pairs_.AddProduct(y, 1.0F, &mass);
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t i = 0; i < y.cols(); ++i) {
+        double sum = 0.0;
+        for (std::size_t j = 0; j < y.cols(); ++j) sum += distance(i, j) * mass(a, j);
+        (*s)(a, i) += static_cast<float>(sum);
+      }
+    }
+  });
+}
+
+double DenseProblem::MeanFieldConstant(std::size_t a) const {
+  return plain_ ? 2.0 * static_cast<double>(length_[0]) * degrees_[a] : 0.0;
+}
+
+double DenseProblem::Upper(const Matrix<float>& s) const {
+  return ParallelSum(s.rows(), kRowGrain,
+                     [&](std::size_t begin, std::size_t end) {
+                       double sum = 0.0;
+                       for (std::size_t a = begin; a < end; ++a)
+                         sum += LogSumExpRow(s.row(a).data(), s.cols());
+                       return sum;
+                     }) -
+         model_.constant();
+}
+
+double DenseProblem::Dual(const Matrix<float>& y) const {
+  double value = ParallelSum(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    double sum = 0.0;
+    for (std::size_t a = begin; a < end; ++a)
+      sum += EntropyMinusEnergyRow(y.row(a).data(), model_.unary().row(a).data(), y.cols());
+    return sum;
+  });
+  const std::vector<double> variation = pairs_.TotalVariation(plain_ ? y : CutSums(y));
+  for (std::size_t c = 0; c < variation.size(); ++c)
+    value -= static_cast<double>(length_[c]) * variation[c];
+  return value - model_.constant();
+}
+
+double DenseProblem::Energy(const std::vector<int>& labels) const {
+  // The dual value of a labeling is minus its energy in the metric of the cuts.
+  return -Dual(Indicator(labels, num_labels()));
+}
+
+FlowTerm DenseProblem::Evidence(const Matrix<float>& v, FlowShape shape, double share) const {
+  FlowTerm term{share, shape, Matrix<float>(v.rows(), static_cast<std::size_t>(model_.num_cuts()))};
+  for (std::size_t a = 0; a < v.rows(); ++a) {
+    for (std::size_t c = 0; c < v.cols(); ++c)
+      term.v(a, static_cast<std::size_t>(active_[c])) = v(a, c);
+  }
+  return term;
+}
+
+std::vector<int> ArgmaxLabels(const Matrix<float>& y) {
+  std::vector<int> labels(y.rows());
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    const auto row = y.row(a);
+    labels[a] = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
+  }
+  return labels;
+}
+
+Matrix<float> Indicator(const std::vector<int>& labels, std::size_t num_labels) {
+  Matrix<float> y(labels.size(), num_labels);
+  for (std::size_t a = 0; a < labels.size(); ++a) y(a, static_cast<std::size_t>(labels[a])) = 1.0F;
+  return y;
+}
+
+}  // namespace submarine

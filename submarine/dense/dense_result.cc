@@ -1,0 +1,117 @@
+#include "submarine/dense/dense_result.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/base/row_kernels.h"
+#include "submarine/solver/line_search.h"
+
+namespace submarine {
+namespace {
+
+constexpr std::size_t kRowGrain = 256;
+
+}  // namespace
+
+void DenseProgress::OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape) {
+  const double upper = problem_.Upper(s);
+  if (!(upper < result_.upper)) return;
+  result_.upper = upper;
+  result_.proof.clear();
+  result_.proof.push_back(problem_.Evidence(v, shape, 1.0));
+  result_.modular = s;
+}
+
+void DenseProgress::OfferMarginals(const Matrix<float>& y) {
+  const double soft = problem_.Dual(y);
+  if (soft > result_.dual) {
+    result_.dual = soft;
+    result_.dual_point = y;
+  }
+  std::vector<int> labels = ArgmaxLabels(y);
+  const double energy = problem_.Energy(labels);
+  if (energy < result_.energy) {
+    result_.energy = energy;
+    if (-energy > result_.dual) {
+      result_.dual = -energy;
+      result_.dual_point = Indicator(labels, y.cols());
+    }
+    result_.labels = std::move(labels);
+  }
+}
+
+bool DenseProgress::Continue(int k) {
+  const IterationRecord record{k, Seconds(), result_.upper, result_.dual};
+  result_.iterations = k;
+  result_.records.push_back(record);
+  const bool go_on = !options_.on_iteration || options_.on_iteration(record);
+  result_.termination = go_on ? CheckTermination(options_, record) : Termination::kInterrupted;
+  return result_.termination == Termination::kNotRun;
+}
+
+void CheckStart(const Matrix<float>& start, std::size_t rows, std::size_t cols,
+                std::string_view what) {
+  if (start.size() == 0) return;
+  if (start.rows() != rows || start.cols() != cols) {
+    throw InvalidInput(fmt::format("the {} to start from are {} x {}, expected {} x {}", what,
+                                   start.rows(), start.cols(), rows, cols));
+  }
+  for (std::size_t a = 0; a < rows; ++a) {
+    for (const float value : start.row(a)) {
+      if (!std::isfinite(value)) {
+        throw InvalidInput(
+            fmt::format("the {} to start from have {} at variable {}, expected finite numbers",
+                        what, value, a));
+      }
+    }
+  }
+}
+
+void CheckStart(const DenseProblem& problem, const DenseStart& start) {
+  CheckStart(start.marginals, problem.num_variables(), problem.num_labels(), "marginals");
+  CheckStart(start.potentials, problem.num_variables(), problem.num_active(), "potentials");
+}
+
+double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to) {
+  return MinimiseOnUnitInterval([&](double t) {
+    double curvature = 0.0;
+    std::vector<double> second((from.rows() + kRowGrain - 1) / kRowGrain);
+    const double slope =
+        ParallelSum(from.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+          std::vector<double> start(from.cols());
+          std::vector<double> direction(from.cols());
+          double sum = 0.0;
+          for (std::size_t a = begin; a < end; ++a) {
+            for (std::size_t i = 0; i < from.cols(); ++i) {
+              start[i] = from(a, i);
+              direction[i] = static_cast<double>(to(a, i)) - from(a, i);
+            }
+            double first = 0.0;
+            double row_second = 0.0;
+            LogSumExpDerivativesRow(start.data(), direction.data(), t, from.cols(), 1.0, &first,
+                                    &row_second);
+            sum += first;
+            second[begin / kRowGrain] += row_second;
+          }
+          return sum;
+        });
+    for (const double part : second) curvature += part;
+    return std::pair(slope, curvature);
+  });
+}
+
+void RequireUnitTemperature(double temperature) {
+  if (temperature != 1.0) {
+    throw InvalidInput(fmt::format(
+        "the temperature is {}, but dense models are solved at temperature 1; scale unaries and "
+        "weights instead",
+        temperature));
+  }
+}
+
+}  // namespace submarine

@@ -1,0 +1,78 @@
+// What the dense bound solvers have in common, beside solver/bound_solver.h.
+#pragma once
+
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/bound/dense_verifier.h"
+#include "submarine/dense/dense_problem.h"
+#include "submarine/solver/bound_solver.h"
+
+namespace submarine {
+
+// Where a solver starts: any marginals, and any potentials (columns: active cuts). Empty matrices:
+// the solver's own start.
+struct DenseStart {
+  Matrix<float> marginals = {};
+  Matrix<float> potentials = {};
+  int iterations = 0;  // already made, on the way there
+};
+
+// All values are those of the operator's model, in single precision sums; bound/dense_verifier.h
+// turns `proof`, `marginals` and `labels` into certified ones for the exact model.
+struct DenseResult {
+  Termination termination = Termination::kNotRun;
+  double upper = std::numeric_limits<double>::infinity();
+  double dual = -std::numeric_limits<double>::infinity();
+  FlowProof proof;           // of `upper`
+  Matrix<float> modular;     // the s that has it
+  Matrix<float> marginals;   // the last iterate
+  Matrix<float> dual_point;  // marginals of the best dual value seen, sometimes a labeling
+  std::vector<int> labels;   // the best labeling seen
+  double energy = std::numeric_limits<double>::infinity();  // of `labels`
+  DenseStart state;                                         // to go on from
+  int iterations = 0;
+  std::vector<IterationRecord> records;
+};
+
+// Bookkeeping of a dense solver: what has been proven so far, and whether to go on.
+class DenseProgress {
+ public:
+  DenseProgress(const DenseProblem& problem, const BoundOptions& options, DenseResult* result)
+      : problem_(problem), options_(options), result_(*result) {}
+
+  // Takes the bound s at potentials v after k iterations.
+  void OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape);
+  // Takes marginals as evidence for the dual value, as they are and rounded to their most probable
+  // labels: where the relaxation is tight, the labeling proves more, long before the marginals have
+  // lost their last small variations.
+  void OfferMarginals(const Matrix<float>& y);
+  // Records iteration k; returns false when the solver is to stop, with the reason in the result.
+  bool Continue(int k);
+
+  double Seconds() const { return clock_.Seconds(); }
+
+ private:
+  const DenseProblem& problem_;
+  const BoundOptions& options_;
+  DenseResult& result_;
+  Stopwatch clock_;
+};
+
+// Throw InvalidInput for a start of the wrong shape or with numbers that are not finite. Empty ones
+// pass.
+void CheckStart(const Matrix<float>& start, std::size_t rows, std::size_t cols,
+                std::string_view what);
+void CheckStart(const DenseProblem& problem, const DenseStart& start);
+
+// argmin over t in [0, 1] of the bound at from + t (to - from): any convex combination of points of
+// EP(F) is one.
+double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to);
+
+// Throws InvalidInput unless T = 1, which is all that dense solvers know.
+void RequireUnitTemperature(double temperature);
+
+}  // namespace submarine

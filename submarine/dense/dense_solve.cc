@@ -1,0 +1,393 @@
+#include "submarine/dense/dense_solve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/dense/dense_frank_wolfe.h"
+#include "submarine/dense/dense_mean_field.h"
+#include "submarine/dense/dense_pdhg.h"
+#include "submarine/dense/quadratic.h"
+
+namespace submarine {
+namespace {
+
+// Enumerating pairs costs about this per pair and cut on two cores; kAuto accepts a minute of it.
+constexpr double kSecondsPerPairAndCut = 2e-9;
+constexpr double kPatienceSeconds = 60.0;
+
+// A convex combination of so many potentials may prove the upper bound: the verifier's time grows
+// with them.
+constexpr std::size_t kMaxHullTerms = 3;
+
+// The certificate counts the pairs that the lists leave out; solving to less than the gap asked for
+// makes room for them.
+constexpr double kRoomForFarPairs = 0.6;
+
+// One run: the pieces that the phases share.
+class Run {
+ public:
+  Run(const DenseCrf& model, const DenseSolveOptions& options, const DenseWatch& watch)
+      : model_(model),
+        options_(options),
+        watch_(watch),
+        pairs_(BuildPairs()),
+        problem_(model, *pairs_.op) {}
+
+  DenseOutcome Solve() {
+    if (options_.method == DenseMethod::kMeanField) {
+      MeanFieldFrom({}, options_.max_iterations, 1e-6);
+      outcome_.termination = mean_field_converged_ ? "converged" : "stopped before convergence";
+    } else {
+      BoundFromAbove();
+    }
+    Certify();
+    outcome_.pairs = pairs_.op->Description();
+    outcome_.seconds = clock_.Seconds();
+    return std::move(outcome_);
+  }
+
+ private:
+  // For the initialisation of pairs_: uses what stands before it only.
+  ChosenOperator BuildPairs() {
+    if (watch_) stopped_ = !watch_("preparing pairs", {.k = -1});
+    const bool flows =
+        options_.method != DenseMethod::kMeanField && options_.method != DenseMethod::kQuadratic;
+    return MakeOperator(model_.num_variables(), PairWeights(model_),
+                        {static_cast<std::size_t>(model_.num_labels()), flows}, options_.pairs);
+  }
+
+  double SecondsLeft() const { return options_.time_limit_seconds - clock_.Seconds(); }
+  bool Stopped() const { return stopped_ || SecondsLeft() <= 0.0; }
+
+  // Options of an upper solver that ends when the gap is reached with what mean field has proven, too.
+  template <class Options>
+  Options Configure(std::string_view phase, int iterations) {
+    Options solver;
+    solver.relative_gap = TargetGap();
+    solver.max_iterations = iterations;
+    solver.time_limit_seconds = std::max(0.0, SecondsLeft());
+    const double begin = clock_.Seconds();
+    const int before = iterations_;
+    solver.on_iteration = [this, phase, begin, before](const IterationRecord& record) {
+      const auto finite = [](double value) {
+        return std::isfinite(value) ? std::optional(value) : std::nullopt;
+      };
+      const double upper = std::min(record.upper, bound_.upper);
+      const double dual = std::max({record.dual, bound_.dual, lower_});
+      const bool go_on = Tell(phase, {before + record.k, begin + record.seconds, finite(upper),
+                                      finite(dual), finite(lower_)});
+      return go_on && RelativeGap(upper, dual) > TargetGap();
+    };
+    return solver;
+  }
+
+  bool Tell(std::string_view phase, const DenseRecord& record) {
+    outcome_.records.push_back(record);
+    stopped_ = stopped_ || (watch_ && !watch_(phase, record));
+    return !stopped_;
+  }
+
+  // Keeps the better of what was proven before and now.
+  void Take(DenseResult result) {
+    iterations_ += result.iterations;
+    outcome_.termination = ToString(result.termination);
+    TakeUpper(&result);
+    if (result.dual > bound_.dual) {
+      bound_.dual = result.dual;
+      bound_.dual_point = std::move(result.dual_point);
+    }
+    if (result.energy < bound_.energy) {
+      bound_.energy = result.energy;
+      bound_.labels = std::move(result.labels);
+    }
+    bound_.marginals = std::move(result.marginals);
+    bound_.state = std::move(result.state);
+  }
+
+  // The best point on the segment between what was known and what is new, with its proof.
+  void TakeUpper(DenseResult* result) {
+    const bool had_proof = std::isfinite(bound_.upper);
+    if (had_proof && bound_.proof.size() + result->proof.size() <= kMaxHullTerms) {
+      const double t = BestOnSegment(bound_.modular, result->modular);
+      Matrix<float> s = bound_.modular;
+      for (std::size_t j = 0; j < s.size(); ++j)
+        s.data()[j] += static_cast<float>(t) * (result->modular.data()[j] - s.data()[j]);
+      const double upper = problem_.Upper(s);
+      if (upper < std::min(bound_.upper, result->upper)) {
+        for (FlowTerm& term : bound_.proof) term.share *= 1.0 - t;
+        for (FlowTerm& term : result->proof) {
+          term.share *= t;
+          bound_.proof.push_back(std::move(term));
+        }
+        bound_.upper = upper;
+        bound_.modular = std::move(s);
+        return;
+      }
+    }
+    if (result->upper < bound_.upper) {
+      bound_.upper = result->upper;
+      bound_.proof = std::move(result->proof);
+      bound_.modular = std::move(result->modular);
+    }
+  }
+
+  // Only `auto` aims at the gap of the certificate; the others stop at their own.
+  double TargetGap() {
+    const bool far_pairs = options_.method == DenseMethod::kAuto && CertifiesExactly();
+    return (far_pairs ? kRoomForFarPairs : 1.0) * options_.relative_gap;
+  }
+
+  double Gap() const { return RelativeGap(bound_.upper, std::max(bound_.dual, lower_)); }
+
+  void BoundFromAbove() {
+    switch (options_.method) {
+      case DenseMethod::kFrankWolfe: {
+        auto solver = Configure<DenseFrankWolfeOptions>("fw", options_.max_iterations);
+        solver.step = options_.step;
+        solver.keep_proof = CertifiesExactly();
+        Take(SolveFrankWolfe(problem_, solver));
+        break;
+      }
+      case DenseMethod::kQuadratic:
+        Take(SolveQuadratic(problem_,
+                            Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
+        break;
+      case DenseMethod::kPdhg:
+        Take(SolvePdhg(problem_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
+        break;
+      default:
+        Chain();
+        return;
+    }
+    PolishLower();
+  }
+
+  // `auto`: cheap flows first, then PDHG and mean field in turn. Mean field's value is also a dual
+  // value, and a better one than PDHG's own marginals have before they are very accurate.
+  void Chain() {
+    if (!pairs_.exact) {
+      Take(SolveQuadratic(problem_,
+                          Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
+    }
+    int stage = 64;
+    const auto unfinished = [this] {
+      return Gap() > TargetGap() && iterations_ < options_.max_iterations && !Stopped();
+    };
+    // Something is proven even where there is no time for anything.
+    while (iterations_ == 0 || unfinished()) {
+      auto solver = Configure<DensePdhgOptions>(
+          "pdhg", std::min(stage, options_.max_iterations - iterations_));
+      solver.start = std::move(bound_.state);
+      Take(SolvePdhg(problem_, solver));
+      if (!Stopped()) PolishLower();
+      stage *= 2;
+    }
+    if (!std::isfinite(lower_)) PolishLower();
+    // The stages end by iterations of their own, and mean field may have been the last to run.
+    outcome_.termination = ToString(Gap() <= TargetGap()   ? Termination::kGapReached
+                                    : stopped_             ? Termination::kInterrupted
+                                    : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
+                                                           : Termination::kIterationLimit);
+  }
+
+  // log Z >= -E(x) for every labeling, and mean field from there only improves on it.
+  void PolishLower() {
+    // One step from the marginals tells whether they or the labels are the better start.
+    MeanFieldFrom(bound_.marginals, 1, 1e-5);
+    Matrix<float> start =
+        -bound_.energy >= lower_ ? Indicator(bound_.labels, problem_.num_labels()) : mean_field_;
+    MeanFieldFrom(std::move(start), options_.mean_field_iterations, 1e-5);
+    std::vector<int> labels = ArgmaxLabels(mean_field_);
+    const double energy = problem_.Energy(labels);
+    if (energy < bound_.energy) {
+      bound_.energy = energy;
+      bound_.labels = std::move(labels);
+    }
+  }
+
+  void MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
+    DenseMeanFieldOptions mean_field;
+    mean_field.start = std::move(start);
+    mean_field.max_iterations = iterations;
+    mean_field.tolerance = tolerance;
+    mean_field.time_limit_seconds = std::max(0.0, SecondsLeft());
+    const double begin = clock_.Seconds();
+    int told = -1;
+    const auto tell = [&](int k, double seconds, double lower) {
+      told = k;
+      DenseRecord record{k, begin + seconds, std::nullopt, std::nullopt, std::max(lower, lower_)};
+      if (std::isfinite(bound_.upper)) {
+        record.k = iterations_;
+        record.upper = bound_.upper;
+        record.dual = std::max(bound_.dual, *record.lower);
+      }
+      return Tell("mean field", record);
+    };
+    mean_field.on_iteration = tell;
+    DenseMeanFieldResult result = SolveMeanField(problem_, mean_field);
+    // Mean field does not ask whether to go on after its last iteration.
+    if (told < result.iterations) tell(result.iterations, clock_.Seconds() - begin, result.lower);
+    if (result.lower > lower_) {
+      lower_ = result.lower;
+      mean_field_ = std::move(result.marginals);
+      mean_field_converged_ = result.converged;
+    }
+  }
+
+  // The pairs that the verifier enumerates: those of the lists, or a few more.
+  PairOptions VerifierOptions(std::string_view phase) {
+    PairOptions pairs;
+    double least = std::numeric_limits<double>::infinity();
+    for (const GaussianKernel& kernel : model_.kernels()) {
+      if (kernel.weight > 0.0) least = std::min(least, kernel.weight);
+    }
+    pairs.cutoff = std::isfinite(least) ? options_.pairs.cutoff * least : options_.pairs.cutoff;
+    pairs.on_progress = [this, phase](double done) {
+      if (watch_ && !outcome_.records.empty()) {
+        DenseRecord record = outcome_.records.back();
+        record.k = -1;
+        record.seconds = clock_.Seconds();
+        watch_(fmt::format("{} {:.0f}%", phase, 100.0 * done), record);
+      }
+      return true;  // a bound without its check is worth nothing: this phase is not interrupted
+    };
+    return pairs;
+  }
+
+  bool CertifiesExactly() {
+    if (!certifies_exactly_) certifies_exactly_ = DecideCertificate();
+    return *certifies_exactly_;
+  }
+  bool DecideCertificate() {
+    if (options_.certify != submarine::Certify::kAuto) {
+      return options_.certify == submarine::Certify::kExact;
+    }
+    const double pairs = EstimatePairs(model_, VerifierOptions("").cutoff);
+    return pairs * model_.num_cuts() * kSecondsPerPairAndCut <= kPatienceSeconds;
+  }
+
+  void Certify() {
+    const bool has_upper = std::isfinite(bound_.upper);
+    Certificate& certificate = outcome_.certificate;
+    if (has_upper) certificate.extension = "optimal";
+    outcome_.labels = has_upper ? bound_.labels : ArgmaxLabels(mean_field_);
+    if (CertifiesExactly()) {
+      certificate.model = model_.Description() + ", exact Gaussians";
+      // No terms are a proof, too: of the bound without any flow.
+      if (has_upper) {
+        certificate.upper =
+            VerifiedUpper(model_, bound_.proof, VerifierOptions("certify upper bound"));
+      }
+      const PairOptions pairs = VerifierOptions("certify lower bound");
+      const VerifiedPoint at = VerifiedAt(model_, mean_field_, pairs);
+      certificate.lower = at.lower;
+      if (has_upper) {
+        // Mean field's point is a dual point, too; the solver's own is checked where it is better.
+        certificate.dual = at.dual;
+        if (bound_.dual > lower_) {
+          certificate.dual = std::max(
+              at.dual, VerifiedAt(model_, bound_.dual_point, VerifierOptions("certify dual")).dual);
+        }
+      }
+      outcome_.energy = VerifiedEnergy(model_, outcome_.labels, VerifierOptions("certify energy"));
+    } else {
+      certificate.model = fmt::format("{}, pair weights as applied by {}", model_.Description(),
+                                      pairs_.op->Description());
+      if (has_upper) {
+        certificate.upper = bound_.upper;
+        certificate.dual = std::max(bound_.dual, lower_);
+      }
+      certificate.lower = lower_;
+      outcome_.energy = problem_.Energy(outcome_.labels);
+    }
+    outcome_.marginals = has_upper ? std::move(bound_.marginals) : std::move(mean_field_);
+  }
+
+  const DenseCrf& model_;
+  const DenseSolveOptions& options_;
+  const DenseWatch& watch_;
+  const Stopwatch clock_;
+  bool stopped_ = false;
+  ChosenOperator pairs_;
+  DenseProblem problem_;
+  DenseResult bound_;
+  Matrix<float> mean_field_;
+  double lower_ = -std::numeric_limits<double>::infinity();
+  bool mean_field_converged_ = false;
+  std::optional<bool> certifies_exactly_;
+  int iterations_ = 0;
+  DenseOutcome outcome_;
+};
+
+}  // namespace
+
+std::string_view ToString(DenseMethod method) {
+  switch (method) {
+    case DenseMethod::kAuto:
+      return "auto";
+    case DenseMethod::kPdhg:
+      return "pdhg";
+    case DenseMethod::kQuadratic:
+      return "quadratic";
+    case DenseMethod::kFrankWolfe:
+      return "fw";
+    case DenseMethod::kMeanField:
+      return "mf";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(Certify certify) {
+  switch (certify) {
+    case Certify::kAuto:
+      return "auto";
+    case Certify::kExact:
+      return "exact";
+    case Certify::kOperator:
+      return "operator";
+  }
+  return "unknown";
+}
+
+DenseOutcome SolveDense(const DenseCrf& model, const DenseSolveOptions& options,
+                        const DenseWatch& watch) {
+  return Run(model, options, watch).Solve();
+}
+
+std::vector<WeightedKernel> PairWeights(const DenseCrf& model) {
+  std::vector<WeightedKernel> kernels;
+  for (const GaussianKernel& kernel : model.kernels())
+    kernels.push_back({&kernel, model.pair_factor() * kernel.weight});
+  return kernels;
+}
+
+DenseCrf Normalised(DenseCrf model, const std::vector<KernelNormalisation>& normalisation,
+                    const OperatorOptions& options) {
+  std::vector<GaussianKernel> kernels = model.kernels();
+  bool any = false;
+  for (std::size_t m = 0; m < normalisation.size(); ++m) {
+    if (normalisation[m] == KernelNormalisation::kNone) continue;
+    if (normalisation[m] != KernelNormalisation::kSymmetric) {
+      throw InvalidInput(fmt::format(
+          "kernel \"{}\" asks for a normalisation that leaves no symmetric model; expected none or "
+          "symmetric",
+          kernels[m].name));
+    }
+    any = true;
+    const WeightedKernel unscaled{&kernels[m], 1.0};
+    const ChosenOperator op = MakeOperator(kernels[m].size(), {&unscaled, 1}, {1, false}, options);
+    const std::vector<float> degrees = Degrees(*op.op);
+    std::vector<float> scale(degrees.size());
+    for (std::size_t a = 0; a < scale.size(); ++a) scale[a] = 1.0F / std::sqrt(1.0F + degrees[a]);
+    kernels[m].scale = std::move(scale);
+  }
+  if (!any) return model;
+  return {model.unary(), std::move(kernels), model.labels(), model.counting(), model.constant()};
+}
+
+}  // namespace submarine

@@ -1,0 +1,59 @@
+#include "submarine/dense/quadratic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "submarine/base/parallel.h"
+#include "submarine/dense/simplex_kernels.h"
+
+namespace submarine {
+namespace {
+
+constexpr std::size_t kRowGrain = 256;
+constexpr double kStalled = 1e-4;
+
+}  // namespace
+
+DenseResult SolveQuadratic(const DenseProblem& problem, const QuadraticOptions& options) {
+  RequireUnitTemperature(options.temperature);
+  CheckStart(problem, options.start);
+  const std::size_t n = problem.num_variables();
+  const std::size_t labels = problem.num_labels();
+  DenseResult result;
+  DenseProgress progress(problem, options, &result);
+  Matrix<float> y = options.start.marginals;
+  if (y.size() == 0) y = Matrix<float>(n, labels, 1.0F / static_cast<float>(labels));
+  Matrix<float> s(n, labels);
+  problem.QuadraticModular(y, &s);
+  progress.OfferUpper(s, problem.CutSums(y), FlowShape::kClip);
+  for (int k = 1;; ++k) {
+    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+      std::vector<float> y_new(labels + 64);
+      for (std::size_t a = begin; a < end; ++a) {
+        const float pull =
+            std::max(1e-3F, static_cast<float>(problem.quadratic_reach()) * problem.degrees()[a]);
+        SimplexProxRow(s.row(a).data(), y.row(a).data(), pull, 1.0F, labels, y_new.data());
+        std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels),
+                  y.row(a).begin());
+      }
+    });
+    const double before = result.upper;
+    problem.QuadraticModular(y, &s);
+    progress.OfferUpper(s, problem.CutSums(y), FlowShape::kClip);
+    const bool stalled = before - result.upper < kStalled * std::max(1.0, std::abs(result.upper));
+    const bool last =
+        stalled || k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
+    if (last) progress.OfferMarginals(y);
+    if (!progress.Continue(k)) break;
+    if (stalled) {
+      result.termination = Termination::kIterationLimit;
+      break;
+    }
+  }
+  if (result.labels.empty()) progress.OfferMarginals(y);  // stopped from outside
+  result.state = {y, problem.CutSums(y)};
+  result.marginals = std::move(y);
+  return result;
+}
+
+}  // namespace submarine

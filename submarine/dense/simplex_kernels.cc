@@ -1,0 +1,279 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "submarine/dense/simplex_kernels.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+// clang-format off
+#include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+// clang-format on
+
+#include <algorithm>
+#include <cmath>
+
+#include "submarine/dense/simplex_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace submarine {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Wide = hn::ScalableTag<float>;
+using Vec = hn::Vec<Wide>;
+
+// Calls body(i, mask) over the registers of a row; the mask is false beyond its end.
+template <class Body>
+HWY_INLINE void ForRow(std::size_t n, Body&& body) {
+  const Wide d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) body(i, hn::FirstN(d, lanes));
+  if (i < n) body(i, hn::FirstN(d, n - i));
+}
+
+// Rows of different threads follow each other, so the last register of a row does not touch the next
+// row where the hardware has masked loads. Elsewhere MaskedLoad would need aligned rows.
+template <class Mask>
+HWY_INLINE Vec LoadRow(Mask mask, const float* from, std::size_t i, std::size_t n) {
+  const Wide d;
+  if (i + hn::Lanes(d) <= n) return hn::LoadU(d, from + i);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return hn::MaskedLoad(mask, d, from + i);
+#else
+  return hn::IfThenElseZero(mask, hn::LoadU(d, from + i));
+#endif
+}
+
+template <class Mask>
+HWY_INLINE void StoreRow(Vec v, Mask mask, float* to, std::size_t i, std::size_t n) {
+  const Wide d;
+  if (i + hn::Lanes(d) <= n) {
+    hn::StoreU(v, d, to + i);
+  } else {
+    hn::BlendedStore(v, mask, d, to + i);
+  }
+}
+
+HWY_INLINE float Least(const float* s, std::size_t n) {
+  const Wide d;
+  Vec least = hn::Set(d, HUGE_VALF);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    least = hn::Min(least, hn::IfThenElse(mask, LoadRow(mask, s, i, n), least));
+  });
+  return hn::GetLane(hn::MinOfLanes(d, least));
+}
+
+// omega(x), x clamped to [-60, inf): Newton's method on w + log w = x from a guess within 30%; the
+// relative error is squared and more than halved in each of the three steps.
+HWY_INLINE Vec WrightOmega(Vec x) {
+  const Wide d;
+  const Vec one = hn::Set(d, 1.0F);
+  const Vec low = hn::Exp(d, hn::Max(hn::Min(x, one), hn::Set(d, -60.0F)));
+  const Vec small = hn::Div(low, hn::Add(one, low));
+  const Vec above = hn::Max(x, one);
+  const Vec large = hn::Sub(above, hn::Log(d, above));
+  Vec w = hn::IfThenElse(hn::Gt(x, one), large, small);
+  x = hn::Max(x, hn::Set(d, -60.0F));
+  for (int k = 0; k < 3; ++k) {
+    const Vec step = hn::Div(hn::Add(one, hn::Sub(x, hn::Log(d, w))), hn::Add(one, w));
+    w = hn::Mul(w, step);
+  }
+  return w;
+}
+
+void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
+                    float* y) {
+  const Wide d;
+  const float inverse = 1.0F / temperature;
+  g = std::max(g, kLeastProxRatio * temperature);
+  const float ratio = g * inverse;  // G
+  // y holds (g centre - s)/T minus its largest entry; all arguments of omega are relative to it.
+  Vec largest = hn::Set(d, -HUGE_VALF);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec x =
+        hn::Mul(hn::Set(d, inverse), hn::NegMulAdd(hn::Set(d, -g), LoadRow(mask, centre, i, n),
+                                                   hn::Neg(LoadRow(mask, s, i, n))));
+    largest = hn::IfThenElse(mask, hn::Max(largest, x), largest);
+    StoreRow(x, mask, y, i, n);
+  });
+  const Vec top = hn::Set(d, hn::GetLane(hn::MaxOfLanes(d, largest)));
+  // Start where omega of the largest entry alone is G: left of the root, so that Newton's steps
+  // never overshoot.
+  float offset = ratio + std::log(ratio);
+  for (int k = 0; k < 50; ++k) {
+    Vec sum = hn::Zero(d);
+    Vec slope = hn::Zero(d);
+    ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+      const Vec x = hn::Add(hn::Sub(LoadRow(mask, y, i, n), top), hn::Set(d, offset));
+      const auto matters = hn::And(mask, hn::Gt(x, hn::Set(d, -30.0F)));
+      if (hn::AllFalse(d, matters)) return;
+      const Vec w = hn::IfThenElseZero(matters, WrightOmega(x));
+      sum = hn::Add(sum, w);
+      slope = hn::Add(slope, hn::Div(w, hn::Add(w, hn::Set(d, 1.0F))));
+    });
+    const float excess = hn::GetLane(hn::SumOfLanes(d, sum)) - ratio;
+    offset -= excess / hn::GetLane(hn::SumOfLanes(d, slope));
+    if (std::abs(excess) <= 1e-5F * ratio) break;
+  }
+  Vec total = hn::Zero(d);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec w = WrightOmega(hn::Add(hn::Sub(LoadRow(mask, y, i, n), top), hn::Set(d, offset)));
+    total = hn::Add(total, hn::IfThenElseZero(mask, w));
+    StoreRow(w, mask, y, i, n);
+  });
+  const Vec scale = hn::Set(d, 1.0F / hn::GetLane(hn::SumOfLanes(d, total)));
+  ForRow(n, [&](std::size_t i, auto mask)
+                HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
+}
+
+float Softmax(const float* s, std::size_t n, float* y) {
+  const Wide d;
+  const float least = Least(s, n);
+  Vec sum = hn::Zero(d);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec p = hn::Exp(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
+    sum = hn::Add(sum, hn::IfThenElseZero(mask, p));
+    StoreRow(p, mask, y, i, n);
+  });
+  const float total = hn::GetLane(hn::SumOfLanes(d, sum));
+  const Vec scale = hn::Set(d, 1.0F / total);
+  ForRow(n, [&](std::size_t i, auto mask)
+                HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
+  return std::log(total) - least;
+}
+
+float LogSumExp(const float* s, std::size_t n) {
+  const Wide d;
+  const float least = Least(s, n);
+  Vec sum = hn::Zero(d);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec p = hn::Exp(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
+    sum = hn::Add(sum, hn::IfThenElseZero(mask, p));
+  });
+  return std::log(hn::GetLane(hn::SumOfLanes(d, sum))) - least;
+}
+
+// H(y) - <cost, y>; cost(mask, i) loads a register.
+template <class Cost>
+HWY_INLINE float EntropyMinus(const float* y, std::size_t n, const Cost& cost) {
+  const Wide d;
+  Vec sum = hn::Zero(d);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec p = hn::IfThenElseZero(mask, LoadRow(mask, y, i, n));
+    const Vec log = hn::Log(d, hn::Max(p, hn::Set(d, 1e-37F)));
+    sum = hn::NegMulAdd(p, hn::Add(log, hn::IfThenElseZero(mask, cost(mask, i))), sum);
+  });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+float EntropyMinusEnergy(const float* y, const float* phi, std::size_t n) {
+  return EntropyMinus(y, n,
+                      [&](auto mask, std::size_t i) HWY_ATTR { return LoadRow(mask, phi, i, n); });
+}
+
+float FreeEnergy(const float* y, const float* phi, const float* s, std::size_t n) {
+  return EntropyMinus(y, n, [&](auto mask, std::size_t i) HWY_ATTR {
+    return hn::Mul(hn::Set(Wide(), 0.5F),
+                   hn::Add(LoadRow(mask, phi, i, n), LoadRow(mask, s, i, n)));
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace submarine
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace submarine {
+
+HWY_EXPORT(SimplexProxRow);
+HWY_EXPORT(Softmax);
+HWY_EXPORT(LogSumExp);
+HWY_EXPORT(EntropyMinusEnergy);
+HWY_EXPORT(FreeEnergy);
+
+void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
+                    float* y) {
+  HWY_DYNAMIC_DISPATCH(SimplexProxRow)(s, centre, g, temperature, n, y);
+}
+float SoftmaxRow(const float* s, std::size_t n, float* y) {
+  return HWY_DYNAMIC_DISPATCH(Softmax)(s, n, y);
+}
+float LogSumExpRow(const float* s, std::size_t n) { return HWY_DYNAMIC_DISPATCH(LogSumExp)(s, n); }
+float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(EntropyMinusEnergy)(y, phi, n);
+}
+float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(FreeEnergy)(y, phi, s, n);
+}
+
+namespace scalar {
+namespace {
+
+double WrightOmega(double x) {
+  if (x < -60.0) return std::exp(x);
+  double w = x > 1.0 ? x - std::log(x) : std::exp(x) / (1.0 + std::exp(x));
+  for (int k = 0; k < 8; ++k) w *= (1.0 + x - std::log(w)) / (1.0 + w);
+  return w;
+}
+
+}  // namespace
+
+void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
+                    float* y) {
+  g = std::max(g, kLeastProxRatio * temperature);
+  const double ratio = static_cast<double>(g) / temperature;
+  const auto argument = [&](std::size_t i) {
+    return (static_cast<double>(g) * centre[i] - s[i]) / temperature;
+  };
+  double top = argument(0);
+  for (std::size_t i = 1; i < n; ++i) top = std::max(top, argument(i));
+  double offset = ratio + std::log(ratio);
+  for (int k = 0; k < 200; ++k) {
+    double sum = 0.0;
+    double slope = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double w = WrightOmega(argument(i) - top + offset);
+      sum += w;
+      slope += w / (1.0 + w);
+    }
+    offset -= (sum - ratio) / slope;
+    if (std::abs(sum - ratio) <= 1e-12 * ratio) break;
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = static_cast<float>(WrightOmega(argument(i) - top + offset) / ratio);
+}
+
+float SoftmaxRow(const float* s, std::size_t n, float* y) {
+  const double least = *std::min_element(s, s + n);
+  double total = 0.0;
+  for (std::size_t i = 0; i < n; ++i) total += std::exp(least - s[i]);
+  for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::exp(least - s[i]) / total);
+  return static_cast<float>(std::log(total) - least);
+}
+
+float LogSumExpRow(const float* s, std::size_t n) {
+  const double least = *std::min_element(s, s + n);
+  double total = 0.0;
+  for (std::size_t i = 0; i < n; ++i) total += std::exp(least - s[i]);
+  return static_cast<float>(std::log(total) - least);
+}
+
+float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double p = y[i];
+    sum -= p > 0.0 ? p * (std::log(p) + phi[i]) : 0.0;
+  }
+  return static_cast<float>(sum);
+}
+
+float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double p = y[i];
+    sum -= p > 0.0 ? p * (std::log(p) + 0.5 * (static_cast<double>(phi[i]) + s[i])) : 0.0;
+  }
+  return static_cast<float>(sum);
+}
+
+}  // namespace scalar
+}  // namespace submarine
+#endif

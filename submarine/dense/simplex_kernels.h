@@ -1,0 +1,46 @@
+// The per-variable work of the dense solvers, on rows of n floats (one variable's labels). SIMD
+// chosen at run time, scalar twins in `scalar`. Rows may be read up to one register beyond their
+// end (base/matrix.h) but are written exactly.
+#pragma once
+
+#include <cstddef>
+
+namespace submarine {
+
+// So small a square moves the marginals by no more than rounding does; a smaller G would be beyond
+// the range of exp in the search for lambda.
+inline constexpr float kLeastProxRatio = 1e-6F;
+
+namespace scalar {
+
+// The entropic-quadratic prox on the simplex:
+//   y = argmin <s, y> + T sum_i y_i log y_i + g/2 |y - centre|^2 .
+// With G = g/T, its optimality condition log y_i + G y_i = (g centre_i - s_i)/T - lambda has the
+// solution y_i = omega(x_i - lambda)/G, omega the Wright function (omega + log omega = x); lambda
+// follows from sum_i y_i = 1 by Newton's method, which is monotone as the sum is convex in lambda.
+// g below kLeastProxRatio T counts as that.
+void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
+                    float* y);
+
+// y = softmax(-s); returns log sum_i exp(-s_i).
+float SoftmaxRow(const float* s, std::size_t n, float* y);
+
+// log sum_i exp(-s_i).
+float LogSumExpRow(const float* s, std::size_t n);
+
+// -sum_i y_i log y_i - <phi, y>.
+float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n);
+
+// -sum_i y_i log y_i - <phi + s, y> / 2.
+float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n);
+
+}  // namespace scalar
+
+void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
+                    float* y);
+float SoftmaxRow(const float* s, std::size_t n, float* y);
+float LogSumExpRow(const float* s, std::size_t n);
+float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n);
+float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n);
+
+}  // namespace submarine
