@@ -73,10 +73,9 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
   double previous = -std::numeric_limits<double>::infinity();
   for (int k = 0;; ++k) {
     const bool last = k >= options.max_iterations;
-    const bool measured = options.measured || last;
-    problem.MeanFieldCosts(y, &s);
     result.iterations = k;
-    if (measured) {
+    if (options.measured || !last) problem.MeanFieldCosts(y, &s);
+    if (options.measured) {
       const double value = FreeEnergy(problem, y, s);
       result.records.push_back({k, clock.Seconds(), value});
       if (value > result.lower) {

@@ -24,7 +24,7 @@ struct DenseMeanFieldOptions {
   int max_iterations = 100;
   double tolerance = 1e-6;  // stop when an iteration gains less than this * max(1, |F|)
   bool damped = true;
-  // Evaluate F after every iteration. Without, max_iterations are made and F is known at the end only.
+  // Evaluate F after every iteration. Without, max_iterations are made and `lower` stays -inf.
   bool measured = true;
   Matrix<float> start = {};  // empty: the softmax of the unaries
   double time_limit_seconds = std::numeric_limits<double>::infinity();

@@ -22,14 +22,8 @@ DenseProblem::DenseProblem(const DenseCrf& model, const GaussianOperator& pairs)
     throw InvalidInput(fmt::format("the operator has {} variables, but the model has {}",
                                    pairs.size(), model.num_variables()));
   }
-  self_weights_.assign(num_variables(), 0.0F);
-  for (const GaussianKernel& kernel : model.kernels()) {
-    const auto weight = static_cast<float>(model.pair_factor() * kernel.weight);
-    for (std::size_t a = 0; a < self_weights_.size(); ++a) {
-      const float r = kernel.scale.empty() ? 1.0F : kernel.scale[a];
-      self_weights_[a] += weight * r * r;
-    }
-  }
+  self_weights_ = SelfTerms(PairWeights(model));
+  self_weights_.resize(num_variables(), 0.0F);  // a model may have no kernels
   const LabelCuts& cuts = *model.labels().cuts;
   const std::vector<double>& length = model.metric().length;
   std::vector<double> pull(num_labels(), 0.0);

@@ -359,13 +359,6 @@ DenseOutcome SolveDense(const DenseCrf& model, const DenseSolveOptions& options,
   return Run(model, options, watch).Solve();
 }
 
-std::vector<WeightedKernel> PairWeights(const DenseCrf& model) {
-  std::vector<WeightedKernel> kernels;
-  for (const GaussianKernel& kernel : model.kernels())
-    kernels.push_back({&kernel, model.pair_factor() * kernel.weight});
-  return kernels;
-}
-
 DenseCrf Normalised(DenseCrf model, const std::vector<KernelNormalisation>& normalisation,
                     const OperatorOptions& options) {
   std::vector<GaussianKernel> kernels = model.kernels();
@@ -381,9 +374,8 @@ DenseCrf Normalised(DenseCrf model, const std::vector<KernelNormalisation>& norm
     any = true;
     const WeightedKernel unscaled{&kernels[m], 1.0};
     const ChosenOperator op = MakeOperator(kernels[m].size(), {&unscaled, 1}, {1, false}, options);
-    const std::vector<float> degrees = Degrees(*op.op);
-    std::vector<float> scale(degrees.size());
-    for (std::size_t a = 0; a < scale.size(); ++a) scale[a] = 1.0F / std::sqrt(1.0F + degrees[a]);
+    std::vector<float> scale = op.op->RowSumsWithSelf();
+    for (float& r : scale) r = 1.0F / std::sqrt(r);
     kernels[m].scale = std::move(scale);
   }
   if (!any) return model;

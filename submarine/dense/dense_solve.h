@@ -69,9 +69,6 @@ using DenseWatch = std::function<bool(std::string_view phase, const DenseRecord&
 DenseOutcome SolveDense(const DenseCrf& model, const DenseSolveOptions& options,
                         const DenseWatch& watch);
 
-// The kernels of a model with the factors c w^(m) that make their sum w_ab.
-std::vector<WeightedKernel> PairWeights(const DenseCrf& model);
-
 // The model with k^(m) replaced by its symmetric normalisation, for the kernels marked: scale
 // factors 1 / sqrt(sum_b k_ab), the self term included, as computed by the operator that the options
 // choose.

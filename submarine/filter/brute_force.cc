@@ -84,6 +84,13 @@ std::vector<double> BruteForceOperator::TotalVariation(const Matrix<float>& x) c
   return sum;
 }
 
+std::vector<float> BruteForceOperator::RowSumsWithSelf() const {
+  std::vector<float> sums = Degrees(*this);
+  const std::vector<float> self = SelfTerms(kernels_);
+  for (std::size_t a = 0; a < sums.size(); ++a) sums[a] += self[a];
+  return sums;
+}
+
 std::string BruteForceOperator::Description() const {
   const std::size_t n = size();
   return fmt::format("all {} pairs", n * (n - 1) / 2);

@@ -19,6 +19,18 @@ double KernelValue(const GaussianKernel& kernel, std::size_t a, std::size_t b) {
   return kernel.scale.empty() ? value : value * kernel.scale[a] * kernel.scale[b];
 }
 
+std::vector<float> SelfTerms(std::span<const WeightedKernel> kernels) {
+  std::vector<float> self(kernels.empty() ? 0 : kernels.front().kernel->size(), 0.0F);
+  for (const WeightedKernel& weighted : kernels) {
+    const std::vector<float>& scale = weighted.kernel->scale;
+    for (std::size_t a = 0; a < self.size(); ++a) {
+      const double r = scale.empty() ? 1.0 : scale[a];
+      self[a] += static_cast<float>(weighted.factor * r * r);
+    }
+  }
+  return self;
+}
+
 void CheckKernel(const GaussianKernel& kernel) {
   const auto refuse = [&](const std::string& problem) {
     throw InvalidInput(fmt::format("kernel \"{}\" {}", kernel.name, problem));

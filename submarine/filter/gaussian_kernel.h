@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ inline constexpr std::size_t kMaxFeatureDimension = 16;
 // r_a r_b exp(-|f_a - f_b|^2 / 2) in double, by definition; without the weight, and not zero for
 // a = b.
 double KernelValue(const GaussianKernel& kernel, std::size_t a, std::size_t b);
+
+// sum_m factor_m k^(m)_aa, the diagonal that models leave out.
+std::vector<float> SelfTerms(std::span<const WeightedKernel> kernels);
 
 // Throws InvalidInput, naming the kernel and the entry: no variables, dimension outside 1..16,
 // features that are not finite, weight or scale that is negative or not finite, a scale of the wrong

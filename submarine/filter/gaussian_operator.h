@@ -39,6 +39,10 @@ class GaussianOperator {
   // For every column at least sum_{a<b} k_ab |x_a - x_b|; exactly that where the operator can.
   virtual std::vector<double> TotalVariation(const Matrix<float>& x) const = 0;
 
+  // sum_b k_ab with the self term that the kernel has by itself (1 for a Gaussian of scale 1, times its
+  // factor): what symmetric normalisation divides by.
+  virtual std::vector<float> RowSumsWithSelf() const = 0;
+
   // "neighbour list, cutoff 0.01, 29.6e6 pairs", "lattice of 236129 vertices": the K that
   // certificates about this operator are about.
   virtual std::string Description() const = 0;

@@ -131,7 +131,7 @@ void LatticeOperator::Filter(const Matrix<float>& x, const float* self, float fa
 }
 
 void LatticeOperator::AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const {
-  Filter(x, Diagonal().data(), factor, out);
+  Filter(x, options_.self_terms ? nullptr : Diagonal().data(), factor, out);
 }
 
 void LatticeOperator::AddProductWithSelf(const Matrix<float>& x, float factor,

@@ -44,8 +44,9 @@ class LatticeOperator final : public GaussianOperator {
 
   // k_aa, exactly those that AddProductWithSelf contains. Computed when first needed.
   const std::vector<float>& Diagonal() const;
-  // sum_b k_ab, k_aa included. Computed when first needed.
+  // sum_b k_ab, k_aa included: no diagonal is needed for it. Computed when first needed.
   const std::vector<float>& RowSums() const;
+  std::vector<float> RowSumsWithSelf() const override { return RowSums(); }
 
   const Lattice& lattice() const { return lattice_; }
   const LatticeStencil& stencil() const { return stencil_; }

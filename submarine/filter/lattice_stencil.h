@@ -47,6 +47,10 @@ struct LatticeOptions {
   int hard_bins = 0;
   bool hard_bins_per_column = false;
 
+  // Leave k_aa in products, as pydensecrf does: K is then not that of a model, whose energy has no self
+  // terms, but its diagonal need not be known.
+  bool self_terms = false;
+
   // Construction and every call throw TooLarge rather than hold more than this.
   std::size_t max_bytes = std::size_t{8} << 30;
   // AddFlow and TotalVariation go through the columns in groups that need about this much.

@@ -109,6 +109,7 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
                     options.cutoff, estimate / 1e9, static_cast<double>(options.max_bytes) / 1e9));
   }
   const std::size_t n = kernels.front().kernel->size();
+  self_ = SelfTerms(kernels);
 
   // Entries of all kernels, by variable; one kernel's variables come bucket by bucket.
   std::vector<std::vector<Entry>> entries(n);
@@ -228,13 +229,19 @@ std::vector<double> NeighbourList::TotalVariation(const Matrix<float>& x) const 
   return total;
 }
 
+std::vector<float> NeighbourList::RowSumsWithSelf() const {
+  std::vector<float> sums = Degrees(*this);
+  for (std::size_t a = 0; a < sums.size(); ++a) sums[a] += self_[a];
+  return sums;
+}
+
 std::string NeighbourList::Description() const {
   return fmt::format("neighbour list, cutoff {:g}, {} pairs", cutoff_, num_pairs());
 }
 
 std::size_t NeighbourList::bytes() const {
   return neighbour_.size() * kBytesPerEntry + row_begin_.size() * sizeof(std::uint64_t) +
-         order_.size() * sizeof(std::uint32_t);
+         order_.size() * (sizeof(std::uint32_t) + sizeof(float));
 }
 
 }  // namespace submarine

@@ -34,6 +34,7 @@ class NeighbourList : public GaussianOperator {
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
   std::size_t bytes() const override;
 
@@ -53,6 +54,7 @@ class NeighbourList : public GaussianOperator {
   std::vector<std::uint32_t>
       neighbour_;  // both directions of every pair; twice where two kernels have it
   std::vector<float> weight_;
+  std::vector<float> self_;  // sum over the kernels of factor_m r_a^2
   double cutoff_;
 };
 

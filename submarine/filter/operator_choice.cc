@@ -75,6 +75,15 @@ std::vector<double> SumOperator::TotalVariation(const Matrix<float>& x) const {
   return total;
 }
 
+std::vector<float> SumOperator::RowSumsWithSelf() const {
+  std::vector<float> sums(size_, 0.0F);
+  for (const Part& part : parts_) {
+    const std::vector<float> of_part = part.op->RowSumsWithSelf();
+    for (std::size_t a = 0; a < size_; ++a) sums[a] += static_cast<float>(part.factor) * of_part[a];
+  }
+  return sums;
+}
+
 std::string SumOperator::Description() const {
   std::string text;
   for (const Part& part : parts_) text += (text.empty() ? "" : "; ") + part.op->Description();

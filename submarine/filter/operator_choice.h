@@ -45,6 +45,7 @@ class SumOperator final : public GaussianOperator {
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
   std::size_t bytes() const override;
 

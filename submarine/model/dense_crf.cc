@@ -112,6 +112,13 @@ std::string DenseCrf::Description() const {
                      counting_ == PairCounting::kOrdered ? "ordered pairs" : "pairs counted once");
 }
 
+std::vector<WeightedKernel> PairWeights(const DenseCrf& model) {
+  std::vector<WeightedKernel> kernels;
+  for (const GaussianKernel& kernel : model.kernels())
+    kernels.push_back({&kernel, model.pair_factor() * kernel.weight});
+  return kernels;
+}
+
 SparseCrf ToSparseCrf(const DenseCrf& model) {
   const std::size_t n = model.num_variables();
   Matrix<double> unary(n, static_cast<std::size_t>(model.num_labels()));

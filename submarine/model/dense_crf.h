@@ -58,6 +58,9 @@ class DenseCrf {
   double constant_;
 };
 
+// The kernels of the model with the factors c w^(m) that make their sum w_ab.
+std::vector<WeightedKernel> PairWeights(const DenseCrf& model);
+
 // The same distribution with every pair as an edge, for exact inference on small models.
 SparseCrf ToSparseCrf(const DenseCrf& model);
 
