@@ -379,7 +379,7 @@ DenseCrf Normalised(DenseCrf model, const std::vector<KernelNormalisation>& norm
     kernels[m].scale = std::move(scale);
   }
   if (!any) return model;
-  return {model.unary(), std::move(kernels), model.labels(), model.counting(), model.constant()};
+  return std::move(model).WithKernels(std::move(kernels));
 }
 
 }  // namespace submarine

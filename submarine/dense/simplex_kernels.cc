@@ -124,8 +124,47 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
                 HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
 }
 
+// Rows of up to kVectors registers stay in them from the first load to the last store.
+template <std::size_t kVectors>
+HWY_INLINE float SoftmaxInRegisters(const float* s, std::size_t n, float* y) {
+  const Wide d;
+  const std::size_t lanes = hn::Lanes(d);
+  const Vec infinite = hn::Set(d, HUGE_VALF);
+  const auto tail = hn::FirstN(d, n - (kVectors - 1) * lanes);
+  Vec x[kVectors];
+  for (std::size_t k = 0; k + 1 < kVectors; ++k) x[k] = hn::LoadU(d, s + k * lanes);
+  const std::size_t last = (kVectors - 1) * lanes;
+  x[kVectors - 1] = hn::IfThenElse(tail, LoadRow(tail, s, last, n), infinite);
+  Vec least = x[0];
+  for (std::size_t k = 1; k < kVectors; ++k) least = hn::Min(least, x[k]);
+  least = hn::MinOfLanes(d, least);
+  Vec sum = hn::Zero(d);
+  for (std::size_t k = 0; k < kVectors; ++k) {
+    x[k] = hn::Exp(d, hn::Sub(least, x[k]));
+    if (k + 1 == kVectors) x[k] = hn::IfThenElseZero(tail, x[k]);
+    sum = hn::Add(sum, x[k]);
+  }
+  sum = hn::SumOfLanes(d, sum);
+  const Vec scale = hn::Div(hn::Set(d, 1.0F), sum);
+  for (std::size_t k = 0; k + 1 < kVectors; ++k) hn::StoreU(hn::Mul(x[k], scale), d, y + k * lanes);
+  StoreRow(hn::Mul(x[kVectors - 1], scale), tail, y, last, n);
+  return std::log(hn::GetLane(sum)) - hn::GetLane(least);
+}
+
 float Softmax(const float* s, std::size_t n, float* y) {
   const Wide d;
+  switch ((n + hn::Lanes(d) - 1) / hn::Lanes(d)) {
+    case 1:
+      return SoftmaxInRegisters<1>(s, n, y);
+    case 2:
+      return SoftmaxInRegisters<2>(s, n, y);
+    case 3:
+      return SoftmaxInRegisters<3>(s, n, y);
+    case 4:
+      return SoftmaxInRegisters<4>(s, n, y);
+    default:
+      break;
+  }
   const float least = Least(s, n);
   Vec sum = hn::Zero(d);
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -10,6 +11,25 @@
 #include "submarine/base/error.h"
 
 namespace submarine {
+namespace {
+
+// Throws InvalidInput for a number that is not finite. Finite floats order like their bits without the
+// sign, which compilers turn into fast loops.
+double LargestMagnitude(const Matrix<float>& unary) {
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  std::uint32_t largest = 0;
+  for (std::size_t k = 0; k < unary.size(); ++k)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(unary.data()[k]) & 0x7fffffff);
+  if (largest < kInfinity) return std::bit_cast<float>(largest);
+  for (std::size_t k = 0;; ++k) {
+    if (std::isfinite(unary.data()[k])) continue;
+    throw InvalidInput(
+        fmt::format("the unary of variable {}, label {} is {}, expected a finite number",
+                    k / unary.cols(), k % unary.cols(), unary.data()[k]));
+  }
+}
+
+}  // namespace
 
 DenseCrf::DenseCrf(Matrix<float> unary, std::vector<GaussianKernel> kernels, LabelSpace labels,
                    PairCounting counting, double constant)
@@ -36,17 +56,7 @@ DenseCrf::DenseCrf(Matrix<float> unary, std::vector<GaussianKernel> kernels, Lab
   if (!std::isfinite(constant_)) {
     throw InvalidInput(fmt::format("the constant is {}, expected a finite number", constant_));
   }
-  double largest = std::abs(constant_);
-  for (std::size_t a = 0; a < unary_.rows(); ++a) {
-    for (std::size_t i = 0; i < unary_.cols(); ++i) {
-      if (!std::isfinite(unary_(a, i))) {
-        throw InvalidInput(
-            fmt::format("the unary of variable {}, label {} is {}, expected a finite number", a, i,
-                        unary_(a, i)));
-      }
-      largest = std::max(largest, std::abs(static_cast<double>(unary_(a, i))));
-    }
-  }
+  double largest = std::max(std::abs(constant_), LargestMagnitude(unary_));
   // Sums are formed in single precision on the way; leave them room.
   constexpr double kLargest = 1e30;
   const double pairs = static_cast<double>(unary_.rows()) * pair_factor() *
@@ -69,6 +79,10 @@ DenseCrf::DenseCrf(Matrix<float> unary, std::vector<GaussianKernel> kernels, Lab
         fmt::format("the energies of the dense model reach {:.3g}, expected at most {:.0e}",
                     largest, kLargest));
   }
+}
+
+DenseCrf DenseCrf::WithKernels(std::vector<GaussianKernel> kernels) && {
+  return {std::move(unary_), std::move(kernels), std::move(labels_), counting_, constant_};
 }
 
 double DenseCrf::PairWeight(std::size_t a, std::size_t b) const {

@@ -28,6 +28,9 @@ class DenseCrf {
   DenseCrf(Matrix<float> unary, std::vector<GaussianKernel> kernels, LabelSpace labels,
            PairCounting counting = PairCounting::kOrdered, double constant = 0.0);
 
+  // The same model with other kernels.
+  DenseCrf WithKernels(std::vector<GaussianKernel> kernels) &&;
+
   std::size_t num_variables() const { return unary_.rows(); }
   int num_labels() const { return labels_.num_labels(); }
   int num_cuts() const { return labels_.cuts->num_cuts(); }
