@@ -3,6 +3,7 @@
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -32,7 +33,9 @@ void ForEachChunk(std::size_t chunks, const Run& run) {
 #else
 template <class Run>
 void ForEachChunk(std::size_t chunks, const Run& run) {
-  tbb::parallel_for(std::size_t{0}, chunks, run);
+  // Isolated: a body that waits for a loop of its own must not meanwhile begin another body of the
+  // loop around it, or half-done bodies would pile up.
+  tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run); });
 }
 #endif
 

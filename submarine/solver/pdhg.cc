@@ -10,29 +10,12 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/row_kernels.h"
 #include "submarine/solver/progress.h"
+#include "submarine/solver/step_length.h"
 
 namespace submarine {
 namespace {
 
 constexpr std::size_t kRowGrain = 128;
-
-// How much of the entropy's strong concavity the acceleration counts on; 1 would be all of it, but
-// the dual value of the marginals improves faster when they stay a little more mobile (measured on
-// grids, w = 1..10).
-constexpr double kAcceleration = 0.5;
-
-// How far the flows of each cut may move relative to those of a leaf: the inverse of the variance p
-// (1 - p) of its indicator at uniform marginals, p = |S_c| / L, as that is the curvature of the
-// bound along the flow.
-std::vector<double> MobilityOfCuts(const LabelCuts& cuts) {
-  const double labels = cuts.num_labels();
-  std::vector<double> mobility;
-  for (int c = 0; c < cuts.num_cuts(); ++c) {
-    const auto size = static_cast<double>(cuts.set(c).size());
-    mobility.push_back(size < labels ? (labels - 1.0) / (size * (labels - size)) : 1.0);
-  }
-  return mobility;
-}
 
 // D_a: how strongly the flows at a variable can push its labels, the sum over its edges of w times
 // the largest total length of cuts that share a label. Never zero, so that isolated variables have
@@ -153,21 +136,6 @@ class PrimalDual {
   Matrix<double> zbar_;  // cut sums of the extrapolated marginals
 };
 
-// eta as long as the movement of the last step justified it, growing slowly otherwise (PDLP,
-// section 3.1).
-double NextStepLength(double eta, double movement, double interaction, int k) {
-  const double limit = interaction != 0.0 ? movement / std::abs(interaction) : HUGE_VAL;
-  const double shrink = 1.0 - std::pow(k + 1.0, -0.3);
-  const double grow = 1.0 + std::pow(k + 1.0, -0.6);
-  const double next = std::min(shrink * limit, grow * eta);
-  return std::clamp(next, 1e-6, 1e6);
-}
-
-// Bounds are evaluated often at first, then every 16 iterations, where it costs little beside them; on models so
-// large that this takes long, often enough to watch and to interrupt.
-constexpr double kSecondsBetweenEvaluations = 3.0;
-int NextEvaluation(int k) { return k + std::clamp(k / 8, 1, 16); }
-
 }  // namespace
 
 bool AverageOverFreeRegions(const SparseCrf& model, const Matrix<double>& edge_flow,
@@ -243,7 +211,7 @@ BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
         progress.Seconds() >= std::min(next_seconds, options.time_limit_seconds)) {
       if (!evaluate(k)) break;
       next_evaluation = NextEvaluation(k);
-      next_seconds = progress.Seconds() + kSecondsBetweenEvaluations;
+      next_seconds = progress.Seconds() + options.seconds_between_evaluations;
     }
     const double smoothing = std::max(T, mean_coupling / (k + 1));
     const double theta =

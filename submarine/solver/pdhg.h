@@ -33,6 +33,9 @@ namespace submarine {
 
 struct PdhgOptions : BoundOptions {
   double balance = 1.0;  // rho at the start
+  // The bounds are also evaluated after so many seconds without it, so that large models can be
+  // watched and interrupted. When a solve ends may then depend on the clock; infinity prevents it.
+  double seconds_between_evaluations = 3.0;
 };
 
 // Optimal extension; T >= 0, where T = 0 solves the linear programme (P-LP, T-LP). Throws
