@@ -6,12 +6,34 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/io/dense_bundle.h"
 #include "submarine/io/fg.h"
 #include "submarine/io/grid_bundle.h"
 #include "submarine/io/uai.h"
 #include "submarine/model/recognise.h"
 
 namespace submarine::apps {
+
+namespace {
+
+void ReadBundleTo(const std::string& file, bool strict_hst, ModelInput* input) {
+  const auto take = [&](auto loaded) {
+    input->width = loaded.width;
+    input->height = loaded.height;
+    input->warnings = std::move(loaded.warnings);
+    return std::move(loaded.model);
+  };
+  if (ReadBundleKind(file) == "dense") {
+    LoadedDense loaded = ReadDenseBundle(file, strict_hst);
+    input->depth = loaded.depth;
+    input->normalisation = std::move(loaded.normalisation);
+    input->dense = take(std::move(loaded));
+  } else {
+    input->crf = take(ReadBundle(file, strict_hst));
+  }
+}
+
+}  // namespace
 
 ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst) {
   ModelInput input;
@@ -22,11 +44,7 @@ ModelInput ReadModel(const std::string& file, const std::string& evidence, bool 
   } else if (ending == ".fg") {
     input.graph = ReadFg(file);
   } else if (ending == ".json") {
-    LoadedModel loaded = ReadBundle(file, strict_hst);
-    input.crf = std::move(loaded.model);
-    input.width = loaded.width;
-    input.height = loaded.height;
-    input.warnings = std::move(loaded.warnings);
+    ReadBundleTo(file, strict_hst, &input);
   } else {
     throw FileError(fmt::format("{}: expected a file that ends in .uai, .fg or .json", file));
   }

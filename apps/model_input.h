@@ -1,10 +1,13 @@
-// A model as the command was given it: a factor graph (.uai, .fg) or one of our bundles (.json).
+// A model as the command was given it: a factor graph (.uai, .fg) or one of our bundles (.json),
+// sparse or dense.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
 
@@ -12,20 +15,23 @@ namespace submarine::apps {
 
 struct ModelInput {
   std::string file;
-  std::optional<FactorGraph> graph;  // from .uai and .fg
-  std::optional<SparseCrf> crf;      // from .json
-  int width = 0;                     // 0 unless the model is a grid
+  std::optional<FactorGraph> graph;                // from .uai and .fg
+  std::optional<SparseCrf> crf;                    // from .json of kind "grid" and "graph"
+  std::optional<DenseCrf> dense;                   // from .json of kind "dense"
+  std::vector<KernelNormalisation> normalisation;  // of the dense kernels, not yet applied
+  int width = 0;                                   // 0 unless the variables are laid out
   int height = 0;
+  int depth = 0;  // 0 unless they are voxels
   std::vector<std::string> warnings;
 };
 
 // `evidence` may be empty. Throws FileError for an ending that is none of the three.
 ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst);
 
-// The model with a submodular extension. Throws NotExpressible naming the factor that prevents it.
+// A model that is not dense, with a submodular extension. Throws NotExpressible naming the factor that prevents it.
 SparseCrf ToSparseCrf(ModelInput input);
 
-// The model as tables, for exact inference.
+// A model that is not dense as tables, for exact inference.
 FactorGraph ToTables(ModelInput input);
 
 }  // namespace submarine::apps

@@ -3,15 +3,35 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 namespace submarine::apps {
 
+namespace {
+
+// NaN where the text is no number.
+double ParseNumber(const std::string& text) {
+  double value = 0.0;
+  const char* end = text.data() + text.size();
+  const auto [parsed_end, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && parsed_end == end ? value : std::nan("");
+}
+
+}  // namespace
+
+CLI::Validator NumberInside(double min, double max) {
+  const auto check = [min, max](const std::string& text) -> std::string {
+    const double value = ParseNumber(text);
+    if (value > min && value < max) return {};
+    return fmt::format("expected a number between {:g} and {:g}, not \"{}\"", min, max, text);
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator NumberBetween(double min, double max) {
   const auto check = [min, max](const std::string& text) -> std::string {
-    double value = 0.0;
-    const char* end = text.data() + text.size();
-    const auto [parsed_end, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc{} && parsed_end == end && value >= min && value <= max) return {};
+    const double value = ParseNumber(text);
+    if (value >= min && value <= max) return {};
     return fmt::format("expected a number from {:g} to {:g}, not \"{}\"", min, max, text);
   };
   return CLI::Validator(check, "");

@@ -13,6 +13,9 @@ namespace submarine::apps {
 // A finite number from `min` to `max`.
 CLI::Validator NumberBetween(double min, double max);
 
+// A number greater than `min` and less than `max`.
+CLI::Validator NumberInside(double min, double max);
+
 // One of `names`.
 CLI::Validator OneOf(const std::vector<std::string>& names);
 

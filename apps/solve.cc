@@ -18,9 +18,9 @@
 namespace submarine::apps {
 namespace {
 
-Matrix<double> ToMatrix(const std::vector<std::vector<double>>& rows) {
+MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows) {
   for (const std::vector<double>& row : rows) {
-    if (row.size() != rows.front().size()) return {};
+    if (row.size() != rows.front().size()) return rows;
   }
   Matrix<double> matrix(rows.size(), rows.empty() ? 0 : rows.front().size());
   for (std::size_t a = 0; a < rows.size(); ++a)
@@ -67,8 +67,83 @@ SolveOutcome SolveExactly(ModelInput input, const SolveOptions& options) {
   outcome.termination = "exact";
   outcome.energy = Energy(graph, result.map_labeling);
   outcome.labels = std::move(result.map_labeling);
-  outcome.marginals = ToMatrix(result.marginals);
-  if (outcome.marginals.size() == 0) outcome.ragged_marginals = std::move(result.marginals);
+  outcome.marginals = ToMatrixIfEven(std::move(result.marginals));
+  return outcome;
+}
+
+// Every pair is an edge, so that elimination meets one table over all variables. Beyond 64 of them it
+// has more than 2^64 entries, and building the pairs first would be in vain.
+void CheckTableOfAll(const DenseCrf& model, std::int64_t max_bytes) {
+  constexpr std::size_t kMostVariables = 64;
+  if (model.num_variables() <= kMostVariables) return;
+  const double digits = std::log10(8.0) + static_cast<double>(model.num_variables()) *
+                                              std::log10(static_cast<double>(model.num_labels()));
+  throw TooLarge(fmt::format(
+      "exact inference needs about 10^{:.0f} GB of memory for a table over all {} fully connected "
+      "variables, more than the limit of {:.3g} GB",
+      digits - 9.0, model.num_variables(), static_cast<double>(max_bytes) / 1e9));
+}
+
+SolveOutcome SolveDenseExactly(ModelInput input, const SolveOptions& options) {
+  CheckTableOfAll(*input.dense, options.max_exact_bytes);
+  const DenseCrf model = Normalised(std::move(*input.dense), input.normalisation, options.pairs);
+  ModelInput sparse;
+  sparse.crf = ToSparseCrf(model);
+  SolveOutcome outcome = SolveExactly(std::move(sparse), options);
+  outcome.certificate.model = model.Description() + ", exact Gaussians";
+  const auto& y = std::get<Matrix<double>>(outcome.marginals);
+  Matrix<float> rounded(y.rows(), y.cols());
+  std::transform(y.data(), y.data() + y.size(), rounded.data(),
+                 [](double p) { return static_cast<float>(p); });
+  outcome.marginals = std::move(rounded);
+  return outcome;
+}
+
+DenseMethod ToDenseMethod(Method method) {
+  switch (method) {
+    case Method::kAuto:
+      return DenseMethod::kAuto;
+    case Method::kPdhg:
+      return DenseMethod::kPdhg;
+    case Method::kQuadratic:
+      return DenseMethod::kQuadratic;
+    case Method::kFrankWolfe:
+      return DenseMethod::kFrankWolfe;
+    case Method::kMeanField:
+      return DenseMethod::kMeanField;
+    default:
+      throw InvalidInput(
+          fmt::format("the method {} is not for dense models; use auto, pdhg, quadratic, fw, mf or "
+                      "exact",
+                      ToString(method)));
+  }
+}
+
+SolveOutcome SolveDenseModel(ModelInput input, const SolveOptions& options, const Stopwatch& clock,
+                             const Watch& watch) {
+  DenseSolveOptions dense;
+  dense.method = ToDenseMethod(options.method);
+  dense.step = options.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
+  dense.relative_gap = options.relative_gap;
+  dense.max_iterations = options.max_iterations;
+  dense.pairs = options.pairs;
+  dense.certify = options.certify;
+  const DenseCrf model = Normalised(std::move(*input.dense), input.normalisation, options.pairs);
+  const double begin = clock.Seconds();
+  dense.time_limit_seconds = std::max(0.0, options.time_limit_seconds - begin);
+  DenseOutcome result = SolveDense(model, dense, [&](std::string_view phase, SolveRecord record) {
+    record.seconds += begin;
+    return watch(phase, record);
+  });
+  for (SolveRecord& record : result.records) record.seconds += begin;
+  SolveOutcome outcome;
+  outcome.certificate = std::move(result.certificate);
+  outcome.termination = std::move(result.termination);
+  outcome.pairs = std::move(result.pairs);
+  outcome.marginals = std::move(result.marginals);
+  outcome.labels = std::move(result.labels);
+  outcome.energy = result.energy;
+  outcome.records = std::move(result.records);
   return outcome;
 }
 
@@ -120,7 +195,11 @@ BoundResult SolveUpper(const SparseCrf& model, const SolveOptions& options, cons
                    {record.k, record.seconds, record.upper, record.dual, std::nullopt});
     };
   };
-  if (options.method == Method::kPdhg) {
+  if (options.method == Method::kQuadratic) {
+    throw InvalidInput(
+        "the method quadratic is for dense models; use auto, pdhg, fw, bcfw, mf or exact");
+  }
+  if (options.method == Method::kAuto || options.method == Method::kPdhg) {
     if (options.extension == ExtensionKind::kAlternate) {
       throw InvalidInput(
           "the alternate extension goes with the methods fw and bcfw, not with pdhg");
@@ -184,8 +263,12 @@ SolveOutcome SolveByBound(const SparseCrf& model, const SolveOptions& options,
 
 std::string_view ToString(Method method) {
   switch (method) {
+    case Method::kAuto:
+      return "auto";
     case Method::kPdhg:
       return "pdhg";
+    case Method::kQuadratic:
+      return "quadratic";
     case Method::kFrankWolfe:
       return "fw";
     case Method::kBlockFrankWolfe:
@@ -201,6 +284,11 @@ std::string_view ToString(Method method) {
 SolveOutcome Solve(ModelInput input, const SolveOptions& options, const Watch& watch) {
   const Stopwatch clock;
   const auto run = [&] {
+    if (input.dense) {
+      return options.method == Method::kExact
+                 ? SolveDenseExactly(std::move(input), options)
+                 : SolveDenseModel(std::move(input), options, clock, watch);
+    }
     if (options.method == Method::kExact) return SolveExactly(std::move(input), options);
     const SparseCrf model = ToSparseCrf(std::move(input));
     if (options.method == Method::kMeanField) return SolveByMeanField(model, options, clock, watch);

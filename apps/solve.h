@@ -8,19 +8,30 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "apps/model_input.h"
 #include "submarine/base/matrix.h"
 #include "submarine/bound/certificate.h"
+#include "submarine/dense/dense_solve.h"
+#include "submarine/filter/operator_choice.h"
 #include "submarine/solver/bound_solver.h"
 
 namespace submarine::apps {
 
-enum class Method { kPdhg, kFrankWolfe, kBlockFrankWolfe, kMeanField, kExact };
+enum class Method {
+  kAuto,  // what suits the model: PDHG for sparse ones, a chain of solvers for dense ones
+  kPdhg,
+  kQuadratic,  // dense models only
+  kFrankWolfe,
+  kBlockFrankWolfe,  // sparse models only
+  kMeanField,
+  kExact
+};
 
 struct SolveOptions {
-  Method method = Method::kPdhg;
+  Method method = Method::kAuto;
   ExtensionKind extension = ExtensionKind::kOptimal;
   bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
   double temperature = 1.0;
@@ -31,21 +42,22 @@ struct SolveOptions {
   int starts = 4;  // of mean field
   std::uint64_t seed = 1;
   std::int64_t max_exact_bytes = 4LL << 30;
+  // Dense models; extension, temperature, rounding, starts and seed are not for them.
+  OperatorOptions pairs = {};
+  Certify certify = Certify::kAuto;
 };
 
-struct SolveRecord {
-  int k = 0;
-  double seconds = 0.0;
-  std::optional<double> upper;
-  std::optional<double> dual;
-  std::optional<double> lower;
-};
+using SolveRecord = DenseRecord;
+
+// One row per variable, in single precision from dense models, whose rows are many; lists where the
+// variables differ in their number of labels, which exact inference allows.
+using MarginalRows = std::variant<Matrix<double>, Matrix<float>, std::vector<std::vector<double>>>;
 
 struct SolveOutcome {
   Certificate certificate;
   std::string termination;
-  Matrix<double> marginals;  // empty where the variables differ in their number of labels
-  std::vector<std::vector<double>> ragged_marginals;  // exact inference only
+  std::string pairs;  // dense models: the operator that the solver applied, in words
+  MarginalRows marginals;
   std::vector<int> labels;
   std::optional<double> energy;  // of `labels`, which is the best labeling seen
   std::vector<SolveRecord> records;

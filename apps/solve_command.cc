@@ -5,9 +5,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "apps/commands.h"
@@ -24,19 +28,32 @@
 namespace submarine::apps {
 namespace {
 
+// What a gap and a limit of iterations are by default depends on the model.
+constexpr double kSparseGap = 1e-4;
+constexpr double kDenseGap = 1e-2;
+constexpr int kSparseIterations = 100000;
+constexpr int kDenseIterations = 1000;
+constexpr int kDenseFrankWolfeIterations = 100;  // each keeps a part of the proof in memory
+
 struct SolveCommand {
   SolveOptions solve;
+  std::optional<double> gap;
+  std::optional<int> max_iterations;
+  std::vector<std::string> given;  // options on the command line
   std::string model;
   std::string evidence;
   bool strict_hst = false;
   bool quiet = false;
   int threads = 0;
+  bool deterministic = false;  // always so
   double exact_gigabytes = 4.0;
+  double pair_gigabytes = 8.0;
   std::string json;
   std::string marginals;
   std::string mar;
   std::string pr;
   std::string labels;
+  std::string entropy;
   std::string picture;
 };
 
@@ -50,7 +67,8 @@ std::vector<OutputFile> RequestedOutputs(const SolveCommand& command) {
   for (const OutputFile& output :
        {OutputFile{"--json", command.json}, OutputFile{"--marginals", command.marginals},
         OutputFile{"--mar", command.mar}, OutputFile{"--pr", command.pr},
-        OutputFile{"--labels", command.labels}, OutputFile{"--picture", command.picture}}) {
+        OutputFile{"--labels", command.labels}, OutputFile{"--entropy", command.entropy},
+        OutputFile{"--picture", command.picture}}) {
     if (!output.file.empty()) requested.push_back(output);
   }
   return requested;
@@ -85,13 +103,86 @@ void CheckOutputFiles(const SolveCommand& command) {
   }
 }
 
+bool Given(const SolveCommand& command, std::string_view option) {
+  return std::find(command.given.begin(), command.given.end(), option) != command.given.end();
+}
+
+void RefuseForSparse(const SolveCommand& command) {
+  for (const char* option :
+       {"--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--max-memory"}) {
+    if (Given(command, option)) {
+      throw InvalidInput(
+          fmt::format("{} is for dense models, but {} is none", option, command.model));
+    }
+  }
+}
+
+void RefuseForDense(const SolveCommand& command) {
+  const SolveOptions& solve = command.solve;
+  if (solve.method == Method::kBlockFrankWolfe) {
+    throw InvalidInput(
+        "the method bcfw is not for dense models; use auto, pdhg, quadratic, fw, mf or exact");
+  }
+  if (solve.extension != ExtensionKind::kOptimal) {
+    throw InvalidInput("the alternate extension is not for dense models");
+  }
+  if (solve.temperature != 1.0) {
+    throw InvalidInput(fmt::format(
+        "--temperature is {:g}, but dense models are solved at temperature 1; scale unaries and "
+        "weights instead",
+        solve.temperature));
+  }
+  for (const char* option : {"--rounding", "--starts", "--seed"}) {
+    if (Given(command, option)) {
+      throw InvalidInput(
+          fmt::format("{} does not apply to dense models, and {} is one", option, command.model));
+    }
+  }
+  const OperatorKind kind = solve.pairs.kind;
+  for (const char* option : {"--levels", "--hard-bins"}) {
+    if (Given(command, option) && kind != OperatorKind::kAuto && kind != OperatorKind::kLattice) {
+      throw InvalidInput(fmt::format("{} is for lattices, but --pairs {} makes none", option,
+                                     submarine::ToString(kind)));
+    }
+  }
+  if (solve.pairs.lattice.hard_bins == 1) {
+    throw InvalidInput("--hard-bins is 1, expected 2 to 64, or 0 for soft levels");
+  }
+  if (Given(command, "--certify") && solve.method == Method::kExact) {
+    throw InvalidInput("--certify does not apply to the method exact");
+  }
+}
+
+// Settles what depends on the kind of the model.
+void AdaptToModel(const ModelInput& input, SolveCommand* command) {
+  SolveOptions& solve = command->solve;
+  if (input.dense) {
+    RefuseForDense(*command);
+    solve.relative_gap = command->gap.value_or(kDenseGap);
+    solve.max_iterations = command->max_iterations.value_or(
+        solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
+    solve.pairs.max_bytes = static_cast<std::size_t>(command->pair_gigabytes * 1e9);
+    solve.pairs.lattice.max_bytes = solve.pairs.max_bytes;
+  } else {
+    RefuseForSparse(*command);
+    solve.relative_gap = command->gap.value_or(kSparseGap);
+    solve.max_iterations = command->max_iterations.value_or(kSparseIterations);
+    if (solve.method == Method::kAuto) solve.method = Method::kPdhg;
+  }
+}
+
 // Whatever cannot be written is better known before the work than after it.
 void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
   CheckOutputFiles(command);
   if (!command.picture.empty()) {
     if (input.width == 0) {
-      throw InvalidInput("--picture needs a grid model (a .json bundle of kind \"grid\")");
+      throw InvalidInput(
+          "--picture needs a grid model (a .json bundle of kind \"grid\", or \"dense\" with width "
+          "and "
+          "height)");
     }
+    if (input.depth > 0)
+      throw InvalidInput("--picture needs a flat grid, but the model is a volume");
     CheckPictureSize(input.width, input.height);
   }
   if (!command.pr.empty() && command.solve.temperature != 1.0) {
@@ -130,9 +221,12 @@ class Reporter {
   Reporter(const SolveOptions& options, bool quiet) : options_(options), line_(quiet) {}
 
   bool operator()(std::string_view phase, const SolveRecord& record) {
-    std::string text = fmt::format("{} {:>5}  {:.1f} s", phase, record.k, record.seconds);
+    // Some phases have no iterations: they only say that they are at work.
+    const bool iterates = record.k >= 0;
+    std::string text = iterates ? fmt::format("{} {:>5}  {:.1f} s", phase, record.k, record.seconds)
+                                : fmt::format("{}  {:.1f} s", phase, record.seconds);
     if (record.upper) text += fmt::format("  upper {:.4f}", *record.upper);
-    if (record.dual) {
+    if (iterates && record.upper && record.dual) {
       const double gap = RelativeGap(*record.upper, *record.dual);
       gaps_.emplace_back(record.seconds, gap);
       text += fmt::format("  dual {:.4f}  gap {:.2e}  {}", *record.dual, gap,
@@ -151,36 +245,60 @@ class Reporter {
   std::vector<std::pair<double, double>> gaps_;  // (seconds, gap)
 };
 
-void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, int width, int height) {
-  const bool ragged = outcome.marginals.size() == 0;
-  const auto grid_shape = [&](std::vector<std::int64_t> tail) {
-    NpyShape shape = width > 0 ? NpyShape{height, width}
-                               : NpyShape{static_cast<std::int64_t>(outcome.labels.size())};
-    shape.insert(shape.end(), tail.begin(), tail.end());
-    return shape;
-  };
+// How the variables are laid out, and what a summary needs to know, once the model itself is gone.
+struct Layout {
+  NpyShape shape;  // without labels
+  bool dense;
+};
+
+Layout LayoutOf(const ModelInput& input) {
+  const bool dense = input.dense.has_value();
+  if (input.depth > 0) return {{input.depth, input.height, input.width}, dense};
+  if (input.width > 0) return {{input.height, input.width}, dense};
+  const std::size_t variables = input.dense ? input.dense->num_variables()
+                                : input.crf ? input.crf->unary().rows()
+                                            : input.graph->cardinality.size();
+  return {{static_cast<std::int64_t>(variables)}, dense};
+}
+
+void WriteMarginals(const std::string& file, const MarginalRows& marginals, NpyShape shape) {
+  std::visit(
+      [&](const auto& rows) {
+        // Lists of different lengths are no array; CheckOutputs has refused them.
+        if constexpr (requires { rows.cols(); }) {
+          shape.push_back(static_cast<std::int64_t>(rows.cols()));
+          WriteNpy(file, std::span(rows.data(), rows.size()), shape);
+        }
+      },
+      marginals);
+}
+
+void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, const Layout& layout) {
   if (!command.marginals.empty()) {
-    WriteNpy(command.marginals, outcome.marginals,
-             grid_shape({static_cast<std::int64_t>(outcome.marginals.cols())}));
+    WriteMarginals(command.marginals, outcome.marginals, layout.shape);
   }
   if (!command.mar.empty()) {
-    if (ragged) {
-      WriteUaiMar(command.mar, outcome.ragged_marginals);
-    } else {
-      WriteUaiMar(command.mar, outcome.marginals);
-    }
+    std::visit([&](const auto& rows) { WriteUaiMar(command.mar, rows); }, outcome.marginals);
   }
   if (!command.labels.empty()) {
     const std::vector<std::int32_t> labels(outcome.labels.begin(), outcome.labels.end());
-    WriteNpy<std::int32_t>(command.labels, labels, grid_shape({}));
+    WriteNpy<std::int32_t>(command.labels, labels, layout.shape);
+  }
+  if (!command.entropy.empty()) {
+    const std::vector<float> entropies = Entropies(outcome.marginals);
+    WriteNpy<float>(command.entropy, entropies, layout.shape);
   }
   if (!command.pr.empty()) {
     const Certificate& certificate = outcome.certificate;
     WriteUaiPr(command.pr, certificate.upper ? *certificate.upper : *certificate.lower);
   }
-  if (!command.picture.empty()) WritePicture(command.picture, outcome, width, height);
+  if (!command.picture.empty()) {
+    WritePicture(command.picture, outcome, static_cast<int>(layout.shape[1]),
+                 static_cast<int>(layout.shape[0]));
+  }
   if (!command.json.empty()) {
-    WriteFileAtomically(command.json, SummaryJson(outcome, command.solve, command.model));
+    WriteFileAtomically(command.json,
+                        SummaryJson(outcome, command.solve, command.model, layout.dense));
   }
 }
 
@@ -193,15 +311,58 @@ void RunSolve(SolveCommand command) {
   ModelInput input = ReadModel(command.model, command.evidence, command.strict_hst);
   for (const std::string& warning : input.warnings)
     fmt::print(stderr, "submarine: warning: {}\n", warning);
+  AdaptToModel(input, &command);
   CheckOutputs(command, input);
-  const int width = input.width;
-  const int height = input.height;
+  const Layout layout = LayoutOf(input);
   if (command.solve.method != Method::kExact) CatchInterrupts();
   Reporter reporter(command.solve, command.quiet);
   const SolveOutcome outcome = Solve(std::move(input), command.solve, std::ref(reporter));
   reporter.Clear();
-  WriteOutputs(command, outcome, width, height);
+  WriteOutputs(command, outcome, layout);
   if (!command.quiet) fmt::print("{}", SummaryText(outcome));
+}
+
+void AddDenseOptions(CLI::App* sub, SolveCommand* command) {
+  const char* group = "Dense models";
+  OperatorOptions& pairs = command->solve.pairs;
+  AddChoice<OperatorKind>(
+      sub, "--pairs", &pairs.kind,
+      {{"auto", OperatorKind::kAuto},
+       {"list", OperatorKind::kNeighbourList},
+       {"lattice", OperatorKind::kLattice},
+       {"brute-force", OperatorKind::kBruteForce}},
+      "How the solver sums over pairs. list: exactly, up to the cutoff; lattice: "
+      "approximately, for wide kernels; brute-force: all of them; auto: list or "
+      "lattice, whichever is faster for the kernel")
+      ->group(group);
+  sub->add_option("--cutoff", pairs.cutoff,
+                  "Lists leave out pairs whose kernel is below this, between 0 and 1; certificates "
+                  "account for them")
+      ->check(NumberInside(0, 1))
+      ->capture_default_str()
+      ->group(group);
+  sub->add_option("--levels", pairs.lattice.levels,
+                  "Soft levels of ordered lattice filters, 2 to 64")
+      ->check(NumberBetween(2, 64))
+      ->capture_default_str()
+      ->group(group);
+  sub->add_option("--hard-bins", pairs.lattice.hard_bins,
+                  "Order by this many hard bins instead, as published: 2 to 64; 0: soft levels")
+      ->check(NumberBetween(0, 64))
+      ->capture_default_str()
+      ->group(group);
+  AddChoice<Certify>(
+      sub, "--certify", &command->solve.certify,
+      {{"auto", Certify::kAuto}, {"exact", Certify::kExact}, {"operator", Certify::kOperator}},
+      "What the bounds are about. exact: the Gaussian model, by enumerating its "
+      "pairs; operator: the model with the pair weights of --pairs; auto: exact where "
+      "that takes about a minute at most")
+      ->group(group);
+  sub->add_option("--max-memory", command->pair_gigabytes,
+                  "Gigabytes that lists and lattices may take")
+      ->check(NumberBetween(0, 1e6))
+      ->capture_default_str()
+      ->group(group);
 }
 
 }  // namespace
@@ -214,13 +375,16 @@ void AddSolveCommand(CLI::App* app) {
                   "A .uai or .fg file, or a .json bundle (docs/formats.md)")
       ->required();
   AddChoice<Method>(sub, "--method", &solve.method,
-                    {{"pdhg", Method::kPdhg},
+                    {{"auto", Method::kAuto},
+                     {"pdhg", Method::kPdhg},
+                     {"quadratic", Method::kQuadratic},
                      {"fw", Method::kFrankWolfe},
                      {"bcfw", Method::kBlockFrankWolfe},
                      {"mf", Method::kMeanField},
                      {"exact", Method::kExact}},
-                    "pdhg: upper bound to a certified gap; fw, bcfw: Frank-Wolfe; mf: lower bound "
-                    "only; exact: variable elimination");
+                    "auto: pdhg, or for dense models the chain of solvers that is fastest; pdhg: "
+                    "upper bound to a certified gap; quadratic (dense): cheap and looser; fw, bcfw "
+                    "(sparse): Frank-Wolfe; mf: lower bound only; exact: variable elimination");
   AddChoice<ExtensionKind>(
       sub, "--extension", &solve.extension,
       {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}},
@@ -233,14 +397,16 @@ void AddSolveCommand(CLI::App* app) {
                   "finds the MAP (exact)")
       ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
-  sub->add_option("--gap", solve.relative_gap, "Stop when upper - dual <= gap * max(1, |upper|)")
+  sub->add_option("--gap", command->gap, "Stop when upper - dual <= gap * max(1, |upper|)")
       ->check(NumberBetween(0, 1e12))
-      ->capture_default_str();
-  sub->add_option("--max-iterations", solve.max_iterations, "Stop after so many iterations")
+      ->default_str(fmt::format("{:g}, dense {:g}", kSparseGap, kDenseGap));
+  sub->add_option("--max-iterations", command->max_iterations, "Stop after so many iterations")
       ->check(NumberBetween(0, 2000000000))
-      ->capture_default_str();
+      ->default_str(fmt::format("{}, dense {}, dense fw {}", kSparseIterations, kDenseIterations,
+                                kDenseFrankWolfeIterations));
   sub->add_option("--time-limit", solve.time_limit_seconds,
-                  "Stop after so many seconds with the best certificate")
+                  "Stop after so many seconds with the best certificate; dense models take more "
+                  "to certify it")
       ->check(NumberBetween(0, 1e12));
   sub->add_option("--rounding", solve.rounding_draws, "Random roundings tried for the labeling")
       ->check(NumberBetween(0, 1000000))
@@ -257,6 +423,8 @@ void AddSolveCommand(CLI::App* app) {
       ->check(NumberBetween(0, 1e6))
       ->capture_default_str();
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
+  sub->add_flag("--deterministic", command->deterministic,
+                "Implied: results are the same, bit by bit, with any number of threads");
   sub->add_flag("--strict-hst", command->strict_hst,
                 "Refuse label trees that break the r-HST rules");
   sub->add_option("--json", command->json, "Write the summary: bounds, energy, iterations");
@@ -266,15 +434,27 @@ void AddSolveCommand(CLI::App* app) {
       "--pr", command->pr,
       "Write log10 Z (the upper bound, or the lower where there is none) in UAI's PR form");
   sub->add_option("--labels", command->labels, "Write the best labeling (.npy)");
+  sub->add_option("--entropy", command->entropy,
+                  "Write the entropy of every variable's marginal, in nats (.npy)");
   sub->add_option("--picture", command->picture, "Write labels and uncertainty as a PNG (grids)");
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+  AddDenseOptions(sub, command.get());
   sub->footer(
       "Examples:\n"
       "  submarine solve model.json --gap 1e-4 --json summary.json --marginals marginals.npy\n"
       "  submarine solve segmentation.uai --method exact --mar exact.MAR --pr exact.PR\n"
       "  submarine solve model.json --temperature 0 --rounding 100 --labels map.npy\n"
-      "  submarine solve model.json --method fw --extension alternate --max-iterations 100");
-  sub->callback([command] { RunSolve(*command); });
+      "  submarine solve model.json --method fw --extension alternate --max-iterations 100\n"
+      "  submarine solve dense.json --time-limit 60 --marginals marginals.npy --picture "
+      "picture.png\n"
+      "  submarine solve dense.json --pairs lattice --certify exact --json summary.json\n"
+      "  submarine solve dense.json --method mf --max-iterations 5 --labels labels.npy");
+  sub->callback([command, sub] {
+    for (const CLI::Option* option : sub->get_options()) {
+      if (option->count() > 0) command->given.push_back(option->get_name());
+    }
+    RunSolve(*command);
+  });
 }
 
 }  // namespace submarine::apps

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <variant>
 #include <vector>
 
 #include "apps/terminal.h"
@@ -24,6 +26,47 @@ Json NumberOrNull(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
+Json OptionsJson(const SolveOptions& options, bool dense) {
+  Json json = {
+      {"gap", options.relative_gap},
+      {"max_iterations", options.max_iterations},
+      {"time_limit", std::isfinite(options.time_limit_seconds) ? Json(options.time_limit_seconds)
+                                                               : Json(nullptr)},
+      {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
+  if (dense) {
+    json["pairs"] = ToString(options.pairs.kind);
+    json["cutoff"] = options.pairs.cutoff;
+    json["levels"] = options.pairs.lattice.levels;
+    json["hard_bins"] = options.pairs.lattice.hard_bins;
+    json["certify"] = ToString(options.certify);
+  } else {
+    json["rounding"] = options.rounding_draws;
+    json["starts"] = options.starts;
+    json["seed"] = options.seed;
+  }
+  return json;
+}
+
+double RowEntropy(std::span<const double> row) { return EntropyRow(row.data(), row.size()); }
+
+double RowEntropy(std::span<const float> row) {
+  double entropy = 0.0;
+  for (const double p : row) entropy -= p > 0.0 ? p * std::log(p) : 0.0;
+  return std::max(0.0, entropy);  // single-precision rows may sum to slightly more than 1
+}
+
+std::size_t NumLabels(const MarginalRows& marginals) {
+  return std::visit(
+      [](const auto& rows) -> std::size_t {
+        if constexpr (requires { rows.cols(); }) {
+          return rows.cols();
+        } else {
+          return rows.front().size();
+        }
+      },
+      marginals);
+}
+
 // Pixels are enlarged by a whole factor until the longer side of a panel has at least this many.
 constexpr int kPanelSide = 400;
 constexpr int kPanelGap = 8;
@@ -37,7 +80,7 @@ int Zoom(int width, int height) {
 }  // namespace
 
 std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
-                        const std::string& model_file) {
+                        const std::string& model_file, bool dense) {
   const Certificate& certificate = outcome.certificate;
   Json json;
   json["lower"] = NumberOrNull(certificate.lower);
@@ -50,19 +93,12 @@ std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options
   json["extension"] = certificate.extension.empty() ? Json(nullptr) : Json(certificate.extension);
   json["temperature"] = certificate.temperature;
   json["about"] = certificate.model;
+  json["pairs"] = outcome.pairs.empty() ? Json(nullptr) : Json(outcome.pairs);
   json["model"] = model_file;
   // T log Z_T >= -min E, so minus the upper bound is a lower bound on the least energy.
   json["map"]["lower"] = certificate.upper ? NumberOrNull(-*certificate.upper) : Json(nullptr);
   json["map"]["upper"] = NumberOrNull(outcome.energy);
-  json["options"] = {
-      {"gap", options.relative_gap},
-      {"max_iterations", options.max_iterations},
-      {"time_limit", std::isfinite(options.time_limit_seconds) ? Json(options.time_limit_seconds)
-                                                               : Json(nullptr)},
-      {"rounding", options.rounding_draws},
-      {"starts", options.starts},
-      {"seed", options.seed},
-      {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
+  json["options"] = OptionsJson(options, dense);
   json["version"] = kVersion;
   json["iterations"] = Json::array();
   for (const SolveRecord& record : outcome.records) {
@@ -77,6 +113,22 @@ std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::vector<float> Entropies(const MarginalRows& marginals) {
+  std::vector<float> entropies;
+  const auto add = [&](auto row) { entropies.push_back(static_cast<float>(RowEntropy(row))); };
+  std::visit(
+      [&](const auto& rows) {
+        if constexpr (requires { rows.rows(); }) {
+          entropies.reserve(rows.rows());
+          for (std::size_t a = 0; a < rows.rows(); ++a) add(rows.row(a));
+        } else {
+          for (const std::vector<double>& row : rows) add(std::span<const double>(row));
+        }
+      },
+      marginals);
+  return entropies;
+}
+
 std::string SummaryText(const SolveOutcome& outcome) {
   const Certificate& certificate = outcome.certificate;
   const double T = certificate.temperature;
@@ -84,6 +136,7 @@ std::string SummaryText(const SolveOutcome& outcome) {
   std::string text = fmt::format("{}\n", certificate.model);
   text +=
       fmt::format("Stopped after {}: {}.\n", DurationText(outcome.seconds), outcome.termination);
+  if (!outcome.pairs.empty()) text += fmt::format("Pairs applied by {}.\n", outcome.pairs);
   if (certificate.upper && certificate.dual) {
     text += fmt::format(
         "Upper bound {:.6f}, at most {:.2e} (relative) above the best the {} extension can give.\n",
@@ -124,7 +177,8 @@ void CheckPictureSize(int width, int height) {
 }
 
 void WritePicture(const std::string& file, const SolveOutcome& outcome, int width, int height) {
-  const Matrix<double>& y = outcome.marginals;
+  const std::vector<float> entropies = Entropies(outcome.marginals);
+  const auto num_labels = static_cast<double>(NumLabels(outcome.marginals));
   const int zoom = Zoom(width, height);
   const int panel = width * zoom;
   const int picture_width = 2 * panel + kPanelGap;
@@ -135,21 +189,19 @@ void WritePicture(const std::string& file, const SolveOutcome& outcome, int widt
     for (int dy = 0; dy < zoom; ++dy) {
       for (int dx = 0; dx < zoom; ++dx) {
         const std::int64_t x = std::int64_t{left} + std::int64_t{column} * zoom + dx;
-        const std::int64_t y_pixel = std::int64_t{row} * zoom + dy;
-        const std::int64_t position = 3 * (y_pixel * picture_width + x);
+        const std::int64_t y = std::int64_t{row} * zoom + dy;
+        const std::int64_t position = 3 * (y * picture_width + x);
         std::copy(colour.begin(), colour.end(), pixels.begin() + position);
       }
     }
   };
-  const double most_entropy = std::log(static_cast<double>(y.cols()));
+  const double most_entropy = std::log(num_labels);
   for (int row = 0; row < height; ++row) {
     for (int column = 0; column < width; ++column) {
       const auto a = static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
                      static_cast<std::size_t>(column);
-      const double label = outcome.labels[a] / static_cast<double>(y.cols() - 1);
-      paint(0, column, row, ColourMap(label));
-      paint(panel + kPanelGap, column, row,
-            ColourMap(EntropyRow(y.row(a).data(), y.cols()) / most_entropy));
+      paint(0, column, row, ColourMap(outcome.labels[a] / (num_labels - 1.0)));
+      paint(panel + kPanelGap, column, row, ColourMap(entropies[a] / most_entropy));
     }
   }
   WritePng(file, picture_width, picture_height, 3, pixels);

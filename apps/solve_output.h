@@ -2,15 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "apps/solve.h"
 
 namespace submarine::apps {
 
 // Top level: lower, upper, dual, energy, seconds (null where the method has none), iterations, and
-// what they are about.
+// what they are about. The options are those that `dense` models have, or the others.
 std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
-                        const std::string& model_file);
+                        const std::string& model_file, bool dense);
+
+// H of every row, in nats.
+std::vector<float> Entropies(const MarginalRows& marginals);
 
 // A few lines that end with the certified interval in one plain sentence.
 std::string SummaryText(const SolveOutcome& outcome);
