@@ -8,5 +8,6 @@ namespace submarine::apps {
 
 void AddSolveCommand(CLI::App* app);
 void AddGenerateCommand(CLI::App* app);
+void AddSynthCommand(CLI::App* app);
 
 }  // namespace submarine::apps

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   app.footer("`submarine COMMAND --help` shows the options of a command and examples.");
   submarine::apps::AddSolveCommand(&app);
   submarine::apps::AddGenerateCommand(&app);
+  submarine::apps::AddSynthCommand(&app);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return fmt::format("submarine: {} (see submarine --help)\n", UsageProblem(*failed, error));
   });
