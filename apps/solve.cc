@@ -8,12 +8,17 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/bound/trw_verifier.h"
 #include "submarine/bound/verifier.h"
+#include "submarine/model/forest.h"
+#include "submarine/model/recognise.h"
 #include "submarine/solver/exact.h"
+#include "submarine/solver/forest_packing.h"
 #include "submarine/solver/frank_wolfe.h"
 #include "submarine/solver/mean_field.h"
 #include "submarine/solver/pdhg.h"
 #include "submarine/solver/rounding.h"
+#include "submarine/solver/trw.h"
 
 namespace submarine::apps {
 namespace {
@@ -184,20 +189,52 @@ SolveOutcome SolveByMeanField(const SparseCrf& model, const SolveOptions& option
   return outcome;
 }
 
-BoundResult SolveUpper(const SparseCrf& model, const SolveOptions& options, const Watch& watch) {
-  const auto configure = [&](BoundOptions* bound) {
-    bound->temperature = options.temperature;
-    bound->relative_gap = options.relative_gap;
-    bound->max_iterations = options.max_iterations;
-    bound->time_limit_seconds = options.time_limit_seconds;
-    bound->on_iteration = [&](const IterationRecord& record) {
-      return watch(ToString(options.method),
-                   {record.k, record.seconds, record.upper, record.dual, std::nullopt});
-    };
+// The best labeling found from the marginals of an upper bound, and the lower bound.
+void LabelAndBoundBelow(const SparseCrf& model, const Matrix<double>& marginals,
+                        const SolveOptions& options, const Stopwatch& clock, const Watch& watch,
+                        SolveOutcome* outcome) {
+  Labeling labeling = RoundMarginals(model, marginals, options.rounding_draws, options.seed);
+  outcome->energy = labeling.energy;
+  outcome->labels = std::move(labeling.labels);
+
+  // T log Z_T >= -E(x) for every labeling; mean field started there, or at the marginals, only
+  // improves on it.
+  if (options.temperature == 0.0) {
+    outcome->certificate.lower = -*outcome->energy;
+  } else {
+    MeanFieldOptions mean_field;
+    mean_field.extra_starts = {Indicator(outcome->labels, model.unary().cols()), marginals};
+    mean_field.starts = options.starts;
+    mean_field.max_iterations = 200;
+    mean_field.tolerance = 1e-6;
+    const MeanFieldResult lower = ImproveLower(model, options, mean_field, clock, watch, outcome);
+    // Mean field's mode is often a better labeling than the rounded one.
+    std::vector<int> labels = ArgmaxLabels(lower.marginals);
+    const double energy = model.Energy(labels);
+    if (energy < *outcome->energy) {
+      outcome->energy = energy;
+      outcome->labels = std::move(labels);
+    }
+  }
+}
+
+// `options` and `watch` must outlive the solve.
+void ConfigureBound(const SolveOptions& options, const Watch& watch, BoundOptions* bound) {
+  bound->temperature = options.temperature;
+  bound->relative_gap = options.relative_gap;
+  bound->max_iterations = options.max_iterations;
+  bound->time_limit_seconds = options.time_limit_seconds;
+  bound->on_iteration = [&](const IterationRecord& record) {
+    return watch(ToString(options.method),
+                 {record.k, record.seconds, record.upper, record.dual, std::nullopt});
   };
+}
+
+BoundResult SolveUpper(const SparseCrf& model, const SolveOptions& options, const Watch& watch) {
   if (options.method == Method::kQuadratic) {
     throw InvalidInput(
-        "the method quadratic is for dense models; use auto, pdhg, fw, bcfw, mf or exact");
+        "the method quadratic is for dense models; use auto, pdhg, fw, bcfw, trw, hybrid, mf or "
+        "exact");
   }
   if (options.method == Method::kAuto || options.method == Method::kPdhg) {
     if (options.extension == ExtensionKind::kAlternate) {
@@ -205,11 +242,11 @@ BoundResult SolveUpper(const SparseCrf& model, const SolveOptions& options, cons
           "the alternate extension goes with the methods fw and bcfw, not with pdhg");
     }
     PdhgOptions pdhg;
-    configure(&pdhg);
+    ConfigureBound(options, watch, &pdhg);
     return SolvePdhg(model, pdhg);
   }
   FrankWolfeOptions frank_wolfe;
-  configure(&frank_wolfe);
+  ConfigureBound(options, watch, &frank_wolfe);
   frank_wolfe.extension = options.extension;
   frank_wolfe.step =
       options.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
@@ -232,30 +269,113 @@ SolveOutcome SolveByBound(const SparseCrf& model, const SolveOptions& options,
   for (const IterationRecord& record : bound.records) {
     outcome.records.push_back({record.k, record.seconds, record.upper, record.dual, std::nullopt});
   }
-  Labeling labeling = RoundMarginals(model, bound.marginals, options.rounding_draws, options.seed);
-  outcome.energy = labeling.energy;
-  outcome.labels = std::move(labeling.labels);
+  LabelAndBoundBelow(model, bound.marginals, options, clock, watch, &outcome);
+  outcome.marginals = std::move(bound.marginals);
+  return outcome;
+}
 
-  // T log Z_T >= -E(x) for every labeling; mean field started there, or at the marginals, only
-  // improves on it.
-  if (options.temperature == 0.0) {
-    outcome.certificate.lower = -*outcome.energy;
-  } else {
-    MeanFieldOptions mean_field;
-    mean_field.extra_starts = {Indicator(outcome.labels, model.unary().cols()), bound.marginals};
-    mean_field.starts = options.starts;
-    mean_field.max_iterations = 200;
-    mean_field.tolerance = 1e-6;
-    const MeanFieldResult lower = ImproveLower(model, options, mean_field, clock, watch, &outcome);
-    // Mean field's mode is often a better labeling than the rounded one.
-    std::vector<int> labels = ArgmaxLabels(lower.marginals);
-    const double energy = model.Energy(labels);
-    if (energy < *outcome.energy) {
-      outcome.energy = energy;
-      outcome.labels = std::move(labels);
+// "gap reached" would promise a certified gap, which TRW does not know.
+std::string TrwTermination(Termination termination) {
+  return termination == Termination::kGapReached ? "converged"
+                                                 : std::string(submarine::ToString(termination));
+}
+
+TrwOptions ConfigureTrw(const SolveOptions& options, const Watch& watch) {
+  TrwOptions trw;
+  trw.temperature = options.temperature;
+  trw.tolerance = options.relative_gap;
+  trw.max_iterations = options.max_iterations;
+  trw.time_limit_seconds = options.time_limit_seconds;
+  trw.seed = options.seed;
+  trw.rho = options.rho;
+  trw.rho_steps = options.rho_steps;
+  trw.on_iteration = [&](const IterationRecord& record) {
+    return watch(ToString(options.method),
+                 {record.k, record.seconds, record.upper, std::nullopt, std::nullopt});
+  };
+  return trw;
+}
+
+template <class Result>
+void TakeRecords(const Result& result, SolveOutcome* outcome) {
+  for (const IterationRecord& record : result.records) {
+    const std::optional<double> dual =
+        std::isfinite(record.dual) ? std::optional(record.dual) : std::nullopt;
+    outcome->records.push_back({record.k, record.seconds, record.upper, dual, std::nullopt});
+  }
+}
+
+// Tables without a submodular extension, such as spin glasses: there is no mean field for them, but
+// every labeling bounds from below.
+SolveOutcome SolveTablesByTrw(const FactorGraph& graph, const SolveOptions& options,
+                              const Watch& watch) {
+  const TrwResult trw = SolveTrw(graph, ConfigureTrw(options, watch));
+  SolveOutcome outcome;
+  outcome.certificate.model = Describe(graph);
+  outcome.certificate.upper = VerifiedTrwUpper(graph, trw.evidence, options.temperature);
+  outcome.termination = TrwTermination(trw.termination);
+  TakeRecords(trw, &outcome);
+  std::vector<std::vector<double>> rows;
+  for (std::size_t a = 0; a < graph.cardinality.size(); ++a) {
+    const auto row = trw.marginals.row(a).first(static_cast<std::size_t>(graph.cardinality[a]));
+    rows.emplace_back(row.begin(), row.end());
+    outcome.labels.push_back(
+        static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  const double energy = Energy(graph, outcome.labels);
+  if (std::isfinite(energy)) {  // else the labeling is impossible and says nothing
+    outcome.energy = energy;
+    outcome.certificate.lower = -energy;
+  }
+  outcome.marginals = ToMatrixIfEven(std::move(rows));
+  return outcome;
+}
+
+SolveOutcome SolveByTrw(ModelInput input, const SolveOptions& options, const Stopwatch& clock,
+                        const Watch& watch) {
+  std::optional<SparseCrf> model = std::move(input.crf);
+  if (!model) {
+    try {
+      model = RecogniseSparseCrf(*input.graph);
+    } catch (const NotExpressible&) {
+      return SolveTablesByTrw(*input.graph, options, watch);
     }
   }
-  outcome.marginals = std::move(bound.marginals);
+  TrwResult trw = SolveTrw(*model, ConfigureTrw(options, watch));
+  SolveOutcome outcome;
+  outcome.certificate.model = model->Description();
+  outcome.certificate.upper = VerifiedTrwUpper(*model, trw.evidence, options.temperature);
+  outcome.termination = TrwTermination(trw.termination);
+  TakeRecords(trw, &outcome);
+  LabelAndBoundBelow(*model, trw.marginals, options, clock, watch, &outcome);
+  outcome.marginals = std::move(trw.marginals);
+  return outcome;
+}
+
+HybridForest ForestFor(const SparseCrf& model, const SolveOptions& options) {
+  if (options.forest) return *options.forest;
+  const auto grid = DetectGrid(Links(model), model.num_variables());
+  return grid && grid->connectivity == 4 ? HybridForest::kBest : HybridForest::kSpanning;
+}
+
+SolveOutcome SolveByHybrid(const SparseCrf& model, const SolveOptions& options,
+                           const Stopwatch& clock, const Watch& watch) {
+  HybridOptions hybrid;
+  ConfigureBound(options, watch, &hybrid);
+  hybrid.forest = ForestFor(model, options);
+  HybridResult result = SolveHybrid(model, hybrid);
+  SolveOutcome outcome;
+  outcome.certificate.model = model.Description();
+  double upper = 0.0;
+  for (const HybridPart& part : result.parts) {
+    upper += part.weight * VerifiedHybridUpper(model, part.forest, part.flow, options.temperature);
+  }
+  outcome.certificate.upper = upper;
+  outcome.certificate.dual = result.dual;
+  outcome.termination = submarine::ToString(result.termination);
+  TakeRecords(result, &outcome);
+  LabelAndBoundBelow(model, result.marginals, options, clock, watch, &outcome);
+  outcome.marginals = std::move(result.marginals);
   return outcome;
 }
 
@@ -273,6 +393,10 @@ std::string_view ToString(Method method) {
       return "fw";
     case Method::kBlockFrankWolfe:
       return "bcfw";
+    case Method::kTrw:
+      return "trw";
+    case Method::kHybrid:
+      return "hybrid";
     case Method::kMeanField:
       return "mf";
     case Method::kExact:
@@ -290,7 +414,9 @@ SolveOutcome Solve(ModelInput input, const SolveOptions& options, const Watch& w
                  : SolveDenseModel(std::move(input), options, clock, watch);
     }
     if (options.method == Method::kExact) return SolveExactly(std::move(input), options);
+    if (options.method == Method::kTrw) return SolveByTrw(std::move(input), options, clock, watch);
     const SparseCrf model = ToSparseCrf(std::move(input));
+    if (options.method == Method::kHybrid) return SolveByHybrid(model, options, clock, watch);
     if (options.method == Method::kMeanField) return SolveByMeanField(model, options, clock, watch);
     return SolveByBound(model, options, clock, watch);
   };

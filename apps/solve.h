@@ -17,6 +17,7 @@
 #include "submarine/dense/dense_solve.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/solver/bound_solver.h"
+#include "submarine/solver/hybrid.h"
 
 namespace submarine::apps {
 
@@ -26,6 +27,8 @@ enum class Method {
   kQuadratic,  // dense models only
   kFrankWolfe,
   kBlockFrankWolfe,  // sparse models only
+  kTrw,              // not for dense models; any table of at most two variables
+  kHybrid,           // sparse models only
   kMeanField,
   kExact
 };
@@ -33,6 +36,10 @@ enum class Method {
 struct SolveOptions {
   Method method = Method::kAuto;
   ExtensionKind extension = ExtensionKind::kOptimal;
+  std::optional<double> rho = {};  // TRW: every edge with this probability
+  int rho_steps = 0;               // TRW: optimisation of rho after the first solve
+  std::optional<HybridForest> forest =
+      {};                       // hybrid; not given: best of rows and columns, or spanning
   bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
   double temperature = 1.0;
   double relative_gap = 1e-4;

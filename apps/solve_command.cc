@@ -30,6 +30,7 @@ namespace {
 
 // What a gap and a limit of iterations are by default depends on the model.
 constexpr double kSparseGap = 1e-4;
+constexpr double kTrwGain = 1e-7;
 constexpr double kDenseGap = 1e-2;
 constexpr int kSparseIterations = 100000;
 constexpr int kDenseIterations = 1000;
@@ -119,9 +120,12 @@ void RefuseForSparse(const SolveCommand& command) {
 
 void RefuseForDense(const SolveCommand& command) {
   const SolveOptions& solve = command.solve;
-  if (solve.method == Method::kBlockFrankWolfe) {
-    throw InvalidInput(
-        "the method bcfw is not for dense models; use auto, pdhg, quadratic, fw, mf or exact");
+  for (Method method : {Method::kBlockFrankWolfe, Method::kTrw, Method::kHybrid}) {
+    if (solve.method == method) {
+      throw InvalidInput(fmt::format(
+          "the method {} is not for dense models; use auto, pdhg, quadratic, fw, mf or exact",
+          ToString(method)));
+    }
   }
   if (solve.extension != ExtensionKind::kOptimal) {
     throw InvalidInput("the alternate extension is not for dense models");
@@ -153,9 +157,27 @@ void RefuseForDense(const SolveCommand& command) {
   }
 }
 
+void RefuseForOtherMethods(const SolveCommand& command) {
+  const auto only_for = [&](const char* option, Method method) {
+    if (Given(command, option) && command.solve.method != method)
+      throw InvalidInput(fmt::format("{} is for --method {} only", option, ToString(method)));
+  };
+  only_for("--rho", Method::kTrw);
+  only_for("--rho-steps", Method::kTrw);
+  only_for("--forest", Method::kHybrid);
+  const Method method = command.solve.method;
+  if (command.solve.extension != ExtensionKind::kOptimal &&
+      (method == Method::kTrw || method == Method::kHybrid)) {
+    throw InvalidInput(
+        fmt::format("the alternate extension goes with the methods fw and bcfw, not with {}",
+                    ToString(method)));
+  }
+}
+
 // Settles what depends on the kind of the model.
 void AdaptToModel(const ModelInput& input, SolveCommand* command) {
   SolveOptions& solve = command->solve;
+  RefuseForOtherMethods(*command);
   if (input.dense) {
     RefuseForDense(*command);
     solve.relative_gap = command->gap.value_or(kDenseGap);
@@ -165,7 +187,8 @@ void AdaptToModel(const ModelInput& input, SolveCommand* command) {
     solve.pairs.lattice.max_bytes = solve.pairs.max_bytes;
   } else {
     RefuseForSparse(*command);
-    solve.relative_gap = command->gap.value_or(kSparseGap);
+    solve.relative_gap =
+        command->gap.value_or(solve.method == Method::kTrw ? kTrwGain : kSparseGap);
     solve.max_iterations = command->max_iterations.value_or(kSparseIterations);
     if (solve.method == Method::kAuto) solve.method = Method::kPdhg;
   }
@@ -322,6 +345,41 @@ void RunSolve(SolveCommand command) {
   if (!command.quiet) fmt::print("{}", SummaryText(outcome));
 }
 
+void AddForestOptions(CLI::App* sub, SolveCommand* command) {
+  const char* group = "Forests (trw, hybrid)";
+  SolveOptions& solve = command->solve;
+  sub->add_option("--rho", solve.rho,
+                  "trw: every edge in a forest with this probability, if there are such forests; "
+                  "not given: rows and columns of a grid, else forests that cover the graph")
+      ->check(NumberBetween(0, 1))
+      ->group(group);
+  sub->add_option("--rho-steps", solve.rho_steps,
+                  "trw: so many steps towards better probabilities; the bound stays valid")
+      ->check(NumberBetween(0, 1000000))
+      ->capture_default_str()
+      ->group(group);
+  static const std::vector<std::pair<std::string, HybridForest>> kForests = {
+      {"best", HybridForest::kBest},
+      {"rows", HybridForest::kRows},
+      {"columns", HybridForest::kColumns},
+      {"average", HybridForest::kAverage},
+      {"spanning", HybridForest::kSpanning}};
+  std::vector<std::string> names;
+  for (const auto& [name, forest] : kForests) names.push_back(name);
+  sub->add_option_function<std::string>(
+         "--forest",
+         [&solve](const std::string& text) {
+           for (const auto& [name, forest] : kForests) {
+             if (name == text) solve.forest = forest;
+           }
+         },
+         "hybrid: exact along rows, columns, the better of both, their average, or a spanning "
+         "forest; not given: best on grids, else spanning")
+      ->check(OneOf(names))
+      ->type_name("{" + CLI::detail::join(names, ",") + "}")
+      ->group(group);
+}
+
 void AddDenseOptions(CLI::App* sub, SolveCommand* command) {
   const char* group = "Dense models";
   OperatorOptions& pairs = command->solve.pairs;
@@ -374,17 +432,22 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("MODEL", command->model,
                   "A .uai or .fg file, or a .json bundle (docs/formats.md)")
       ->required();
-  AddChoice<Method>(sub, "--method", &solve.method,
-                    {{"auto", Method::kAuto},
-                     {"pdhg", Method::kPdhg},
-                     {"quadratic", Method::kQuadratic},
-                     {"fw", Method::kFrankWolfe},
-                     {"bcfw", Method::kBlockFrankWolfe},
-                     {"mf", Method::kMeanField},
-                     {"exact", Method::kExact}},
-                    "auto: pdhg, or for dense models the chain of solvers that is fastest; pdhg: "
-                    "upper bound to a certified gap; quadratic (dense): cheap and looser; fw, bcfw "
-                    "(sparse): Frank-Wolfe; mf: lower bound only; exact: variable elimination");
+  AddChoice<Method>(
+      sub, "--method", &solve.method,
+      {{"auto", Method::kAuto},
+       {"pdhg", Method::kPdhg},
+       {"quadratic", Method::kQuadratic},
+       {"fw", Method::kFrankWolfe},
+       {"bcfw", Method::kBlockFrankWolfe},
+       {"trw", Method::kTrw},
+       {"hybrid", Method::kHybrid},
+       {"mf", Method::kMeanField},
+       {"exact", Method::kExact}},
+      "auto: pdhg, or for dense models the chain of solvers that is fastest; pdhg: "
+      "upper bound to a certified gap; quadratic (dense): cheap and looser; fw, bcfw "
+      "(sparse): Frank-Wolfe; trw (sparse, and any tables of pairs): tree-reweighted; "
+      "hybrid (sparse): exact along a forest, flows elsewhere; mf: lower bound only; exact: "
+      "variable elimination");
   AddChoice<ExtensionKind>(
       sub, "--extension", &solve.extension,
       {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}},
@@ -397,9 +460,10 @@ void AddSolveCommand(CLI::App* app) {
                   "finds the MAP (exact)")
       ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
-  sub->add_option("--gap", command->gap, "Stop when upper - dual <= gap * max(1, |upper|)")
+  sub->add_option("--gap", command->gap,
+                  "Stop when upper - dual <= gap * max(1, |upper|); trw: when a sweep gains less")
       ->check(NumberBetween(0, 1e12))
-      ->default_str(fmt::format("{:g}, dense {:g}", kSparseGap, kDenseGap));
+      ->default_str(fmt::format("{:g}, trw {:g}, dense {:g}", kSparseGap, kTrwGain, kDenseGap));
   sub->add_option("--max-iterations", command->max_iterations, "Stop after so many iterations")
       ->check(NumberBetween(0, 2000000000))
       ->default_str(fmt::format("{}, dense {}, dense fw {}", kSparseIterations, kDenseIterations,
@@ -438,6 +502,7 @@ void AddSolveCommand(CLI::App* app) {
                   "Write the entropy of every variable's marginal, in nats (.npy)");
   sub->add_option("--picture", command->picture, "Write labels and uncertainty as a PNG (grids)");
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+  AddForestOptions(sub, command.get());
   AddDenseOptions(sub, command.get());
   sub->footer(
       "Examples:\n"
@@ -445,6 +510,8 @@ void AddSolveCommand(CLI::App* app) {
       "  submarine solve segmentation.uai --method exact --mar exact.MAR --pr exact.PR\n"
       "  submarine solve model.json --temperature 0 --rounding 100 --labels map.npy\n"
       "  submarine solve model.json --method fw --extension alternate --max-iterations 100\n"
+      "  submarine solve spins.uai --method trw --rho-steps 20 --mar trw.MAR\n"
+      "  submarine solve model.json --method hybrid --forest average --json summary.json\n"
       "  submarine solve dense.json --time-limit 60 --marginals marginals.npy --picture "
       "picture.png\n"
       "  submarine solve dense.json --pairs lattice --certify exact --json summary.json\n"

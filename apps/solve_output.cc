@@ -43,6 +43,8 @@ Json OptionsJson(const SolveOptions& options, bool dense) {
     json["rounding"] = options.rounding_draws;
     json["starts"] = options.starts;
     json["seed"] = options.seed;
+    if (options.rho) json["rho"] = *options.rho;
+    if (options.method == Method::kTrw) json["rho_steps"] = options.rho_steps;
   }
   return json;
 }
@@ -139,9 +141,10 @@ std::string SummaryText(const SolveOutcome& outcome) {
   if (!outcome.pairs.empty()) text += fmt::format("Pairs applied by {}.\n", outcome.pairs);
   if (certificate.upper && certificate.dual) {
     text += fmt::format(
-        "Upper bound {:.6f}, at most {:.2e} (relative) above the best the {} extension can give.\n",
+        "Upper bound {:.6f}, at most {:.2e} (relative) above the best {} can give.\n",
         *certificate.upper, std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual)),
-        certificate.extension);
+        certificate.extension.empty() ? "these forests"
+                                      : fmt::format("the {} extension", certificate.extension));
   }
   if (outcome.energy) {
     // Exact inference at T > 0 looks for no labeling; its labels are those of the largest marginals.
@@ -162,6 +165,8 @@ std::string SummaryText(const SolveOutcome& outcome) {
   } else if (certificate.lower && certificate.upper) {
     text += fmt::format("Certified: {} lies between {:.6f} and {:.6f}.\n", what, *certificate.lower,
                         *certificate.upper);
+  } else if (certificate.upper) {
+    text += fmt::format("Certified: {} is at most {:.6f}.\n", what, *certificate.upper);
   } else if (certificate.lower) {
     text += fmt::format("Certified: {} is at least {:.6f}.\n", what, *certificate.lower);
   }

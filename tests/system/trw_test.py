@@ -1,0 +1,160 @@
+"""`submarine solve --method trw` and `--method hybrid`: bounds on the right side of the truth, also for spin glasses."""
+
+import math
+import random
+import unittest
+
+from submarine_support import CommandTest, png_size, read_json, read_mar, read_pr, uai_text
+
+
+def spin_glass(width, height, strength, seed):
+    """Couplings of both signs on a grid: no submodular extension."""
+    rng = random.Random(seed)
+    factors = [((a,), [rng.uniform(-1, 1), rng.uniform(-1, 1)]) for a in range(width * height)]
+    for y in range(height):
+        for x in range(width):
+            for dx, dy in ((1, 0), (0, 1)):
+                if x + dx < width and y + dy < height:
+                    coupling = rng.uniform(-strength, strength)
+                    factors.append(((y * width + x, (y + dy) * width + x + dx),
+                                    [coupling, -coupling, -coupling, coupling]))
+    return uai_text([2] * (width * height), factors)
+
+
+class Trw(CommandTest):
+
+    def test_grids(self):
+        for metric in ("potts", "linear", "truncated:2"):
+            model = self.generate(metric=metric)
+            exact = self.exact(model)
+            submod = self.solve(model)
+            trw = self.solve(model, "--method", "trw")
+            self.assertLessEqual(trw["lower"], exact)
+            self.assertLessEqual(exact, trw["upper"])
+            self.assertLess(trw["upper"], submod["upper"])
+            self.assertIsNone(trw["dual"])
+            self.assertIsNone(trw["extension"])
+            self.assertEqual((trw["method"], trw["termination"]), ("trw", "converged"))
+            uppers = [record["upper"] for record in trw["iterations"]]
+            for before, after in zip(uppers, uppers[1:]):
+                self.assertLessEqual(after, before + 1e-9)
+            self.assertAlmostEqual(uppers[-1], trw["upper"], delta=1e-8)
+
+    def test_a_spin_glass(self):
+        for strength in (0.5, 3.0):
+            model = self.write("spins.uai", spin_glass(5, 4, strength, 3))
+            self.assertEqual(self.run_command("solve", model).code, 2)
+            self.assertEqual(self.run_command("solve", model, "--method", "hybrid").code, 2)
+            exact = self.exact(model, "--mar", "exact.MAR")
+            trw = self.solve(model, "--method", "trw", "--mar", "trw.MAR", "--pr", "trw.PR")
+            self.assertLessEqual(trw["lower"], exact)
+            self.assertLess(exact, trw["upper"])
+            self.assertAlmostEqual(trw["lower"], -trw["energy"])
+            self.assertAlmostEqual(read_pr(self.directory / "trw.PR"), trw["upper"] / math.log(10), delta=1e-6)
+            better = self.solve(model, "--method", "trw", "--rho-steps", "20")
+            self.assertLess(better["upper"], trw["upper"])
+            self.assertLessEqual(exact, better["upper"])
+            marginals, truth = read_mar(self.directory / "trw.MAR"), read_mar(self.directory / "exact.MAR")
+            for row, true_row in zip(marginals, truth, strict=True):
+                self.assertAlmostEqual(sum(row), 1.0, delta=1e-6)
+                if strength == 0.5:
+                    self.assertAlmostEqual(row[0], true_row[0], delta=0.1)
+
+    def test_a_chain_is_exact(self):
+        tables = [((a, a + 1), [math.sin(7 * a + k) for k in range(2 * 3)]) for a in (0, 2)]
+        tables += [((1, 2), [math.cos(5 * k) for k in range(6)])]
+        model = self.write("chain.uai", uai_text([2, 3, 2, 3], tables))
+        exact = self.exact(model, "--mar", "exact.MAR")
+        trw = self.solve(model, "--method", "trw", "--mar", "trw.MAR")
+        self.assertAlmostEqual(trw["upper"], exact, delta=1e-9)
+        for row, true_row in zip(read_mar(self.directory / "trw.MAR"), read_mar(self.directory / "exact.MAR"), strict=True):
+            self.assertEqual(len(row), len(true_row))
+            for p, q in zip(row, true_row):
+                self.assertAlmostEqual(p, q, delta=1e-6)
+
+    def test_rho(self):
+        model = self.generate(weight=1.5)
+        uppers = [self.solve(model, "--method", "trw", "--rho", rho)["upper"] for rho in ("0.5", "0.25", "0.01")]
+        self.assertEqual(uppers, sorted(uppers))
+        self.assertLess(uppers[0], uppers[2])
+        submod = self.solve(model, "--gap", "1e-8")["upper"]
+        # TRW falls below its limit by rho times the mutual information of 17 edges, each at most log 3.
+        self.assertLess(uppers[2], submod)
+        self.assertLess(submod - uppers[2], 0.01 * 17 * math.log(3) + 1e-6)
+        self.assertLessEqual(self.exact(model), uppers[0])
+
+    def test_temperature(self):
+        model = self.generate(weight=1.5)
+        for temperature in ("0.5", "2"):
+            exact = self.exact(model, "--temperature", temperature)
+            trw = self.solve(model, "--method", "trw", "--temperature", temperature)
+            self.assertLessEqual(trw["lower"], exact)
+            self.assertLessEqual(exact, trw["upper"])
+
+    def test_text_and_picture(self):
+        finished = self.run_well("solve", self.generate(), "--method", "trw", "--picture", "picture.png")
+        self.assertIn("Certified: log Z lies between", finished.stdout)
+        self.assertGreater(png_size(self.directory / "picture.png")[0], 0)
+
+
+class Hybrid(CommandTest):
+
+    def test_every_forest(self):
+        model = self.generate(width=6, height=3, weight=1.5)
+        exact = self.exact(model)
+        submod = self.solve(model)["upper"]
+        upper = {}
+        for forest in ("best", "rows", "columns", "average", "spanning"):
+            summary = self.solve(model, "--method", "hybrid", "--forest", forest)
+            self.assertEqual(summary["termination"], "gap reached")
+            self.assertLessEqual(summary["lower"], exact)
+            self.assertLessEqual(exact, summary["upper"])
+            self.assertLess(summary["upper"], submod)
+            self.assertLessEqual(summary["dual"], summary["upper"])
+            upper[forest] = summary["upper"]
+        self.assertEqual(upper["best"], min(upper["rows"], upper["columns"]))
+        self.assertAlmostEqual(upper["average"], (upper["rows"] + upper["columns"]) / 2, delta=1e-9)
+        self.assertEqual(self.solve(model, "--method", "hybrid")["upper"], upper["best"])
+
+    def test_other_graphs(self):
+        model = self.write_graph()
+        summary = self.solve(model, "--method", "hybrid")
+        self.assertLessEqual(self.exact(model), summary["upper"])
+        self.assertEqual(self.run_command("solve", model, "--method", "hybrid", "--forest", "rows").code, 2)
+
+    def test_text(self):
+        finished = self.run_well("solve", self.generate(), "--method", "hybrid")
+        self.assertIn("above the best these forests can give", finished.stdout)
+
+
+class Refused(CommandTest):
+
+    def assert_refused(self, *arguments, mentions=()):
+        finished = self.run_command("solve", *arguments)
+        self.assertEqual(finished.code, 2, finished)
+        self.assertEqual(len(finished.stderr.splitlines()), 1, finished)
+        for word in mentions:
+            self.assertIn(word, finished.stderr)
+
+    def test_options(self):
+        model = self.generate()
+        self.assert_refused(model, "--rho", "0.5", mentions=["--rho", "trw"])
+        self.assert_refused(model, "--rho-steps", "5", mentions=["--rho-steps", "trw"])
+        self.assert_refused(model, "--method", "trw", "--forest", "rows", mentions=["--forest", "hybrid"])
+        self.assert_refused(model, "--method", "trw", "--rho", "0.9", mentions=["0.9"])
+        self.assert_refused(model, "--method", "trw", "--rho", "0", mentions=["0"])
+        self.assert_refused(model, "--method", "trw", "--rho", "nan", mentions=["--rho"])
+        self.assert_refused(model, "--method", "trw", "--temperature", "0", mentions=["temperature"])
+        self.assert_refused(model, "--method", "hybrid", "--forest", "oak", mentions=["oak"])
+        self.assert_refused(model, "--method", "hybrid", "--extension", "alternate", mentions=["alternate", "hybrid"])
+
+    def test_models(self):
+        model = self.write("triple.uai", uai_text([2, 2, 2], [((0, 1, 2), [0.1 * k for k in range(8)])]))
+        self.assert_refused(model, "--method", "trw", mentions=["3 variables"])
+        self.run_well("generate", "--dense", "--width", 4, "--height", 3, "--labels", 3, "-o", "dense.json")
+        for method in ("trw", "hybrid"):
+            self.assert_refused("dense.json", "--method", method, mentions=[method, "dense"])
+
+
+if __name__ == "__main__":
+    unittest.main()
