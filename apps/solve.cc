@@ -243,6 +243,8 @@ BoundResult SolveUpper(const SparseCrf& model, const SolveOptions& options, cons
     }
     PdhgOptions pdhg;
     ConfigureBound(options, watch, &pdhg);
+    if (options.deterministic)
+      pdhg.seconds_between_evaluations = std::numeric_limits<double>::infinity();
     return SolvePdhg(model, pdhg);
   }
   FrankWolfeOptions frank_wolfe;

@@ -40,6 +40,7 @@ struct SolveOptions {
   int rho_steps = 0;               // TRW: optimisation of rho after the first solve
   std::optional<HybridForest> forest =
       {};                       // hybrid; not given: best of rows and columns, or spanning
+  bool deterministic = false;   // no decision by the clock
   bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
   double temperature = 1.0;
   double relative_gap = 1e-4;

@@ -46,7 +46,6 @@ struct SolveCommand {
   bool strict_hst = false;
   bool quiet = false;
   int threads = 0;
-  bool deterministic = false;  // always so
   double exact_gigabytes = 4.0;
   double pair_gigabytes = 8.0;
   std::string json;
@@ -487,8 +486,9 @@ void AddSolveCommand(CLI::App* app) {
       ->check(NumberBetween(0, 1e6))
       ->capture_default_str();
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
-  sub->add_flag("--deterministic", command->deterministic,
-                "Implied: results are the same, bit by bit, with any number of threads");
+  sub->add_flag("--deterministic", solve.deterministic,
+                "Decide nothing by the clock, so that slow and fast machines find the same; no "
+                "result depends on the number of threads in any case");
   sub->add_flag("--strict-hst", command->strict_hst,
                 "Refuse label trees that break the r-HST rules");
   sub->add_option("--json", command->json, "Write the summary: bounds, energy, iterations");

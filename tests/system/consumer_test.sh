@@ -42,11 +42,14 @@ use_installed() {  # PREFIX
 }
 
 headers_stand_alone() {  # PREFIX
-  local header
-  while read -r header; do
-    "$CXX" -std=c++20 -I "$1/include" -fsyntax-only -x c++ - <<<"#include \"$header\"" ||
-      fail "$header does not compile on its own"
-  done < <(cd "$1/include" && find submarine -name '*.h' ! -name '*-inl.h')
+  local folder header
+  for folder in "$1"/include/submarine/*/; do
+    for header in "$folder"*.h; do
+      [[ $header == *-inl.h ]] || printf '%s\n' "${header#"$1/include/"}"
+    done
+  done | xargs -P 2 -I{} sh -c '
+    echo "#include \"{}\"" | "$CXX" -std=c++20 -I "'"$1"'/include" -fsyntax-only -x c++ - ||
+      { echo "consumer_test: {} does not compile on its own" >&2; exit 255; }' || fail "a header needs others"
 }
 
 echo 'find_package(submarine 0.2 REQUIRED)' >"$work/ask_for_0_2.cmake"
@@ -60,6 +63,6 @@ echo "== shared"
 shared_build=$SUBMARINE_BUILD_DIR/shared
 cmake -S "$SUBMARINE_SOURCE_DIR" -B "$shared_build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
   -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DSUBMARINE_BUILD_{TESTS,APPS,BENCHMARKS}=OFF
-cmake --build "$shared_build" -j1
+cmake --build "$shared_build" -j2
 cmake --install "$shared_build" --prefix "$work/shared" >/dev/null
 use_installed "$work/shared"
