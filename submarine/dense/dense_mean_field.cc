@@ -41,10 +41,14 @@ double FreeEnergy(const DenseProblem& problem, const Matrix<float>& y, const Mat
 // The update of every variable, in place.
 void Step(const Matrix<float>& s, const std::vector<float>& damping, Matrix<float>* y) {
   ParallelFor(y->rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    if (damping.empty()) {
+      SoftmaxRows(s.row(begin).data(), end - begin, s.cols(), y->row(begin).data());
+      return;
+    }
     std::vector<float> y_new(y->cols() + 64);
     for (std::size_t a = begin; a < end; ++a) {
       const std::span<float> row = y->row(a);
-      if (damping.empty() || !(damping[a] > 0.0F)) {
+      if (!(damping[a] > 0.0F)) {
         SoftmaxRow(s.row(a).data(), row.size(), row.data());
         continue;
       }

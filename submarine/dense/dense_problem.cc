@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::size_t kRowGrain = 512;
 
+void CopyUnaries(const DenseCrf& model, Matrix<float>* s) {
+  const Matrix<float>& unary = model.unary();
+  ParallelFor(unary.size(), kRowGrain * 64, [&](std::size_t begin, std::size_t end) {
+    std::copy(unary.data() + begin, unary.data() + end, s->data() + begin);
+  });
+}
+
 }  // namespace
 
 DenseProblem::DenseProblem(const DenseCrf& model, const GaussianOperator& pairs)
@@ -92,7 +99,7 @@ void DenseProblem::AddToLabels(const Matrix<float>& f, Matrix<float>* s) const {
 }
 
 void DenseProblem::LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<float>* s) const {
-  std::copy(model_.unary().data(), model_.unary().data() + model_.unary().size(), s->data());
+  CopyUnaries(model_, s);
   if (plain_) {
     pairs_.AddFlow(v, shape, length_[0], s);
     return;
@@ -103,7 +110,7 @@ void DenseProblem::LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<
 }
 
 void DenseProblem::QuadraticModular(const Matrix<float>& y, Matrix<float>* s) const {
-  std::copy(model_.unary().data(), model_.unary().data() + model_.unary().size(), s->data());
+  CopyUnaries(model_, s);
   const auto add_own = [&](const Matrix<float>& z, float factor, Matrix<float>* out) {
     ParallelFor(z.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
@@ -124,7 +131,7 @@ void DenseProblem::QuadraticModular(const Matrix<float>& y, Matrix<float>* s) co
 }
 
 void DenseProblem::MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) const {
-  std::copy(model_.unary().data(), model_.unary().data() + model_.unary().size(), s->data());
+  CopyUnaries(model_, s);
   if (plain_) {
     // d(i, j) = 2 l [i != j], and the masses of all labels add up to the degree.
     pairs_.AddProduct(y, -2.0F * length_[0], s);

@@ -124,9 +124,14 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
                 HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
 }
 
+struct Normaliser {
+  float sum;    // of exp(least - s_i)
+  float least;  // of the s_i
+};
+
 // Rows of up to kVectors registers stay in them from the first load to the last store.
 template <std::size_t kVectors>
-HWY_INLINE float SoftmaxInRegisters(const float* s, std::size_t n, float* y) {
+HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, std::size_t n, float* y) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
   const Vec infinite = hn::Set(d, HUGE_VALF);
@@ -148,23 +153,11 @@ HWY_INLINE float SoftmaxInRegisters(const float* s, std::size_t n, float* y) {
   const Vec scale = hn::Div(hn::Set(d, 1.0F), sum);
   for (std::size_t k = 0; k + 1 < kVectors; ++k) hn::StoreU(hn::Mul(x[k], scale), d, y + k * lanes);
   StoreRow(hn::Mul(x[kVectors - 1], scale), tail, y, last, n);
-  return std::log(hn::GetLane(sum)) - hn::GetLane(least);
+  return {hn::GetLane(sum), hn::GetLane(least)};
 }
 
-float Softmax(const float* s, std::size_t n, float* y) {
+Normaliser SoftmaxOfLongRow(const float* s, std::size_t n, float* y) {
   const Wide d;
-  switch ((n + hn::Lanes(d) - 1) / hn::Lanes(d)) {
-    case 1:
-      return SoftmaxInRegisters<1>(s, n, y);
-    case 2:
-      return SoftmaxInRegisters<2>(s, n, y);
-    case 3:
-      return SoftmaxInRegisters<3>(s, n, y);
-    case 4:
-      return SoftmaxInRegisters<4>(s, n, y);
-    default:
-      break;
-  }
   const float least = Least(s, n);
   Vec sum = hn::Zero(d);
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
@@ -176,7 +169,37 @@ float Softmax(const float* s, std::size_t n, float* y) {
   const Vec scale = hn::Set(d, 1.0F / total);
   ForRow(n, [&](std::size_t i, auto mask)
                 HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
-  return std::log(total) - least;
+  return {total, least};
+}
+
+// softmax(s, n, y) of the right number of registers, given to `body`.
+template <class Body>
+HWY_INLINE auto WithSoftmax(std::size_t n, const Body& body) {
+  switch ((n + hn::Lanes(Wide()) - 1) / hn::Lanes(Wide())) {
+    case 1:
+      return body(SoftmaxInRegisters<1>);
+    case 2:
+      return body(SoftmaxInRegisters<2>);
+    case 3:
+      return body(SoftmaxInRegisters<3>);
+    case 4:
+      return body(SoftmaxInRegisters<4>);
+    default:
+      return body(SoftmaxOfLongRow);
+  }
+}
+
+float Softmax(const float* s, std::size_t n, float* y) {
+  const Normaliser normaliser =
+      WithSoftmax(n, [&](const auto& softmax) HWY_ATTR { return softmax(s, n, y); });
+  return std::log(normaliser.sum) - normaliser.least;
+}
+
+void Softmaxes(const float* s, std::size_t rows, std::size_t n, float* y) {
+  WithSoftmax(n, [&](const auto& softmax) HWY_ATTR {
+    for (std::size_t a = 0; a < rows; ++a) softmax(s + a * n, n, y + a * n);
+    return 0;
+  });
 }
 
 float LogSumExp(const float* s, std::size_t n) {
@@ -224,6 +247,7 @@ namespace submarine {
 
 HWY_EXPORT(SimplexProxRow);
 HWY_EXPORT(Softmax);
+HWY_EXPORT(Softmaxes);
 HWY_EXPORT(LogSumExp);
 HWY_EXPORT(EntropyMinusEnergy);
 HWY_EXPORT(FreeEnergy);
@@ -234,6 +258,9 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
 }
 float SoftmaxRow(const float* s, std::size_t n, float* y) {
   return HWY_DYNAMIC_DISPATCH(Softmax)(s, n, y);
+}
+void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y) {
+  HWY_DYNAMIC_DISPATCH(Softmaxes)(s, rows, n, y);
 }
 float LogSumExpRow(const float* s, std::size_t n) { return HWY_DYNAMIC_DISPATCH(LogSumExp)(s, n); }
 float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n) {
@@ -286,6 +313,10 @@ float SoftmaxRow(const float* s, std::size_t n, float* y) {
   for (std::size_t i = 0; i < n; ++i) total += std::exp(least - s[i]);
   for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::exp(least - s[i]) / total);
   return static_cast<float>(std::log(total) - least);
+}
+
+void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y) {
+  for (std::size_t a = 0; a < rows; ++a) SoftmaxRow(s + a * n, n, y + a * n);
 }
 
 float LogSumExpRow(const float* s, std::size_t n) {

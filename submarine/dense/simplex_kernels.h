@@ -25,6 +25,9 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
 // y = softmax(-s); returns log sum_i exp(-s_i).
 float SoftmaxRow(const float* s, std::size_t n, float* y);
 
+// The same for rows that follow each other.
+void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y);
+
 // log sum_i exp(-s_i).
 float LogSumExpRow(const float* s, std::size_t n);
 
@@ -39,6 +42,7 @@ float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_
 void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
                     float* y);
 float SoftmaxRow(const float* s, std::size_t n, float* y);
+void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y);
 float LogSumExpRow(const float* s, std::size_t n);
 float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n);
 float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n);

@@ -304,6 +304,23 @@ TEST(SimplexKernelsTest, EntropyMinusCostsAgreesWithItsTwins) {
   });
 }
 
+TEST(SimplexKernelsTest, SoftmaxOfRowsIsThatOfEachRow) {
+  ForEachTarget([] {
+    RandomRows random(6);
+    for (std::size_t n = 1; n <= kMaxLabels; ++n) {
+      const Row s = random.Uniform(7 * n, -20.0, 20.0);
+      Row together(7 * n, 0);
+      SoftmaxRows(s.data(), 7, n, together.data());
+      for (std::size_t a = 0; a < 7; ++a) {
+        std::vector<float> alone(n);
+        scalar::SoftmaxRow(s.data() + a * n, n, alone.data());
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_NEAR(together[a * n + i], alone[i], 64 * kEpsilon * alone[i] + 1e-12);
+      }
+    }
+  });
+}
+
 TEST(SimplexKernelsTest, KnownValues) {
   ForEachTarget([] {
     Row s(3, 0);

@@ -222,7 +222,15 @@ void Slice(const float* z, std::size_t z_stride, std::size_t channels, const Pix
         hn::StoreU(hn::MulAdd(hn::Set(d, factor), hn::LoadU(d, sliced + k), hn::LoadU(d, row + k)),
                    d, row + k);
       }
+      if (k == count) return;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+      const auto rest = hn::FirstN(d, count - k);
+      const auto before = hn::MaskedLoad(rest, d, row + k);
+      hn::BlendedStore(hn::MulAdd(hn::Set(d, factor), hn::LoadU(d, sliced + k), before), rest, d,
+                       row + k);
+#else
       for (; k < count; ++k) row[k] += factor * sliced[k];
+#endif
     });
   }
 }
