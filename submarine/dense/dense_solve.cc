@@ -296,8 +296,8 @@ class Run {
       }
       outcome_.energy = VerifiedEnergy(model_, outcome_.labels, VerifierOptions("certify energy"));
     } else {
-      certificate.model = fmt::format("{}, pair weights as applied by {}", model_.Description(),
-                                      pairs_.op->Description());
+      certificate.model = fmt::format("{}, pair weights as applied, in single precision, by {}",
+                                      model_.Description(), pairs_.op->Description());
       if (has_upper) {
         certificate.upper = bound_.upper;
         certificate.dual = std::max(bound_.dual, lower_);

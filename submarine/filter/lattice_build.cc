@@ -105,7 +105,7 @@ class Builder {
     CheckCount(kernel_.size() * kernel_.dimension() + kernel_.size());
     CheckBytes(0);
     lattice_.num_pixels = kernel_.size();
-    lattice_.corners = static_cast<std::size_t>(d_ + 1);
+    lattice_.corners = static_cast<std::size_t>(d_) + 1;
     lattice_.simplex_of.resize(kernel_.size());
     lattice_.weight.resize(kernel_.size() * lattice_.corners);
     chunks_.resize((kernel_.size() + kChunk - 1) / kChunk);

@@ -29,7 +29,7 @@ template <class Key>
 class LatticeKeys {
  public:
   LatticeKeys(int dimension, const LatticeBox& box) : d_(dimension), box_(box) {
-    Key stride = static_cast<Key>(d_ + 1);
+    Key stride = static_cast<Key>(d_) + 1;
     for (int i = d_ - 1; i >= 0; --i) {
       stride_[i] = stride;
       stride *= static_cast<Key>(box.radix[i]);

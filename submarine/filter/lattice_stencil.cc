@@ -43,7 +43,7 @@ LatticeStencil MakeLatticeStencil(int dimension, const LatticeOptions& options) 
   LatticeStencil stencil;
   stencil.dimension = dimension;
   stencil.kept = options.kept;
-  stencil.laziness.assign(static_cast<std::size_t>(2 * half_steps + 1), outer);
+  stencil.laziness.assign(2 * static_cast<std::size_t>(half_steps) + 1, outer);
   stencil.laziness[static_cast<std::size_t>(half_steps)] = 0.5;
   double moved = 0.0;
   for (const double c : stencil.laziness) moved += 1.0 - c;
