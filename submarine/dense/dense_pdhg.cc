@@ -67,16 +67,17 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
   Matrix<float> s(n, labels);
   DenseResult result;
   DenseProgress progress(problem, options, &result);
-  problem.LabelModular(v, FlowShape::kClip, &s);
-  progress.OfferUpper(s, v, FlowShape::kClip);
 
   // v <- v + step z(point), for one variable.
   const auto step_potentials = [&](std::size_t a, std::span<const float> point, double rho) {
     problem.StepPotentials(point, static_cast<float>(0.5 * eta * rho), v.row(a));
   };
   const int before = options.start.iterations;
-  for (std::size_t a = 0; a < n; ++a)
-    step_potentials(a, y.row(a), BalanceAt(options.balance, before));
+  if (before == 0) {  // the potentials of a state to go on from have made their step already
+    problem.LabelModular(v, FlowShape::kClip, &s);
+    progress.OfferUpper(s, v, FlowShape::kClip);
+    for (std::size_t a = 0; a < n; ++a) step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
+  }
   for (int k = 1;; ++k) {
     problem.LabelModular(v, FlowShape::kClip, &s);
     progress.OfferUpper(s, v, FlowShape::kClip);

@@ -389,6 +389,23 @@ TEST(DenseSolversTest, RefusesBadOptions) {
   EXPECT_THROW(SolveFrankWolfe(problem, options), TooLarge);
 }
 
+TEST(DenseSolversTest, GoingOnIsTheSameAsNotStopping) {
+  RandomModels random(16);
+  const Instance instance(9, 3, &random);
+  DensePdhgOptions options;
+  options.relative_gap = -1.0;  // to the last iteration
+  options.max_iterations = 24;
+  const DenseResult whole = SolvePdhg(instance.problem, options);
+  options.max_iterations = 12;
+  const DenseResult half = SolvePdhg(instance.problem, options);
+  options.start = half.state;
+  const DenseResult rest = SolvePdhg(instance.problem, options);
+  EXPECT_EQ(rest.marginals, whole.marginals);
+  EXPECT_EQ(rest.state.potentials, whole.state.potentials);
+  EXPECT_EQ(rest.state.iterations, 24);
+  EXPECT_EQ(std::min(half.upper, rest.upper), whole.upper);
+}
+
 TEST(DenseSolversTest, RefusesBadStarts) {
   RandomModels random(13);
   const Instance instance(5, 3, &random);
