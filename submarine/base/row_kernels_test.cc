@@ -12,27 +12,17 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/base/simd_test_util.h"
 
 namespace submarine {
 namespace {
 
+using testing::ForEachTarget;
+using testing::ForTarget;
+
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kCanary = 12345.678;
 constexpr std::size_t kMaxLength = 70;
-
-void ForTarget(std::int64_t target, const std::function<void()>& body) {
-  SCOPED_TRACE(hwy::TargetName(target));
-  hwy::SetSupportedTargetsForTest(target);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  body();
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().DeInit();
-}
-
-// Runs the body once for every instruction set that this CPU has and the kernels are compiled for.
-void ForEachTarget(const std::function<void()>& body) {
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) ForTarget(target, body);
-}
 
 // A row that starts `offset` doubles after an aligned address, with canaries around it.
 class Row {

@@ -1,7 +1,6 @@
 #include "submarine/filter/pair_kernels.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,25 +10,16 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/base/simd_test_util.h"
 
 namespace submarine {
 namespace {
 
+using testing::ForEachTarget;
+
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 constexpr float kCanary = 12345.678F;
 constexpr std::size_t kRows = 50;
-
-// Runs the body once for every instruction set that this CPU has and the kernels are compiled for.
-void ForEachTarget(const std::function<void()>& body) {
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    body();
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().DeInit();
-  }
-}
 
 class RandomFloats {
  public:

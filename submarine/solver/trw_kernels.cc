@@ -13,46 +13,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "submarine/base/row_loops-inl.h"
 #include "submarine/solver/trw_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace submarine {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Wide = hn::ScalableTag<double>;
-using Single = hn::CappedTag<double, 1>;
-
-// Calls body(tag, i) over whole vectors and then one entry at a time.
-template <class Body>
-HWY_INLINE void ForRow(std::size_t n, Body&& body) {
-  const Wide wide;
-  const std::size_t lanes = hn::Lanes(wide);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) body(wide, i);
-  for (; i < n; ++i) body(Single(), i);
-}
-
 // Twenty labels are five vectors of four: rows are padded to whole vectors of at most that size.
 using Quad = hn::CappedTag<double, 4>;
-
-struct RowSum {
-  hn::Vec<Wide> wide;
-  hn::Vec<Single> single;
-  HWY_INLINE RowSum() : wide(hn::Zero(Wide())), single(hn::Zero(Single())) {}
-  template <class D>
-  HWY_INLINE void Add(D, hn::Vec<D> v) {
-    if constexpr (std::is_same_v<D, Wide>) {
-      wide = hn::Add(wide, v);
-    } else {
-      single = hn::Add(single, v);
-    }
-  }
-  HWY_INLINE double Total() const {
-    return hn::GetLane(hn::SumOfLanes(Wide(), wide)) + hn::GetLane(single);
-  }
-};
 
 double Largest(const double* x, std::size_t n) {
   auto wide = hn::Set(Wide(), -HUGE_VAL);
