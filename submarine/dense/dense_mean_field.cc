@@ -8,6 +8,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/dense/dense_result.h"
 #include "submarine/dense/simplex_kernels.h"
+#include "submarine/filter/lattice_stream.h"
 
 namespace submarine {
 namespace {
@@ -59,11 +60,89 @@ void Step(const Matrix<float>& s, const std::vector<float>& damping, Matrix<floa
   });
 }
 
+// The classic update on lattices, where rows go from slicing through the softmax to splatting without
+// leaving the cache: marginals are written only when somebody will read them.
+class StreamedMeanField {
+ public:
+  StreamedMeanField(const DenseProblem& problem, const DenseMeanFieldOptions& options,
+                    LatticeStream* stream)
+      : unary_(problem.model().unary()),
+        factor_(problem.MeanFieldFactor()),
+        options_(options),
+        stream_(*stream),
+        y_(options.start) {
+    if (y_.size() == 0) y_ = Matrix<float>(unary_.rows(), unary_.cols());
+  }
+
+  DenseMeanFieldResult Solve() {
+    const Stopwatch clock;
+    DenseMeanFieldResult result;
+    Pass(0, [&](std::size_t first, std::size_t last, float* block) { Start(first, last, block); });
+    for (int k = 0;; ++k) {
+      result.iterations = k;
+      if (k >= options_.max_iterations || clock.Seconds() >= options_.time_limit_seconds ||
+          (options_.on_iteration && !options_.on_iteration(k, clock.Seconds(), result.lower))) {
+        break;
+      }
+      stream_.Blur(-factor_);
+      Pass(k + 1, [&](std::size_t first, std::size_t last, float* block) {
+        stream_.Slice(first, last, unary_.row(first).data(),
+                      stream_.needs_x() ? y_.row(first).data() : nullptr, block);
+        Softmax(k + 1, first, last, block);
+      });
+    }
+    result.marginals = std::move(y_);
+    return result;
+  }
+
+ private:
+  bool IsLast(int k) const { return k >= options_.max_iterations; }
+  bool IsKept(int k) const {
+    return IsLast(k) || stream_.needs_x() || options_.on_iteration ||
+           options_.time_limit_seconds < std::numeric_limits<double>::infinity();
+  }
+
+  void Pass(int k, const LatticeStream::MakeRows& make_rows) {
+    if (IsLast(k)) {
+      stream_.Visit(make_rows);
+    } else {
+      stream_.Spread(make_rows);
+    }
+  }
+
+  void Start(std::size_t first, std::size_t last, float* block) {
+    const bool given = options_.start.size() > 0;
+    const Matrix<float>& source = given ? options_.start : unary_;
+    for (std::size_t a = first; a < last; ++a) {
+      const std::span<const float> row = source.row(a);
+      float* to = block + (a - first) * stream_.row_stride();
+      std::fill(std::copy(row.begin(), row.end(), to), to + stream_.row_stride(), 0.0F);
+    }
+    if (!given) Softmax(0, first, last, block);
+  }
+
+  void Softmax(int k, std::size_t first, std::size_t last, float* block) {
+    SoftmaxBlock(last - first, unary_.cols(), stream_.row_stride(), block,
+                 IsKept(k) ? y_.row(first).data() : nullptr);
+  }
+
+  const Matrix<float>& unary_;
+  const float factor_;
+  const DenseMeanFieldOptions& options_;
+  LatticeStream& stream_;
+  Matrix<float> y_;
+};
+
 }  // namespace
 
 DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
                                     const DenseMeanFieldOptions& options) {
   CheckStart(options.start, problem.num_variables(), problem.num_labels(), "marginals");
+  if (!options.damped && !options.measured && problem.MeanFieldFactor() > 0.0F) {
+    if (const auto stream = LatticeStream::Make(problem.pairs(), problem.num_labels())) {
+      return StreamedMeanField(problem, options, stream.get()).Solve();
+    }
+  }
   const Stopwatch clock;
   const std::vector<float> damping = options.damped ? Damping(problem) : std::vector<float>{};
   const Matrix<float>& unary = problem.model().unary();

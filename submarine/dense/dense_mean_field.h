@@ -24,7 +24,9 @@ struct DenseMeanFieldOptions {
   int max_iterations = 100;
   double tolerance = 1e-6;  // stop when an iteration gains less than this * max(1, |F|)
   bool damped = true;
-  // Evaluate F after every iteration. Without, max_iterations are made and `lower` stays -inf.
+  // Evaluate F after every iteration. Without, max_iterations are made and `lower` stays -inf; and
+  // without damping either, Potts models on lattices are then updated without holding any matrix
+  // but the unaries and the marginals (filter/lattice_stream.h).
   bool measured = true;
   Matrix<float> start = {};  // empty: the softmax of the unaries
   double time_limit_seconds = std::numeric_limits<double>::infinity();

@@ -50,6 +50,8 @@ class DenseProblem {
   // constant, which no update of marginals sees, spares Potts models a pass over all numbers.
   void MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) const;
   double MeanFieldConstant(std::size_t a) const;
+  // Whether these costs are phi - factor times the plain product of y, and that factor; else 0.
+  float MeanFieldFactor() const { return plain_ ? 2.0F * length_[0] : 0.0F; }
 
   double Upper(const Matrix<float>& s) const;  // sum_a log sum_i exp(-s_ai) - constant
   double Dual(const Matrix<float>& y) const;   // H(y) - f(y) - constant

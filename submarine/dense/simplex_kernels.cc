@@ -1,3 +1,5 @@
+// Vectors are elements of arrays here, which those without a size at compile time cannot be.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "submarine/dense/simplex_kernels.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -124,6 +126,26 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
                 HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
 }
 
+// exp(x) for x <= 0, within 2 epsilon; 0 where it would be below the least normal number.
+// x = n log 2 + r, |r| <= log(2) / 2, and a polynomial within 1.05e-7 of exp(r), best in the sense of
+// Chebyshev among those of its degree that begin with 1 + r.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ExpOfNonPositive(D d, V x) {
+  const hn::RebindToSigned<D> integers;
+  const V shift = hn::Set(d, 12582912.0F);  // floats next to 1.5 2^23 are whole numbers
+  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), shift);
+  const V n = hn::Sub(shifted, shift);
+  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);  // the leading bits of log 2, and the rest
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
+  V p = hn::MulAdd(r, hn::Set(d, 0.00831250101F), hn::Set(d, 0.0418903306F));
+  p = hn::MulAdd(r, p, hn::Set(d, 0.166671157F));
+  p = hn::MulAdd(r, p, hn::Set(d, 0.499992311F));
+  p = hn::MulAdd(hn::Mul(r, r), p, hn::Add(r, hn::Set(d, 1.0F)));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(integers, shifted));
+  const V scaled = hn::BitCast(d, hn::Add(hn::BitCast(integers, p), exponent));
+  return hn::IfThenElseZero(hn::Gt(x, hn::Set(d, -87.33F)), scaled);
+}
+
 struct Normaliser {
   float sum;    // of exp(least - s_i)
   float least;  // of the s_i
@@ -145,7 +167,7 @@ HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, std::size_t n, float* y
   least = hn::MinOfLanes(d, least);
   Vec sum = hn::Zero(d);
   for (std::size_t k = 0; k < kVectors; ++k) {
-    x[k] = hn::Exp(d, hn::Sub(least, x[k]));
+    x[k] = ExpOfNonPositive(d, hn::Sub(least, x[k]));
     if (k + 1 == kVectors) x[k] = hn::IfThenElseZero(tail, x[k]);
     sum = hn::Add(sum, x[k]);
   }
@@ -161,7 +183,7 @@ Normaliser SoftmaxOfLongRow(const float* s, std::size_t n, float* y) {
   const float least = Least(s, n);
   Vec sum = hn::Zero(d);
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
-    const Vec p = hn::Exp(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
+    const Vec p = ExpOfNonPositive(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
     sum = hn::Add(sum, hn::IfThenElseZero(mask, p));
     StoreRow(p, mask, y, i, n);
   });
@@ -202,12 +224,125 @@ void Softmaxes(const float* s, std::size_t rows, std::size_t n, float* y) {
   });
 }
 
+using Lanes8 = hn::CappedTag<float, kBlockLanes>;
+
+#if HWY_TARGET != HWY_SCALAR
+// Entry r of every 128-bit block: op over all lanes of v[r]. A quarter of the shuffles, and of the
+// divisions that follow, of doing this row by row.
+template <class Op>
+HWY_INLINE hn::Vec<Lanes8> ReduceFourRows(const hn::Vec<Lanes8>* v, const Op& op) {
+  const Lanes8 d;
+  const hn::RepartitionToWide<Lanes8> pairs;
+  const auto first = op(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
+  const auto second = op(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3]));
+  const auto x = hn::BitCast(pairs, first);
+  const auto y = hn::BitCast(pairs, second);
+  const auto in_blocks = op(hn::BitCast(d, hn::InterleaveLower(pairs, x, y)),
+                            hn::BitCast(d, hn::InterleaveUpper(pairs, x, y)));
+  if constexpr (hn::MaxLanes(Lanes8()) == 8) {
+    return op(in_blocks, hn::ConcatLowerUpper(d, in_blocks, in_blocks));
+  } else {
+    return in_blocks;
+  }
+}
+
+// SoftmaxBlock of four rows of kVectors registers each; `writable` floats at y.
+template <std::size_t kVectors>
+HWY_INLINE void SoftmaxOfFourRows(std::size_t n, float* rows, float* y, std::size_t writable) {
+  const Lanes8 d;
+  using V = hn::Vec<Lanes8>;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t last = (kVectors - 1) * lanes;
+  const auto tail = hn::FirstN(d, n - last);
+  const auto load = [&](std::size_t r, std::size_t k) HWY_ATTR {
+    const V x = hn::Load(d, rows + (r * kVectors + k) * lanes);
+    return k + 1 == kVectors ? hn::IfThenElse(tail, x, hn::Set(d, HUGE_VALF)) : x;
+  };
+  V reduced[4];
+  for (std::size_t r = 0; r < 4; ++r) {
+    reduced[r] = load(r, 0);
+    for (std::size_t k = 1; k < kVectors; ++k) reduced[r] = hn::Min(reduced[r], load(r, k));
+  }
+  const V least = ReduceFourRows(reduced, [](V a, V b) HWY_ATTR { return hn::Min(a, b); });
+  const V leasts[4] = {hn::Broadcast<0>(least), hn::Broadcast<1>(least), hn::Broadcast<2>(least),
+                       hn::Broadcast<3>(least)};
+  for (std::size_t r = 0; r < 4; ++r) {
+    reduced[r] = hn::Zero(d);
+    for (std::size_t k = 0; k < kVectors; ++k) {
+      const V p = ExpOfNonPositive(d, hn::Sub(leasts[r], load(r, k)));
+      reduced[r] = hn::Add(reduced[r], p);
+      hn::Store(p, d, rows + (r * kVectors + k) * lanes);
+    }
+  }
+  const V scale = hn::Div(hn::Set(d, 1.0F),
+                          ReduceFourRows(reduced, [](V a, V b) HWY_ATTR { return hn::Add(a, b); }));
+  const V scales[4] = {hn::Broadcast<0>(scale), hn::Broadcast<1>(scale), hn::Broadcast<2>(scale),
+                       hn::Broadcast<3>(scale)};
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (std::size_t k = 0; k < kVectors; ++k) {
+      float* at = rows + (r * kVectors + k) * lanes;
+      const V p = hn::Mul(hn::Load(d, at), scales[r]);
+      hn::Store(p, d, at);
+      if (y == nullptr) continue;
+      // What is written beyond a row is written over by the next one, if there is one.
+      const std::size_t to = r * n + k * lanes;
+      if (to + lanes <= writable) {
+        hn::StoreU(p, d, y + to);
+      } else {
+        hn::BlendedStore(p, tail, d, y + to);
+      }
+    }
+  }
+}
+
+// As many rows from the first on as can be done four at a time; returns their number.
+template <std::size_t kVectors>
+HWY_INLINE std::size_t SoftmaxByFours(std::size_t count, std::size_t n, float* rows, float* y) {
+  const std::size_t stride = kVectors * hn::Lanes(Lanes8());
+  std::size_t a = 0;
+  for (; a + 4 <= count; a += 4) {
+    SoftmaxOfFourRows<kVectors>(n, rows + a * stride, y == nullptr ? y : y + a * n,
+                                (count - a) * n);
+  }
+  return a;
+}
+// The first rows, where their number of registers is a common one; returns how many.
+std::size_t SoftmaxFirstRows(std::size_t count, std::size_t n, std::size_t stride, float* rows,
+                             float* y) {
+  const std::size_t lanes = hn::Lanes(Lanes8());
+  if (stride != (n + lanes - 1) / lanes * lanes) return 0;
+  switch (stride / lanes) {
+    case 1:
+      return SoftmaxByFours<1>(count, n, rows, y);
+    case 2:
+      return SoftmaxByFours<2>(count, n, rows, y);
+    case 3:
+      return SoftmaxByFours<3>(count, n, rows, y);
+    case 4:
+      return SoftmaxByFours<4>(count, n, rows, y);
+    default:
+      return 0;
+  }
+}
+#else
+std::size_t SoftmaxFirstRows(std::size_t, std::size_t, std::size_t, float*, float*) { return 0; }
+#endif
+
+void SoftmaxBlock(std::size_t count, std::size_t n, std::size_t stride, float* rows, float* y) {
+  for (std::size_t a = SoftmaxFirstRows(count, n, stride, rows, y); a < count; ++a) {
+    float* row = rows + a * stride;
+    WithSoftmax(n, [&](const auto& softmax) HWY_ATTR { return softmax(row, n, row); });
+    std::fill(row + n, row + stride, 0.0F);
+    if (y != nullptr) std::copy(row, row + n, y + a * n);
+  }
+}
+
 float LogSumExp(const float* s, std::size_t n) {
   const Wide d;
   const float least = Least(s, n);
   Vec sum = hn::Zero(d);
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
-    const Vec p = hn::Exp(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
+    const Vec p = ExpOfNonPositive(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
     sum = hn::Add(sum, hn::IfThenElseZero(mask, p));
   });
   return std::log(hn::GetLane(hn::SumOfLanes(d, sum))) - least;
@@ -248,6 +383,7 @@ namespace submarine {
 HWY_EXPORT(SimplexProxRow);
 HWY_EXPORT(Softmax);
 HWY_EXPORT(Softmaxes);
+HWY_EXPORT(SoftmaxBlock);
 HWY_EXPORT(LogSumExp);
 HWY_EXPORT(EntropyMinusEnergy);
 HWY_EXPORT(FreeEnergy);
@@ -262,6 +398,9 @@ float SoftmaxRow(const float* s, std::size_t n, float* y) {
 void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y) {
   HWY_DYNAMIC_DISPATCH(Softmaxes)(s, rows, n, y);
 }
+void SoftmaxBlock(std::size_t count, std::size_t n, std::size_t stride, float* rows, float* y) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxBlock)(count, n, stride, rows, y);
+}
 float LogSumExpRow(const float* s, std::size_t n) { return HWY_DYNAMIC_DISPATCH(LogSumExp)(s, n); }
 float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(EntropyMinusEnergy)(y, phi, n);
@@ -270,80 +409,5 @@ float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_
   return HWY_DYNAMIC_DISPATCH(FreeEnergy)(y, phi, s, n);
 }
 
-namespace scalar {
-namespace {
-
-double WrightOmega(double x) {
-  if (x < -60.0) return std::exp(x);
-  double w = x > 1.0 ? x - std::log(x) : std::exp(x) / (1.0 + std::exp(x));
-  for (int k = 0; k < 8; ++k) w *= (1.0 + x - std::log(w)) / (1.0 + w);
-  return w;
-}
-
-}  // namespace
-
-void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
-                    float* y) {
-  g = std::max(g, kLeastProxRatio * temperature);
-  const double ratio = static_cast<double>(g) / temperature;
-  const auto argument = [&](std::size_t i) {
-    return (static_cast<double>(g) * centre[i] - s[i]) / temperature;
-  };
-  double top = argument(0);
-  for (std::size_t i = 1; i < n; ++i) top = std::max(top, argument(i));
-  double offset = ratio + std::log(ratio);
-  for (int k = 0; k < 200; ++k) {
-    double sum = 0.0;
-    double slope = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double w = WrightOmega(argument(i) - top + offset);
-      sum += w;
-      slope += w / (1.0 + w);
-    }
-    offset -= (sum - ratio) / slope;
-    if (std::abs(sum - ratio) <= 1e-12 * ratio) break;
-  }
-  for (std::size_t i = 0; i < n; ++i)
-    y[i] = static_cast<float>(WrightOmega(argument(i) - top + offset) / ratio);
-}
-
-float SoftmaxRow(const float* s, std::size_t n, float* y) {
-  const double least = *std::min_element(s, s + n);
-  double total = 0.0;
-  for (std::size_t i = 0; i < n; ++i) total += std::exp(least - s[i]);
-  for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::exp(least - s[i]) / total);
-  return static_cast<float>(std::log(total) - least);
-}
-
-void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y) {
-  for (std::size_t a = 0; a < rows; ++a) SoftmaxRow(s + a * n, n, y + a * n);
-}
-
-float LogSumExpRow(const float* s, std::size_t n) {
-  const double least = *std::min_element(s, s + n);
-  double total = 0.0;
-  for (std::size_t i = 0; i < n; ++i) total += std::exp(least - s[i]);
-  return static_cast<float>(std::log(total) - least);
-}
-
-float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double p = y[i];
-    sum -= p > 0.0 ? p * (std::log(p) + phi[i]) : 0.0;
-  }
-  return static_cast<float>(sum);
-}
-
-float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double p = y[i];
-    sum -= p > 0.0 ? p * (std::log(p) + 0.5 * (static_cast<double>(phi[i]) + s[i])) : 0.0;
-  }
-  return static_cast<float>(sum);
-}
-
-}  // namespace scalar
 }  // namespace submarine
 #endif

@@ -11,6 +11,9 @@ namespace submarine {
 // the range of exp in the search for lambda.
 inline constexpr float kLeastProxRatio = 1e-6F;
 
+// Rows of SoftmaxBlock are aligned to so many floats.
+inline constexpr std::size_t kBlockLanes = 8;
+
 namespace scalar {
 
 // The entropic-quadratic prox on the simplex:
@@ -28,6 +31,10 @@ float SoftmaxRow(const float* s, std::size_t n, float* y);
 // The same for rows that follow each other.
 void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y);
 
+// softmax(-s) in place of `count` rows s that are `stride` apart, a multiple of kBlockLanes and at
+// least n; sets the floats between n and the stride to 0. Copies rows of n to y unless that is null.
+void SoftmaxBlock(std::size_t count, std::size_t n, std::size_t stride, float* rows, float* y);
+
 // log sum_i exp(-s_i).
 float LogSumExpRow(const float* s, std::size_t n);
 
@@ -43,6 +50,7 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
                     float* y);
 float SoftmaxRow(const float* s, std::size_t n, float* y);
 void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y);
+void SoftmaxBlock(std::size_t count, std::size_t n, std::size_t stride, float* rows, float* y);
 float LogSumExpRow(const float* s, std::size_t n);
 float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n);
 float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n);

@@ -311,6 +311,61 @@ TEST(SimplexKernelsTest, SoftmaxOfRowsIsThatOfEachRow) {
   });
 }
 
+TEST(SimplexKernelsTest, SoftmaxOfABlockIsThatOfItsRows) {
+  ForEachTarget([] {
+    RandomRows random(7);
+    for (std::size_t n = 1; n <= kMaxLabels; ++n) {
+      const std::size_t padded = (n + kBlockLanes - 1) / kBlockLanes * kBlockLanes;
+      for (const std::size_t stride : {padded, padded + kBlockLanes}) {
+        for (const std::size_t count : {1, 2, 9}) {
+          for (double spread : {0.0, 1.0, 80.0, 1e30}) {
+            SCOPED_TRACE(::testing::Message() << n << " labels, spread " << spread << ", stride "
+                                              << stride << ", " << count << " rows");
+            Row rows(count * stride, 0);
+            for (std::size_t k = 0; k < rows.size(); ++k)
+              rows[k] = static_cast<float>(random.Real(-spread, spread));
+            // What lies between the rows is not to be looked at.
+            for (std::size_t a = 0; a < count; ++a) {
+              for (std::size_t i = n; i < stride; ++i) rows[a * stride + i] = -2e30F;
+            }
+            Row twin = rows;
+            Row kept(count * n, 3);
+            Row twin_kept(count * n, 1);
+            Row unkept = rows;
+            SoftmaxBlock(count, n, stride, unkept.data(), nullptr);
+            SoftmaxBlock(count, n, stride, rows.data(), kept.data());
+            const Row costs = twin;
+            scalar::SoftmaxBlock(count, n, stride, twin.data(), twin_kept.data());
+            for (const Row* row : {&rows, &twin, &kept, &twin_kept, &unkept})
+              ASSERT_NO_FATAL_FAILURE(row->ExpectCanariesAlive());
+            for (std::size_t a = 0; a < count; ++a) {
+              const float* s = costs.data() + a * stride;
+              const double least = *std::min_element(s, s + n);
+              double sum = 0.0;
+              for (std::size_t i = 0; i < stride; ++i) {
+                const std::size_t k = a * stride + i;
+                ASSERT_EQ(rows[k], unkept[k]);
+                if (i >= n) {
+                  ASSERT_EQ(rows[k], 0.0F);
+                  ASSERT_EQ(twin[k], 0.0F);
+                  continue;
+                }
+                const double exponent = std::min(100.0, s[i] - least);
+                ASSERT_NEAR(rows[k], twin[k],
+                            twin[k] * kEpsilon * (exponent + static_cast<double>(n) + 6.0) + kTiny);
+                ASSERT_EQ(kept[a * n + i], rows[k]);
+                ASSERT_EQ(twin_kept[a * n + i], twin[k]);
+                sum += rows[k];
+              }
+              ASSERT_NEAR(sum, 1.0, kEpsilon * static_cast<double>(n));
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST(SimplexKernelsTest, KnownValues) {
   ForEachTarget([] {
     Row s(3, 0);

@@ -13,7 +13,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kSplatParts = 8;
 constexpr std::size_t kVertexGrain = 1024;
 constexpr std::size_t kPixelGrain = 4096;
 
@@ -33,7 +32,6 @@ LatticeOperator::LatticeOperator(const GaussianKernel& kernel, const LatticeOpti
   CheckKernel(kernel);
   stencil_ = MakeLatticeStencil(static_cast<int>(kernel.dimension()), options);
   lattice_ = BuildLattice(kernel, stencil_, options.max_bytes);
-  splat_from_pixels_ = lattice_.num_vertices * kSplatParts <= lattice_.num_pixels;
 }
 
 LatticeOperator::~LatticeOperator() = default;
@@ -60,48 +58,65 @@ const SplatLists& LatticeOperator::Lists() const {
   return lists_;
 }
 
+const SplatParts& LatticeOperator::Parts() const {
+  std::call_once(parts_once_, [&] { parts_ = BuildSplatParts(lattice_); });
+  return parts_;
+}
+
+void LatticeOperator::ReserveTables(std::size_t padded, Workspace* workspace) const {
+  const std::size_t table = lattice_.num_vertices * padded;
+  const std::size_t in_parts = Parts().empty() ? 0 : Parts().num_rows() * padded;
+  CheckWorkspace(2 * table + in_parts);
+  workspace->front.Reserve(table);
+  workspace->back.Reserve(table);
+  workspace->parts.Reserve(in_parts);
+}
+
 void LatticeOperator::Splat(const Matrix<float>& x, Workspace* workspace) const {
   const std::size_t m = lattice_.num_vertices;
   const std::size_t padded = PaddedChannels(x.cols());
   const RowsView rows = ViewRows(x);
-  float* z = workspace->front.data();
-  if (!splat_from_pixels_) {
+  const SplatParts& parts = Parts();
+  if (parts.empty()) {
     const SplatLists& lists = Lists();
+    float* z = workspace->front.data();
     ParallelFor(m, kVertexGrain, [&](std::size_t begin, std::size_t end) {
       SplatToVertices(rows, x.cols(), lists.begin.data(), lists.entry.data(), begin, end, z);
     });
     return;
   }
-  float* parts = workspace->parts.Reserve(kSplatParts * m * padded);
-  const std::size_t part_size = (size() + kSplatParts - 1) / kSplatParts;
-  ParallelFor(kSplatParts, 1, [&](std::size_t part, std::size_t) {
-    float* sums = parts + part * m * padded;
-    std::fill(sums, sums + m * padded, 0.0F);
-    SplatFromPixels(rows, x.cols(), lattice_.pixels(), std::min(size(), part * part_size),
-                    std::min(size(), (part + 1) * part_size), sums);
+  float* table = workspace->parts.data();
+  ParallelFor(size(), parts.part_pixels, [&](std::size_t begin, std::size_t end) {
+    const std::uint32_t* row = parts.row_begin.data() + begin / parts.part_pixels;
+    std::fill(table + row[0] * padded, table + row[1] * padded, 0.0F);
+    SplatFromPixels(rows, x.cols(), parts.pixels(lattice_), begin, end, table);
   });
-  ParallelFor(m * padded, kVertexGrain * 8, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      float sum = parts[k];
-      for (std::size_t part = 1; part < kSplatParts; ++part) sum += parts[part * m * padded + k];
-      z[k] = sum;
-    }
+  GatherParts(padded, workspace);
+}
+
+void LatticeOperator::GatherParts(std::size_t padded, Workspace* workspace) const {
+  const SplatParts& parts = Parts();
+  const RowsView rows{workspace->parts.data(), padded, parts.num_rows()};
+  float* z = workspace->front.data();
+  ParallelFor(lattice_.num_vertices, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    SplatToVertices(rows, padded, parts.begin.data(), parts.row_of_vertex.data(), begin, end, z);
   });
 }
 
 void LatticeOperator::Blur(std::size_t first, std::size_t last, std::size_t padded,
-                           Workspace* workspace) const {
+                           Workspace* workspace, float factor) const {
   const std::size_t m = lattice_.num_vertices;
   const std::size_t grain = std::max<std::size_t>(16, kVertexGrain * 24 / padded);
   for (std::size_t k = first; k < last; ++k) {
     const double c = stencil_.laziness[k];
     const double p = stencil_.NeighbourWeight(c);
+    const double scale = k + 1 == last ? factor : 1.0;
     BlurPass pass;
     pass.begin = lattice_.neighbour_begin.data();
     pass.neighbour = lattice_.neighbour.data();
-    pass.move = static_cast<float>(p);
-    pass.per_present = static_cast<float>(stencil_.kept * p);
-    pass.centre = static_cast<float>(c + stencil_.kept * p * stencil_.neighbour_slots());
+    pass.move = static_cast<float>(scale * p);
+    pass.per_present = static_cast<float>(scale * stencil_.kept * p);
+    pass.centre = static_cast<float>(scale * (c + stencil_.kept * p * stencil_.neighbour_slots()));
     const float* in = workspace->front.data();
     float* out = workspace->back.data();
     ParallelFor(m, grain, [&](std::size_t begin, std::size_t end) {
@@ -116,11 +131,8 @@ void LatticeOperator::Filter(const Matrix<float>& x, const float* self, float fa
   CheckShapes(x, *out);
   if (x.cols() == 0) return;
   const std::size_t padded = PaddedChannels(x.cols());
-  const std::size_t table = lattice_.num_vertices * padded;
-  CheckWorkspace(table * (splat_from_pixels_ ? kSplatParts + 2 : 2));
   WorkspaceLease lease(*this);
-  lease.get()->front.Reserve(table);
-  lease.get()->back.Reserve(table);
+  ReserveTables(padded, lease.get());
   Splat(x, lease.get());
   Blur(0, stencil_.laziness.size(), padded, lease.get());
   const float* z = lease.get()->front.data();
@@ -161,7 +173,7 @@ std::string LatticeOperator::Description() const {
 
 std::size_t LatticeOperator::bytes() const {
   const std::lock_guard lock(idle_mutex_);
-  std::size_t bytes = lattice_.bytes() + lists_.bytes() +
+  std::size_t bytes = lattice_.bytes() + lists_.bytes() + parts_.bytes() +
                       (diagonal_.capacity() + row_sums_.capacity()) * sizeof(float);
   for (const auto& workspace : idle_) bytes += workspace->bytes();
   return bytes;

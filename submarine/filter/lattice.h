@@ -16,6 +16,7 @@
 #include "submarine/filter/gaussian_kernel.h"
 #include "submarine/filter/gaussian_operator.h"
 #include "submarine/filter/lattice_build.h"
+#include "submarine/filter/lattice_parts.h"
 #include "submarine/filter/lattice_stencil.h"
 
 namespace submarine {
@@ -49,6 +50,7 @@ class LatticeOperator final : public GaussianOperator {
   std::vector<float> RowSumsWithSelf() const override { return RowSums(); }
 
   const Lattice& lattice() const { return lattice_; }
+  const LatticeOptions& options() const { return options_; }
   const LatticeStencil& stencil() const { return stencil_; }
 
   // An upper estimate of the memory that construction and products of that many channels hold at a
@@ -60,14 +62,21 @@ class LatticeOperator final : public GaussianOperator {
  private:
   class Workspace;
   class WorkspaceLease;
+  friend class LatticeStream;
 
   void CheckShapes(const Matrix<float>& x, const Matrix<float>& out) const;
   void CheckWorkspace(std::size_t floats) const;
   void Filter(const Matrix<float>& x, const float* self, float factor, Matrix<float>* out) const;
+  void ReserveTables(std::size_t padded, Workspace* workspace) const;
+  // Fills workspace->front.
   void Splat(const Matrix<float>& x, Workspace* workspace) const;
-  // Applies passes first..last-1 to workspace->front, swapping it with ->back after each.
-  void Blur(std::size_t first, std::size_t last, std::size_t padded, Workspace* workspace) const;
+  void GatherParts(std::size_t padded, Workspace* workspace) const;
+  // Applies passes first..last-1 to workspace->front, the last one times `factor`, swapping it with
+  // ->back after each.
+  void Blur(std::size_t first, std::size_t last, std::size_t padded, Workspace* workspace,
+            float factor = 1.0F) const;
   const SplatLists& Lists() const;
+  const SplatParts& Parts() const;
 
   // lattice_flow.cc
   struct FlowEntries;
@@ -86,10 +95,11 @@ class LatticeOperator final : public GaussianOperator {
   LatticeOptions options_;
   LatticeStencil stencil_;
   Lattice lattice_;
-  bool splat_from_pixels_;  // few vertices: private sums of pixel ranges beat lists by vertex
 
   mutable std::once_flag lists_once_;
   mutable SplatLists lists_;
+  mutable std::once_flag parts_once_;
+  mutable SplatParts parts_;
   mutable std::once_flag diagonal_once_;
   mutable std::vector<float> diagonal_;
   mutable std::once_flag row_sums_once_;

@@ -13,13 +13,19 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kChunk = 8192;  // pixels that share records of simplices
-constexpr std::size_t kShards = 8;    // tables of vertices filled side by side
+constexpr std::size_t kMostPixels = 8192;  // of a chunk
+constexpr std::size_t kShards = 8;         // tables of vertices filled side by side
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 template <class T>
 std::size_t Bytes(const std::vector<T>& values) {
   return values.capacity() * sizeof(T);
+}
+
+// Large chunks share more; but there should be a few of them for the threads.
+std::size_t ChunkSize(std::size_t num_pixels) {
+  const std::size_t blocks = (num_pixels / 8 + kLocateBlock - 1) / kLocateBlock;
+  return std::clamp<std::size_t>(blocks * kLocateBlock, 512, kMostPixels);
 }
 
 // Features relative to the middle of their box, times what LocatePoints wants.
@@ -108,8 +114,9 @@ class Builder {
     lattice_.corners = static_cast<std::size_t>(d_) + 1;
     lattice_.simplex_of.resize(kernel_.size());
     lattice_.weight.resize(kernel_.size() * lattice_.corners);
-    chunks_.resize((kernel_.size() + kChunk - 1) / kChunk);
-    ParallelFor(kernel_.size(), kChunk,
+    lattice_.chunk = ChunkSize(kernel_.size());
+    chunks_.resize(lattice_.num_chunks());
+    ParallelFor(kernel_.size(), lattice_.chunk,
                 [&](std::size_t begin, std::size_t end) { LocateChunk(begin, end); });
     NumberVertices();
     FindNeighbours();
@@ -118,8 +125,8 @@ class Builder {
 
  private:
   void LocateChunk(std::size_t begin, std::size_t end) {
-    ChunkSimplices<Key>& chunk = chunks_[begin / kChunk];
-    std::vector<std::uint32_t> slots(2 * kChunk, kNone);
+    ChunkSimplices<Key>& chunk = chunks_[begin / lattice_.chunk];
+    std::vector<std::uint32_t> slots(2 * kMostPixels, kNone);
     std::vector<double> feature(static_cast<std::size_t>(d_) * kLocateBlock, 0.0);
     LocatedPoints located;
     std::uint32_t previous = kNone;
@@ -240,8 +247,8 @@ class Builder {
       for (std::size_t k = 0; k < corner.size(); ++k) {
         out[k] = position[offset[HashKey(corner[k]) >> 61] + out[k]];
       }
-      const std::size_t end = std::min(kernel_.size(), (c + 1) * kChunk);
-      for (std::size_t a = c * kChunk; a < end; ++a) {
+      const std::size_t end = std::min(kernel_.size(), (c + 1) * lattice_.chunk);
+      for (std::size_t a = c * lattice_.chunk; a < end; ++a) {
         lattice_.simplex_of[a] += static_cast<std::uint32_t>(first[c]);
       }
     });
@@ -333,6 +340,7 @@ std::size_t SplatLists::bytes() const { return Bytes(begin) + Bytes(entry); }
 
 std::size_t LatticeBytes(std::size_t num_pixels, std::size_t dimension, std::size_t num_vertices) {
   const std::size_t corners = dimension + 1;
+  // What is built after the keys are gone (lattice_parts.h) takes less than they did.
   // Pixel: its simplex, its weights, at most one record of keys (two names, corners), corners,
   // splat entries. Vertex: keys while they are sorted, neighbours upwards, neighbours both ways,
   // list heads.

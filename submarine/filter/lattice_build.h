@@ -16,8 +16,10 @@ struct Lattice {
   std::size_t num_pixels = 0;
   std::size_t num_vertices = 0;
   std::size_t corners = 0;  // d + 1
+  std::size_t chunk = 0;    // so many pixels in a row share records of simplices; by N alone
 
-  // Pixels that are near in order and lie in the same simplex share one record of its corners.
+  // Pixels of the same chunk that lie in the same simplex share one record of its corners. Records
+  // are in the order of the chunks, within them in the order of their first pixels.
   std::vector<std::uint32_t> simplex_of;      // per pixel
   std::vector<std::uint32_t> simplex_vertex;  // per simplex, `corners` each
   std::vector<float> weight;                  // per pixel, `corners` each: r_a sqrt(amplitude) S_va
@@ -25,6 +27,12 @@ struct Lattice {
   std::vector<std::uint32_t> neighbour_begin;  // per vertex and one more
   std::vector<std::uint32_t> neighbour;        // both directions of every u_j
 
+  std::size_t num_chunks() const { return (num_pixels + chunk - 1) / chunk; }
+  // Where the records of a chunk begin: its first pixel has the first of them.
+  std::size_t FirstRecord(std::size_t chunk_number) const {
+    return chunk_number < num_chunks() ? simplex_of[chunk_number * chunk]
+                                       : simplex_vertex.size() / corners;
+  }
   PixelCorners pixels() const {
     return {corners, simplex_of.data(), simplex_vertex.data(), weight.data()};
   }

@@ -1,7 +1,6 @@
 #include "submarine/filter/lattice_diagonal.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "submarine/base/parallel.h"
@@ -9,153 +8,142 @@
 namespace submarine {
 namespace {
 
-// All corners of a simplex at once: what each of them spreads to a vertex is a row of kWide
-// numbers, the rows of the few vertices that are reached lie together, and `row_of` finds them. Row
-// 0 stays zero and stands for all other vertices, so that sums over neighbours need no branch.
-template <std::size_t kWide>
-class SimplexBlocks {
+// One column of B at a time, at the few vertices where it is wanted. The passes up to the middle one
+// spread from the column's vertex; the others are evaluated backwards from where they are wanted,
+// each value once. Both stay within a few steps of the vertex, and the vertices that matter have
+// numbers of their own: slots. Slot 0 stands for all others.
+class BlurColumn {
  public:
-  SimplexBlocks(const Lattice& lattice, const LatticeStencil& stencil)
-      : lattice_(lattice), stencil_(stencil), row_of_(lattice.num_vertices, 0) {}
-
-  // B_ij of one simplex, i <= j, row by row, off-diagonal entries doubled.
-  void Compute(const std::uint32_t* vertex, float* block) {
-    reached_.assign(1, 0);
-    rows_.assign(lattice_.corners + 1, Row{});
-    for (std::size_t i = 0; i < lattice_.corners; ++i) {
-      reached_.push_back(vertex[i]);
-      row_of_[vertex[i]] = static_cast<std::uint32_t>(i + 1);
-      rows_[i + 1][i] = 1.0F;
-    }
-    const std::size_t half = stencil_.laziness.size() / 2;
-    for (std::size_t k = 0; k < half; ++k) Spread(stencil_.laziness[k]);
-    std::array<Row, kWide> products = {};
-    AddProducts(stencil_.laziness[half], &products);
-    for (std::size_t i = 0; i < lattice_.corners; ++i) {
-      for (std::size_t j = i; j < lattice_.corners; ++j) {
-        *block++ = (i == j ? 1.0F : 2.0F) * products[i][j];
+  BlurColumn(const Lattice& lattice, const LatticeStencil& stencil)
+      : lattice_(lattice), slot_of_(lattice.num_vertices, 0) {
+    for (const double c : stencil.laziness) {
+      const double p = stencil.NeighbourWeight(c);
+      Pass pass{{}, static_cast<float>(p)};
+      for (int present = 0; present <= stencil.neighbour_slots(); ++present) {
+        pass.centre.push_back(
+            static_cast<float>(c + stencil.kept * p * (stencil.neighbour_slots() - present)));
       }
+      passes_.push_back(std::move(pass));
     }
-    for (const std::uint32_t v : reached_) row_of_[v] = 0;
+    for (std::size_t k = 0; k < passes_.size(); ++k)
+      fresh_.push_back(k <= passes_.size() / 2 ? 0.0F : kUnknown);
+    vertex_.push_back(0);
+    after_.assign(passes_.size(), 0.0F);
   }
+
+  void Start(std::uint32_t v) {
+    for (std::size_t slot = 1; slot < vertex_.size(); ++slot) slot_of_[vertex_[slot]] = 0;
+    vertex_.resize(1);
+    after_.resize(passes_.size());
+    Spread(0, Slot(v), 1.0F);
+    for (std::size_t k = 1; k <= passes_.size() / 2; ++k) {
+      const auto reached = static_cast<std::uint32_t>(vertex_.size());
+      for (std::uint32_t slot = 1; slot < reached; ++slot) Spread(k, slot, Value(k - 1, slot));
+    }
+  }
+
+  float At(std::uint32_t v) { return After(passes_.size() - 1, v); }
 
  private:
-  using Row = std::array<float, kWide>;
+  static constexpr float kUnknown = -1.0F;  // no entry of a product of passes is negative
 
-  float Centre(std::uint32_t v, double laziness) const {
-    const auto present =
-        static_cast<double>(lattice_.neighbour_begin[v + 1] - lattice_.neighbour_begin[v]);
-    return static_cast<float>(laziness + stencil_.kept * stencil_.NeighbourWeight(laziness) *
-                                             (stencil_.neighbour_slots() - present));
+  struct Pass {
+    std::vector<float> centre;  // by the number of neighbours that are present
+    float move;
+  };
+
+  std::uint32_t Slot(std::uint32_t v) {
+    if (slot_of_[v] == 0) {
+      slot_of_[v] = static_cast<std::uint32_t>(vertex_.size());
+      vertex_.push_back(v);
+      after_.insert(after_.end(), fresh_.begin(), fresh_.end());
+    }
+    return slot_of_[v];
+  }
+  // Of the column after pass k.
+  float& Value(std::size_t k, std::uint32_t slot) { return after_[slot * passes_.size() + k]; }
+
+  std::uint32_t NeighboursOf(std::uint32_t v) const {
+    return lattice_.neighbour_begin[v + 1] - lattice_.neighbour_begin[v];
+  }
+  const std::uint32_t* FirstNeighbour(std::uint32_t v) const {
+    return lattice_.neighbour.data() + lattice_.neighbour_begin[v];
   }
 
-  static void AddScaled(float factor, const Row& from, Row* to) {
-    for (std::size_t l = 0; l < kWide; ++l) (*to)[l] += factor * from[l];
-  }
-
-  void Spread(double laziness) {
-    const auto move = static_cast<float>(stencil_.NeighbourWeight(laziness));
-    const std::size_t before = reached_.size();
-    source_ = rows_;
-    for (std::size_t r = 1; r < before; ++r) {
-      const float centre = Centre(reached_[r], laziness);
-      for (float& x : rows_[r]) x *= centre;
-    }
-    for (std::size_t r = 1; r < before; ++r) {
-      const std::uint32_t v = reached_[r];
-      for (std::uint32_t n = lattice_.neighbour_begin[v]; n < lattice_.neighbour_begin[v + 1];
-           ++n) {
-        const std::uint32_t other = lattice_.neighbour[n];
-        std::uint32_t& row = row_of_[other];
-        if (row == 0) {
-          row = static_cast<std::uint32_t>(reached_.size());
-          reached_.push_back(other);
-          rows_.push_back(Row{});
-        }
-        AddScaled(move, source_[r], &rows_[row]);
-      }
+  // Pass k for what is at one vertex before it.
+  void Spread(std::size_t k, std::uint32_t slot, float amount) {
+    const std::uint32_t v = vertex_[slot];
+    const std::uint32_t count = NeighboursOf(v);
+    const std::uint32_t* neighbour = FirstNeighbour(v);
+    Value(k, slot) += passes_[k].centre[count] * amount;
+    for (std::uint32_t n = 0; n < count; ++n) {
+      const std::uint32_t other = Slot(neighbour[n]);
+      Value(k, other) += passes_[k].move * amount;
     }
   }
 
-  // products_ij += sum_v y_iv (C y_j)_v.
-  void AddProducts(double laziness, std::array<Row, kWide>* products) const {
-    const auto move = static_cast<float>(stencil_.NeighbourWeight(laziness));
-    for (std::size_t r = 1; r < reached_.size(); ++r) {
-      const std::uint32_t v = reached_[r];
-      Row sum = {};
-      for (std::uint32_t n = lattice_.neighbour_begin[v]; n < lattice_.neighbour_begin[v + 1];
-           ++n) {
-        const Row& other = rows_[row_of_[lattice_.neighbour[n]]];
-        for (std::size_t l = 0; l < kWide; ++l) sum[l] += other[l];
-      }
-      for (float& x : sum) x *= move;
-      AddScaled(Centre(v, laziness), rows_[r], &sum);
-      for (std::size_t i = 0; i < lattice_.corners; ++i) {
-        AddScaled(rows_[r][i], sum, &(*products)[i]);
-      }
-    }
+  float After(std::size_t k, std::uint32_t v) {
+    if (k <= passes_.size() / 2) return Value(k, slot_of_[v]);
+    const std::uint32_t slot = Slot(v);
+    if (Value(k, slot) != kUnknown) return Value(k, slot);
+    const std::uint32_t count = NeighboursOf(v);
+    const std::uint32_t* neighbour = FirstNeighbour(v);
+    float sum = 0.0F;
+    for (std::uint32_t n = 0; n < count; ++n) sum += After(k - 1, neighbour[n]);
+    const float value = passes_[k].centre[count] * After(k - 1, v) + passes_[k].move * sum;
+    Value(k, slot) = value;
+    return value;
   }
 
   const Lattice& lattice_;
-  const LatticeStencil& stencil_;
-  std::vector<std::uint32_t> row_of_;   // per vertex
-  std::vector<std::uint32_t> reached_;  // the vertices that have rows
-  std::vector<Row> rows_;
-  std::vector<Row> source_;
+  std::vector<Pass> passes_;
+  std::vector<std::uint32_t> slot_of_;  // per vertex
+  std::vector<std::uint32_t> vertex_;   // per slot
+  std::vector<float> after_;            // per slot and pass
+  std::vector<float> fresh_;            // per pass: `after_` of a new slot
 };
 
-// Simplices ordered by their corners, equal ones (of pixels far apart in order) once: neighbours in
-// this order share most of the vertices that they reach.
-struct DistinctSimplices {
-  std::vector<std::uint32_t> example;  // one simplex of each kind
-  std::vector<std::uint32_t> kind_of;  // per simplex
+// record * corners + i of all simplices, by the vertex that is there.
+struct CornersByVertex {
+  std::vector<std::uint32_t> begin;  // per vertex and one more
+  std::vector<std::uint32_t> corner;
 };
 
-DistinctSimplices SortSimplices(const Lattice& lattice) {
-  const std::size_t corners = lattice.corners;
-  const std::size_t count = lattice.simplex_vertex.size() / corners;
-  const auto vertices = [&](std::uint32_t s) { return &lattice.simplex_vertex[s * corners]; };
-  std::vector<std::uint32_t> begin(lattice.num_vertices + 1, 0);
-  for (std::uint32_t s = 0; s < count; ++s) ++begin[*vertices(s) + 1];
-  for (std::size_t v = 0; v < lattice.num_vertices; ++v) begin[v + 1] += begin[v];
-  std::vector<std::uint32_t> order(count);
-  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
-  for (std::uint32_t s = 0; s < count; ++s) order[next[*vertices(s)]++] = s;
-  constexpr std::size_t kGrain = 4096;
-  ParallelFor(lattice.num_vertices, kGrain, [&](std::size_t first, std::size_t last) {
-    for (std::size_t v = first; v < last; ++v) {
-      std::sort(order.begin() + begin[v], order.begin() + begin[v + 1],
-                [&](std::uint32_t s, std::uint32_t t) {
-                  return std::lexicographical_compare(vertices(s), vertices(s) + corners,
-                                                      vertices(t), vertices(t) + corners);
-                });
-    }
-  });
-  DistinctSimplices distinct;
-  distinct.kind_of.resize(count);
-  for (const std::uint32_t s : order) {
-    if (distinct.example.empty() ||
-        !std::equal(vertices(s), vertices(s) + corners, vertices(distinct.example.back()))) {
-      distinct.example.push_back(s);
-    }
-    distinct.kind_of[s] = static_cast<std::uint32_t>(distinct.example.size() - 1);
-  }
-  return distinct;
+CornersByVertex ListCorners(const Lattice& lattice) {
+  CornersByVertex lists;
+  lists.begin.assign(lattice.num_vertices + 1, 0);
+  for (const std::uint32_t v : lattice.simplex_vertex) ++lists.begin[v + 1];
+  for (std::size_t v = 0; v < lattice.num_vertices; ++v) lists.begin[v + 1] += lists.begin[v];
+  std::vector<std::uint32_t> next(lists.begin.begin(), lists.begin.end() - 1);
+  lists.corner.resize(lattice.simplex_vertex.size());
+  for (std::size_t k = 0; k < lists.corner.size(); ++k)
+    lists.corner[next[lattice.simplex_vertex[k]]++] = static_cast<std::uint32_t>(k);
+  return lists;
 }
 
-template <std::size_t kWide>
-void ComputeBlocks(const Lattice& lattice, const LatticeStencil& stencil,
-                   const DistinctSimplices& distinct, std::size_t entries,
-                   std::vector<float>* block) {
+// B_ij of every simplex, i <= j, row by row, off-diagonal entries doubled.
+std::vector<float> ComputeBlocks(const Lattice& lattice, const LatticeStencil& stencil) {
+  const std::size_t corners = lattice.corners;
+  const std::size_t entries = corners * (corners + 1) / 2;
+  const CornersByVertex lists = ListCorners(lattice);
+  std::vector<float> block(lattice.simplex_vertex.size() / corners * entries);
   // Every chunk clears an array of all vertices: few chunks when there are many of those.
-  const std::size_t grain = std::max<std::size_t>(512, distinct.example.size() / 32);
-  ParallelFor(distinct.example.size(), grain, [&](std::size_t begin, std::size_t end) {
-    SimplexBlocks<kWide> blocks(lattice, stencil);
-    for (std::size_t k = begin; k < end; ++k) {
-      blocks.Compute(&lattice.simplex_vertex[distinct.example[k] * lattice.corners],
-                     block->data() + k * entries);
+  const std::size_t grain = std::max<std::size_t>(256, lattice.num_vertices / 32);
+  ParallelFor(lattice.num_vertices, grain, [&](std::size_t begin, std::size_t end) {
+    BlurColumn column(lattice, stencil);
+    for (std::size_t v = begin; v < end; ++v) {
+      column.Start(static_cast<std::uint32_t>(v));
+      for (std::size_t k = lists.begin[v]; k < lists.begin[v + 1]; ++k) {
+        const std::size_t record = lists.corner[k] / corners;
+        const std::size_t i = lists.corner[k] % corners;
+        const std::uint32_t* vertex = lattice.simplex_vertex.data() + record * corners;
+        float* row = block.data() + record * entries + i * (2 * corners - i + 1) / 2;
+        *row++ = column.At(vertex[i]);
+        for (std::size_t j = i + 1; j < corners; ++j) *row++ = 2.0F * column.At(vertex[j]);
+      }
     }
   });
+  return block;
 }
 
 }  // namespace
@@ -163,20 +151,12 @@ void ComputeBlocks(const Lattice& lattice, const LatticeStencil& stencil,
 std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil& stencil) {
   const std::size_t corners = lattice.corners;
   const std::size_t entries = corners * (corners + 1) / 2;
-  const DistinctSimplices distinct = SortSimplices(lattice);
-  std::vector<float> block(distinct.example.size() * entries);
-  if (corners <= 4) {
-    ComputeBlocks<4>(lattice, stencil, distinct, entries, &block);
-  } else if (corners <= 8) {
-    ComputeBlocks<8>(lattice, stencil, distinct, entries, &block);
-  } else {
-    ComputeBlocks<20>(lattice, stencil, distinct, entries, &block);
-  }
+  const std::vector<float> block = ComputeBlocks(lattice, stencil);
   std::vector<float> diagonal(lattice.num_pixels);
   ParallelFor(lattice.num_pixels, 8192, [&](std::size_t begin, std::size_t end) {
     for (std::size_t a = begin; a < end; ++a) {
       const float* weight = lattice.weight.data() + a * corners;
-      const float* entry = block.data() + distinct.kind_of[lattice.simplex_of[a]] * entries;
+      const float* entry = block.data() + lattice.simplex_of[a] * entries;
       float sum = 0.0F;
       for (std::size_t i = 0; i < corners; ++i) {
         float row = 0.0F;

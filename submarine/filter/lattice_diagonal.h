@@ -8,8 +8,9 @@
 
 namespace submarine {
 
-// k_aa = sum_ij w_i w_j B_ij over the corners of a's simplex. B = G^T C G (lattice_stencil.h), so
-// B_ij = <G e_i, C G e_j>, all supported near the simplex: once per simplex, shared by its pixels.
+// k_aa = sum_ij w_i w_j B_ij over the corners of a's simplex. Simplices share vertices, and a column
+// of B is needed only at the other corners of the simplices around its vertex: once per vertex,
+// and from there to the simplices and their pixels.
 std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil& stencil);
 
 }  // namespace submarine

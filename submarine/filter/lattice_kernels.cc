@@ -27,6 +27,13 @@ struct Sums {
 
   explicit HWY_INLINE Sums(D d)
       : v0(hn::Zero(d)), v1(hn::Zero(d)), v2(hn::Zero(d)), v3(hn::Zero(d)) {}
+  HWY_INLINE Sums(D d, const float* row) : Sums(d) {
+    const std::size_t n = hn::Lanes(d);
+    v0 = hn::LoadU(d, row);
+    if constexpr (kWide > 1) v1 = hn::LoadU(d, row + n);
+    if constexpr (kWide > 2) v2 = hn::LoadU(d, row + 2 * n);
+    if constexpr (kWide > 3) v3 = hn::LoadU(d, row + 3 * n);
+  }
   HWY_INLINE void AddRow(D d, const float* row) {
     const std::size_t n = hn::Lanes(d);
     v0 = hn::Add(v0, hn::LoadU(d, row));
@@ -40,6 +47,12 @@ struct Sums {
     if constexpr (kWide > 1) v1 = hn::MulAdd(weight, hn::LoadU(d, row + n), v1);
     if constexpr (kWide > 2) v2 = hn::MulAdd(weight, hn::LoadU(d, row + 2 * n), v2);
     if constexpr (kWide > 3) v3 = hn::MulAdd(weight, hn::LoadU(d, row + 3 * n), v3);
+  }
+  HWY_INLINE void AddScaled(V weight, const Sums& other) {
+    v0 = hn::MulAdd(weight, other.v0, v0);
+    if constexpr (kWide > 1) v1 = hn::MulAdd(weight, other.v1, v1);
+    if constexpr (kWide > 2) v2 = hn::MulAdd(weight, other.v2, v2);
+    if constexpr (kWide > 3) v3 = hn::MulAdd(weight, other.v3, v3);
   }
   HWY_INLINE void Scale(V weight) {
     v0 = hn::Mul(weight, v0);
@@ -154,26 +167,41 @@ void SplatGather(const RowsView& x, std::size_t channels, const std::uint32_t* b
   }
 }
 
+// body(integral constant): the number of corners where it is a common one, else 0.
+template <class Body>
+HWY_INLINE void WithCorners(std::size_t corners, Body&& body) {
+  switch (corners) {
+    case 3:  // position
+      return body(std::integral_constant<std::size_t, 3>());
+    case 6:  // position and three colours
+      return body(std::integral_constant<std::size_t, 6>());
+    default:
+      return body(std::integral_constant<std::size_t, 0>());
+  }
+}
+
 void SplatScatter(const RowsView& x, std::size_t channels, const PixelCorners& pixels,
                   std::size_t first, std::size_t last, float* z) {
   const Lanes8 d;
   const std::size_t padded = PaddedChannels(channels);
   HWY_ALIGN float copy[4 * kLatticeLanes];
-  for (std::size_t a = first; a < last; ++a) {
-    const std::uint32_t* vertex = pixels.simplex_vertex + pixels.simplex_of[a] * pixels.corners;
-    const float* weight = pixels.weight + a * pixels.corners;
+  WithCorners(pixels.corners, [&](auto known) HWY_ATTR {
+    const std::size_t corners = known() == 0 ? pixels.corners : known();
     ForChannelGroups(padded, [&](auto wide, std::size_t c) HWY_ATTR {
-      Sums<wide(), Lanes8> source(d);
-      source.AddRow(d, ReadableRow(x, a, c, channels, wide() * hn::Lanes(d), copy));
-      for (std::size_t i = 0; i < pixels.corners; ++i) {
-        float* row = z + vertex[i] * padded + c;
-        Sums<wide(), Lanes8> scaled = source;
-        scaled.Scale(hn::Set(d, weight[i]));
-        scaled.AddRow(d, row);
-        scaled.Store(d, row);
+      for (std::size_t a = first; a < last; ++a) {
+        const std::uint32_t* vertex = pixels.simplex_vertex + pixels.simplex_of[a] * corners;
+        const float* weight = pixels.weight + a * corners;
+        const Sums<wide(), Lanes8> source(
+            d, ReadableRow(x, a, c, channels, wide() * hn::Lanes(d), copy));
+        for (std::size_t i = 0; i < corners; ++i) {
+          float* row = z + vertex[i] * padded + c;
+          Sums<wide(), Lanes8> scaled(d, row);
+          scaled.AddScaled(hn::Set(d, weight[i]), source);
+          scaled.Store(d, row);
+        }
       }
     });
-  }
+  });
 }
 
 void Blur(const BlurPass& pass, const float* in, std::size_t padded, std::size_t first,
@@ -235,6 +263,29 @@ void Slice(const float* z, std::size_t z_stride, std::size_t channels, const Pix
   }
 }
 
+void SliceOnto(const float* z, std::size_t padded, const PixelCorners& pixels,
+               const SliceBase& onto, std::size_t count, float* out) {
+  const Lanes8 d;
+  WithCorners(pixels.corners, [&](auto known) HWY_ATTR {
+    const std::size_t corners = known() == 0 ? pixels.corners : known();
+    ForChannelGroups(padded, [&](auto wide, std::size_t c) HWY_ATTR {
+      for (std::size_t a = 0; a < count; ++a) {
+        const std::uint32_t* vertex = pixels.simplex_vertex + pixels.simplex_of[a] * corners;
+        const float* weight = pixels.weight + a * corners;
+        Sums<wide(), Lanes8> sums(d, onto.base + a * onto.base_stride + c);
+        if (onto.self != nullptr) {
+          sums.AddRow(d, hn::Set(d, -onto.self_factor * onto.self[a]),
+                      onto.x + a * onto.x_stride + c);
+        }
+        for (std::size_t i = 0; i < corners; ++i) {
+          sums.AddRow(d, hn::Set(d, weight[i]), z + vertex[i] * padded + c);
+        }
+        sums.Store(d, out + a * padded + c);
+      }
+    });
+  });
+}
+
 bool Level(const float* v, std::size_t n, const float* node, const float* slope, std::size_t cells,
            std::size_t padded, float* s) {
   bool any = false;
@@ -272,6 +323,7 @@ HWY_EXPORT(SplatGather);
 HWY_EXPORT(SplatScatter);
 HWY_EXPORT(Blur);
 HWY_EXPORT(Slice);
+HWY_EXPORT(SliceOnto);
 HWY_EXPORT(Level);
 
 void LocatePoints(const double* feature, int d, LocatedPoints* out) {
@@ -298,6 +350,11 @@ void SliceToPixels(const float* z, std::size_t z_stride, std::size_t channels,
                    std::size_t first, std::size_t last, float* out, std::size_t out_stride) {
   HWY_DYNAMIC_DISPATCH(Slice)
   (z, z_stride, channels, pixels, self, x, factor, first, last, out, out_stride);
+}
+
+void SliceOnto(const float* z, std::size_t padded, const PixelCorners& pixels,
+               const SliceBase& onto, std::size_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(SliceOnto)(z, padded, pixels, onto, count, out);
 }
 
 bool LevelRow(const float* v, std::size_t n, const float* node, const float* slope,

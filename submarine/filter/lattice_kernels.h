@@ -46,6 +46,21 @@ struct PixelCorners {
   const std::uint32_t* simplex_of;
   const std::uint32_t* simplex_vertex;
   const float* weight;
+
+  PixelCorners From(std::size_t pixel) const {
+    return {corners, simplex_of + pixel, simplex_vertex, weight + pixel * corners};
+  }
+};
+
+// The rows that SliceOnto adds to: base_a - self_a x_a. All rows may be read up to the padded number
+// of channels.
+struct SliceBase {
+  const float* base;
+  std::size_t base_stride;
+  const float* self;  // null: no such term
+  float self_factor;  // of all self_a
+  const float* x;
+  std::size_t x_stride;
 };
 
 struct BlurPass {
@@ -86,6 +101,11 @@ void SliceToPixels(const float* z, std::size_t z_stride, std::size_t channels,
                    const PixelCorners& pixels, const float* self, const RowsView& x, float factor,
                    std::size_t first, std::size_t last, float* out, std::size_t out_stride);
 
+// out_a = base_a - self_factor self_a x_a + sum_v S_va z_v for pixels 0..count-1; rows of z and out
+// have `padded` channels, and out may be base.
+void SliceOnto(const float* z, std::size_t padded, const PixelCorners& pixels,
+               const SliceBase& onto, std::size_t count, float* out);
+
 // s_i = sum_k clamp((v_i - node_ki) slope_ki, 0, 1), k < cells; rows of nodes and slopes have
 // stride `padded`. Returns whether any s_i is positive.
 bool LevelRow(const float* v, std::size_t n, const float* node, const float* slope,
@@ -103,6 +123,8 @@ void BlurVertices(const BlurPass& pass, const float* in, std::size_t padded, std
 void SliceToPixels(const float* z, std::size_t z_stride, std::size_t channels,
                    const PixelCorners& pixels, const float* self, const RowsView& x, float factor,
                    std::size_t first, std::size_t last, float* out, std::size_t out_stride);
+void SliceOnto(const float* z, std::size_t padded, const PixelCorners& pixels,
+               const SliceBase& onto, std::size_t count, float* out);
 bool LevelRow(const float* v, std::size_t n, const float* node, const float* slope,
               std::size_t cells, std::size_t padded, float* s);
 

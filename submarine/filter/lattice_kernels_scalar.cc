@@ -95,6 +95,21 @@ void SliceToPixels(const float* z, std::size_t z_stride, std::size_t channels,
   }
 }
 
+void SliceOnto(const float* z, std::size_t padded, const PixelCorners& pixels,
+               const SliceBase& onto, std::size_t count, float* out) {
+  for (std::size_t a = 0; a < count; ++a) {
+    const std::uint32_t* vertex = pixels.simplex_vertex + pixels.simplex_of[a] * pixels.corners;
+    for (std::size_t c = 0; c < padded; ++c) {
+      float sum = onto.base[a * onto.base_stride + c];
+      if (onto.self != nullptr)
+        sum -= onto.self_factor * onto.self[a] * onto.x[a * onto.x_stride + c];
+      for (std::size_t i = 0; i < pixels.corners; ++i)
+        sum += pixels.weight[a * pixels.corners + i] * z[vertex[i] * padded + c];
+      out[a * padded + c] = sum;
+    }
+  }
+}
+
 bool LevelRow(const float* v, std::size_t n, const float* node, const float* slope,
               std::size_t cells, std::size_t padded, float* s) {
   bool any = false;

@@ -126,6 +126,43 @@ TEST_P(Kernels, SplatBlurSliceMatchTheirTwins) {
   }
 }
 
+TEST_P(Kernels, SliceOntoMatchesItsTwin) {
+  const std::size_t padded = PaddedChannels(GetParam());
+  const std::size_t stride = GetParam();
+  for (const std::size_t d : {1, 2, 3, 5}) {  // corners that are known and that are not
+    std::mt19937_64 rng(d);
+    std::uniform_real_distribution<float> uniform(0.0F, 3.0F);
+    GaussianKernel kernel;
+    kernel.features = Matrix<float>(kPixels, d);
+    for (std::size_t k = 0; k < kernel.features.size(); ++k)
+      kernel.features.data()[k] = uniform(rng);
+    const Lattice lattice =
+        BuildLattice(kernel, MakeLatticeStencil(static_cast<int>(d), {}), std::size_t{1} << 30);
+    const std::vector<float> z = RandomFloats(lattice.num_vertices * padded, 4);
+    const std::vector<float> self = RandomFloats(kPixels, 2);
+    // Readable up to the padded channels of the last row, and no further.
+    const std::vector<float> base = RandomFloats(kPixels * stride + padded - stride, 5);
+    const std::vector<float> x = RandomFloats(kPixels * stride + padded - stride, 6);
+    for (const bool with_self : {false, true}) {
+      const SliceBase onto{
+          base.data() + 2 * stride, stride, with_self ? self.data() : nullptr, -1.5F,
+          x.data() + 2 * stride,    stride};
+      const std::size_t count = kPixels - 2;
+      std::vector<float> fast(count * padded);
+      std::vector<float> slow(count * padded);
+      SliceOnto(z.data(), padded, lattice.pixels().From(2), onto, count, fast.data());
+      scalar::SliceOnto(z.data(), padded, lattice.pixels().From(2), onto, count, slow.data());
+      ExpectClose(fast, slow, padded, padded);
+      // In place.
+      const SliceBase on_itself{fast.data(), padded, nullptr, 0.0F, nullptr, 0};
+      const SliceBase on_twin{slow.data(), padded, nullptr, 0.0F, nullptr, 0};
+      SliceOnto(z.data(), padded, lattice.pixels(), on_itself, count, fast.data());
+      scalar::SliceOnto(z.data(), padded, lattice.pixels(), on_twin, count, slow.data());
+      ExpectClose(fast, slow, padded, padded);
+    }
+  }
+}
+
 TEST_P(Kernels, LevelRowMatchesItsTwin) {
   const std::size_t n = GetParam();
   const std::size_t padded = PaddedChannels(n);

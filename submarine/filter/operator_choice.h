@@ -41,6 +41,7 @@ class SumOperator final : public GaussianOperator {
   SumOperator(std::size_t size, std::vector<Part> parts);
 
   std::size_t size() const override { return size_; }
+  std::span<const Part> parts() const { return parts_; }
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;

@@ -1,0 +1,70 @@
+// Products with a sum of lattices for rows that are made, used and forgotten: a solver that turns
+// row a of K x into row a of the next x needs neither matrix.
+//
+//   stream.Spread(make_row)                              x, row by row
+//   stream.Blur(factor)                                  factor K x is ready
+//   stream.Spread(rows that come from stream.Slice)      the next x
+//
+// The same numbers as AddProduct but for rounding, and like those bit-equal for any number of
+// threads.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "submarine/filter/gaussian_operator.h"
+
+namespace submarine {
+
+class LatticeStream {
+ public:
+  // Null unless `op`, which must outlive this, is a lattice or a sum of lattices, all with few
+  // vertices for their pixels. Throws TooLarge.
+  static std::unique_ptr<LatticeStream> Make(const GaussianOperator& op, std::size_t columns);
+  ~LatticeStream();
+  LatticeStream(const LatticeStream&) = delete;
+  LatticeStream& operator=(const LatticeStream&) = delete;
+
+  // Rows of blocks have this many floats; those beyond the columns have no meaning, but are finite.
+  std::size_t row_stride() const { return padded_; }
+  // Whether Slice needs the x that was spread, to take its self terms out again.
+  bool needs_x() const { return !self_.empty(); }
+
+  // Calls make_rows(first, last, block) for ranges of a few rows, which it writes to `block`, and
+  // spreads them. Ranges are visited by several threads, within a larger range in ascending order.
+  using MakeRows = std::function<void(std::size_t first, std::size_t last, float* block)>;
+  void Spread(const MakeRows& make_rows);
+  // The same without spreading: for the last rows, with which there is no product.
+  void Visit(const MakeRows& make_rows) const;
+
+  void Blur(float factor);
+
+  // block_a = base_a + factor sum_{b != a} k_ab x_b for rows first..last-1 of the x that was spread
+  // before Blur. `base` points to row `first`, and so does x, null where it is not needed. Rows of
+  // both have as many floats as columns; base may be read a register beyond its end
+  // (base/matrix.h), but of x, which another thread may write to, nothing beyond row last - 1 is.
+  void Slice(std::size_t first, std::size_t last, const float* base, const float* x,
+             float* block) const;
+
+ private:
+  struct Part;
+  template <class AfterBlock>
+  void VisitBlocks(std::size_t begin, std::size_t end, const MakeRows& make_rows,
+                   const AfterBlock& after_block) const;
+  LatticeStream(std::size_t size, std::size_t columns);
+  // x null: without self terms to take out. Row last - 1 of x may be read beyond its end.
+  void SliceRows(std::size_t first, std::size_t last, const float* base, const float* x,
+                 float* block) const;
+
+  std::size_t size_;
+  std::size_t columns_;
+  std::size_t padded_;
+  std::size_t part_pixels_ = 0;
+  float factor_ = 0.0F;
+  std::vector<Part> parts_;
+  std::vector<float> self_;  // sum over parts of their k_aa, unless they stay in
+};
+
+}  // namespace submarine
