@@ -28,6 +28,11 @@ constexpr std::size_t kMaxHullTerms = 3;
 // makes room for them.
 constexpr double kRoomForFarPairs = 0.6;
 
+// `auto` doubles its iterations from stage to stage, the gap should halve about. Where it falls by less
+// than a tenth, more stages will not reach it, either.
+constexpr int kFirstStage = 64;
+constexpr double kStallRatio = 0.9;
+
 // One run: the pieces that the phases share.
 class Run {
  public:
@@ -174,17 +179,20 @@ class Run {
       Take(SolveQuadratic(problem_,
                           Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
     }
-    int stage = 64;
-    const auto unfinished = [this] {
-      return Gap() > TargetGap() && iterations_ < options_.max_iterations && !Stopped();
+    int stage = kFirstStage;
+    bool stalled = false;
+    const auto unfinished = [&] {
+      return !stalled && Gap() > TargetGap() && iterations_ < options_.max_iterations && !Stopped();
     };
     // Something is proven even where there is no time for anything.
     while (iterations_ == 0 || unfinished()) {
+      const double gap_before = Gap();
       auto solver = Configure<DensePdhgOptions>(
           "pdhg", std::min(stage, options_.max_iterations - iterations_));
       solver.start = std::move(bound_.state);
       Take(SolvePdhg(problem_, solver));
       if (!Stopped()) PolishLower();
+      stalled = stage > kFirstStage && Gap() > kStallRatio * gap_before;
       stage *= 2;
     }
     if (!std::isfinite(lower_)) PolishLower();
@@ -192,6 +200,7 @@ class Run {
     outcome_.termination = ToString(Gap() <= TargetGap()   ? Termination::kGapReached
                                     : stopped_             ? Termination::kInterrupted
                                     : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
+                                    : stalled              ? Termination::kStalled
                                                            : Termination::kIterationLimit);
   }
 
@@ -305,7 +314,8 @@ class Run {
       certificate.lower = lower_;
       outcome_.energy = problem_.Energy(outcome_.labels);
     }
-    outcome_.marginals = has_upper ? std::move(bound_.marginals) : std::move(mean_field_);
+    const bool of_upper = has_upper && options_.marginals == DenseMarginals::kUpperBound;
+    outcome_.marginals = std::move(of_upper ? bound_.marginals : mean_field_);
   }
 
   const DenseCrf& model_;
@@ -340,6 +350,10 @@ std::string_view ToString(DenseMethod method) {
       return "mf";
   }
   return "unknown";
+}
+
+std::string_view ToString(DenseMarginals marginals) {
+  return marginals == DenseMarginals::kUpperBound ? "upper-bound" : "mean-field";
 }
 
 std::string_view ToString(Certify certify) {

@@ -32,6 +32,11 @@ enum class Certify {
 };
 std::string_view ToString(Certify certify);
 
+// Whose marginals are returned. Those of the upper bound are the method's own; where all pixels agree on a
+// soft distribution at no cost (weak unaries, strong pairs) they say little, and mean field's more.
+enum class DenseMarginals { kUpperBound, kMeanField };
+std::string_view ToString(DenseMarginals marginals);
+
 struct DenseSolveOptions {
   DenseMethod method = DenseMethod::kAuto;
   FrankWolfeStep step = FrankWolfeStep::kLineSearch;
@@ -41,6 +46,7 @@ struct DenseSolveOptions {
   OperatorOptions pairs = {};
   Certify certify = Certify::kAuto;
   int mean_field_iterations = 100;
+  DenseMarginals marginals = DenseMarginals::kUpperBound;
 };
 
 struct DenseRecord {

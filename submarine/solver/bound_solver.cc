@@ -25,6 +25,8 @@ std::string_view ToString(Termination termination) {
       return "time limit";
     case Termination::kInterrupted:
       return "interrupted";
+    case Termination::kStalled:
+      return "stalled";
   }
   return "unknown";
 }

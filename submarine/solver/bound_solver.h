@@ -18,6 +18,7 @@ enum class Termination {
   kIterationLimit,
   kTimeLimit,
   kInterrupted,  // on_iteration returned false
+  kStalled,      // the gap fell too little for the work it took
 };
 std::string_view ToString(Termination termination);
 
