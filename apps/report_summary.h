@@ -1,0 +1,42 @@
+// summary.json as the report page sees it: its text, which the page shows, and the files it names.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace submarine::apps {
+
+struct PanelFile {
+  std::string name;
+  std::filesystem::path file;
+};
+
+struct ValueFile {
+  std::string name;
+  std::string unit;
+  std::filesystem::path file;
+  bool optional = false;  // looked for, but not named
+};
+
+struct MarginalsFile {
+  std::filesystem::path file;
+  std::filesystem::path labels_file;  // empty: all labels in their order
+  std::string label;                  // what the labels are
+  std::vector<std::string> names;     // empty: 0, 1, 2, ...
+  bool optional = false;
+};
+
+struct ReportSummary {
+  std::string text;  // valid JSON, an object
+  std::vector<PanelFile> panels;
+  std::vector<ValueFile> values;
+  std::optional<MarginalsFile> marginals;
+};
+
+// Reads bundle/summary.json. Unknown keys are fine; a known one that is ill-typed throws FileError.
+// Without the key "page" the usual outputs of `solve` are looked for.
+ReportSummary ReadReportSummary(const std::filesystem::path& bundle);
+
+}  // namespace submarine::apps

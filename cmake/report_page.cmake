@@ -1,0 +1,27 @@
+# The template of the report page: report/ and uPlot, bundled by esbuild into one HTML file, which
+# report_page_source.cmake turns into the C++ source that report_page_source names.
+include(${PROJECT_SOURCE_DIR}/cmake/npm_package.cmake)
+submarine_npm_package(uplot 1.6.32
+  2883159c6ebccefbb95d751b0b82d010f9e1c0ec41b8bc96d401eda66e882935c89a46cb824332fa369b8cb8122cc6ac36e186cd09bf7a9ded3a4c93c6989023
+  uplot_dir)
+find_program(ESBUILD esbuild)
+if(NOT ESBUILD)
+  message(FATAL_ERROR "esbuild, which bundles the report page, is not installed: on Debian, apt-get install esbuild.")
+endif()
+
+set(report_dir ${PROJECT_SOURCE_DIR}/report)
+set(report_build_dir ${PROJECT_BINARY_DIR}/report)
+file(MAKE_DIRECTORY ${report_build_dir})
+file(GLOB report_inputs CONFIGURE_DEPENDS ${report_dir}/src/*.js)
+list(APPEND report_inputs ${report_dir}/index.html ${report_dir}/style.css)
+set(report_page_source ${report_build_dir}/report_template.cc)
+add_custom_command(OUTPUT ${report_page_source}
+  COMMAND ${ESBUILD} ${report_dir}/src/main.js --bundle --minify --format=iife --target=es2020 --log-level=warning
+          --legal-comments=none --alias:uplot=${uplot_dir}/dist/uPlot.esm.js --outfile=${report_build_dir}/page.js
+  COMMAND ${ESBUILD} ${report_dir}/style.css --minify --log-level=warning --outfile=${report_build_dir}/page.css
+  COMMAND ${CMAKE_COMMAND} -DTEMPLATE=${report_dir}/index.html -DSCRIPT=${report_build_dir}/page.js
+          -DSTYLE=${report_build_dir}/page.css -DUPLOT=${uplot_dir} -DOUTPUT=${report_page_source}
+          -P ${PROJECT_SOURCE_DIR}/cmake/report_page_source.cmake
+  DEPENDS ${report_inputs} ${PROJECT_SOURCE_DIR}/cmake/report_page_source.cmake
+  COMMENT "Bundling the report page"
+  VERBATIM)

@@ -1,0 +1,371 @@
+// The report page in a browser: it loads without errors and without network, on a desk and on a phone, light and
+// dark, and what it says of a pixel is what the files of the bundle say.
+import assert from "node:assert/strict";
+import {mkdirSync, statSync, writeFileSync} from "node:fs";
+import {join} from "node:path";
+import {pathToFileURL} from "node:url";
+import {randomMarginals, randomNumbers, readNpy, submarine, temporaryDirectory, writeNpy, writePng} from "./report_support.mjs";
+
+const {chromium} = await import(pathToFileURL(join(process.env.PLAYWRIGHT_CORE_DIR, "index.mjs")));
+
+const DESK = {width: 1400, height: 900};
+const PHONE = {width: 390, height: 844};
+const SHOTS = process.env.SUBMARINE_REPORT_SHOTS;  // a directory for screenshots, when someone wants to look
+const PERCENT_ROUNDING = 0.0005;
+// (q/255)^2 is at most this far from p, and dividing by the sum of the row adds no more than as much again.
+const QUANTISATION = 2 * (1 / 255);
+
+const directory = temporaryDirectory();
+const browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--headless=new"]});
+
+// ---- Bundles ----
+
+function solvedBundle() {
+  const bundle = join(directory, "solved");
+  mkdirSync(bundle);
+  submarine("generate", "--dense", "--width", "24", "--height", "18", "--labels", "5", "-o", join(bundle, "model.json"));
+  submarine("solve", join(bundle, "model.json"), "--quiet", "--json", join(bundle, "summary.json"),
+    "--marginals", join(bundle, "marginals.npy"));
+  return bundle;
+}
+
+const ODD = "a \"quoted\" </script><img src=x onerror=alert(1)> <!-- name & more";
+const CLASSES = ["sky", "aeroplane with a long name", ODD, "cow"];
+const COLOURS = ["#88ccee", "#117733", "#ddcc77", "#882255"];
+
+/** All parts of a page, with names that would break one that is not careful. */
+function writtenBundle() {
+  const bundle = join(directory, "written");
+  mkdirSync(bundle);
+  const [width, height, labels] = [31, 17, CLASSES.length];
+  const random = randomNumbers(7);
+  const marginals = randomMarginals(width * height, labels, 6, random);
+  const best = (a) => CLASSES.map((_, i) => i).reduce((i, j) => (marginals[a * labels + j] > marginals[a * labels + i] ? j : i));
+  const truth = Float32Array.from({length: width * height}, (_, a) => (a % 5 === 0 ? NaN : best(a) + 0.25));
+  writeNpy(join(bundle, "marginals.npy"), [height, width, labels], marginals);
+  writeNpy(join(bundle, "truth.npy"), [height, width], truth);
+  writeNpy(join(bundle, "best.npy"), [height, width], Int32Array.from(truth, (_, a) => best(a)));
+  const channels = (colour) => [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
+  writePng(join(bundle, "labels 'x'.png"), width, height, (x, y) => channels(COLOURS[best(y * width + x)]));
+  writePng(join(bundle, "ramp.png"), width, height, (x, y) => [8 * x, 15 * y, 90]);
+  const xs = Array.from({length: 11}, (_, k) => k / 10);
+  const plot = (title, style, more = {}) => ({
+    title, x: {label: "share", values: xs}, y: {label: "error"}, style,
+    series: [{name: "one", values: xs.map((x) => 1 - x)}, {name: ODD, values: xs.map((x, k) => (k === 3 ? null : x * x))}], ...more,
+  });
+  writeFileSync(join(bundle, "summary.json"), JSON.stringify({
+    kind: "segment", lower: -120.53, upper: -101.25, dual: -101.5, energy: 130, seconds: 2, termination: "time limit", method: "pdhg",
+    about: ODD, map: {lower: 101.25, upper: 130}, options: {gap: 0.001, nested: {list: [1, 2], odd: ODD}}, version: "9.9",
+    unknown: {key: 1},
+    iterations: Array.from({length: 40}, (_, k) =>
+      ({k, seconds: 0.05 * k, upper: -101 + 1e6 * Math.exp(-2 * k), dual: k < 3 ? null : -101.5})),
+    page: {
+      title: `Segment: ${ODD}`,
+      panels: [{name: "ramp", file: "ramp.png", scale: {low: 0, high: 3.5, unit: "nats"}},
+               {name: ODD, file: "labels 'x'.png", legend: CLASSES.map((name, k) => ({name, colour: COLOURS[k]}))}],
+      values: [{name: "truth", file: "truth.npy", unit: "px"}, {name: "best \"label\"", file: "best.npy"}],
+      marginals: {file: "marginals.npy", label: "class", names: CLASSES},
+      facts: [["bad pixels", "4.31%"], [ODD, "1"]],
+      plots: [plot("Lines", "line"), plot("Points", "points", {diagonal: true}), plot("Bars", "bars")],
+      notes: [ODD],
+    },
+  }));
+  return {bundle, width, height, labels, marginals, truth, best};
+}
+
+// ---- A page ----
+
+/** Opens the page of a bundle, which must neither complain nor ask for anything. */
+async function open(bundle, viewport, colorScheme) {
+  const context = await browser.newContext({viewport, colorScheme});
+  const page = await context.newPage();
+  const problems = [];
+  page.on("console", (message) => problems.push(`console ${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`));
+  const address = pathToFileURL(join(bundle, "report.html")).href;
+  page.on("request", (request) => {
+    if (request.url() !== address && !request.url().startsWith("data:")) problems.push(`request: ${request.url()}`);
+  });
+  await page.goto(address);
+  await page.waitForSelector("html[data-ready]");
+  return {page, async close(name) {
+    if (SHOTS) await page.screenshot({path: join(SHOTS, `${name}-${viewport.width}-${colorScheme}.png`), fullPage: true});
+    await context.close();
+    assert.deepEqual(problems, [], name);
+  }};
+}
+
+/** The frame after the next one, when everything that was asked for is drawn. */
+function settle(page) {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** Where a pixel of the picture is on the screen while all of the picture is in sight. */
+async function placeOf(panel, x, y, width, height) {
+  await panel.scrollIntoViewIfNeeded();
+  const box = await panel.boundingBox();
+  const size = Math.min(box.width / width, box.height / height);
+  return [box.x + box.width / 2 + (x + 0.5 - width / 2) * size, box.y + box.height / 2 + (y + 0.5 - height / 2) * size];
+}
+
+async function shownPixel(page) {
+  await settle(page);
+  const readout = page.locator("#readout");
+  return [Number(await readout.getAttribute("data-x")), Number(await readout.getAttribute("data-y"))];
+}
+
+/** label -> {text, p} of the open table. */
+async function shownMarginal(page) {
+  const rows = await page.locator("#marginal-table tbody tr").evaluateAll((nodes) => nodes.map((row) =>
+    ({label: Number(row.dataset.label), p: Number(row.dataset.p), name: row.cells[0].textContent, text: row.cells[1].textContent})));
+  return new Map(rows.map((row) => [row.label, row]));
+}
+
+async function assertMarginal(page, expected, names) {
+  const shown = await shownMarginal(page);
+  assert.equal(shown.size, expected.length);
+  for (const [label, p] of expected.entries()) {
+    const row = shown.get(label);
+    assert.equal(row.name, names[label]);
+    assert.ok(Math.abs(row.p - p) <= QUANTISATION, `label ${label}: ${row.p} is shown, ${p} is stored`);
+    if (row.text.startsWith("<")) assert.ok(row.p < 0.001);
+    else assert.ok(Math.abs(parseFloat(row.text) / 100 - row.p) <= PERCENT_ROUNDING + 1e-5, `${row.text} for ${row.p}`);
+  }
+  const best = await page.locator("#readout-best li").first().getAttribute("data-label");
+  const largest = Math.max(...expected);
+  assert.ok(expected[Number(best)] >= largest - QUANTISATION, `best label ${best}`);
+}
+
+async function assertFits(page) {
+  const excess = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(excess <= 0, `the page is ${excess} pixels wider than the window`);
+}
+
+const row = (values, labels, a) => [...values.slice(a * labels, (a + 1) * labels)];
+
+// ---- Tests ----
+
+const tests = {
+  async "a plain solve is shown with panels of its own"() {
+    const bundle = solvedBundle();
+    assert.match(submarine("report", bundle), /Wrote .*report\.html/);
+    const {shape: [height, width, labels], values} = readNpy(join(bundle, "marginals.npy"));
+    const {page, close} = await open(bundle, DESK, "light");
+    assert.equal(await page.locator("canvas[data-panel]").count(), 2);
+    assert.match(await page.locator("#interval").innerText(), /log Z lies in/);
+    await page.locator("#marginal-details summary").click();
+    for (const [x, y] of [[0, 0], [width - 1, height - 1], [7, 11], [20, 3]]) {
+      await page.mouse.move(...await placeOf(page.locator("canvas[data-panel]").last(), x, y, width, height));
+      assert.deepEqual(await shownPixel(page), [x, y]);
+      await assertMarginal(page, row(values, labels, y * width + x), ["0", "1", "2", "3", "4"]);
+    }
+    assert.equal(await page.locator("#convergence canvas").count(), 1);
+    await close("solved");
+  },
+
+  async "every part is there, on a desk and on a phone, light and dark"() {
+    submarine("report", written.bundle);
+    for (const viewport of [DESK, PHONE]) {
+      for (const scheme of ["light", "dark"]) {
+        const {page, close} = await open(written.bundle, viewport, scheme);
+        await assertFits(page);
+        assert.equal(await page.locator("#title").textContent(), `Segment: ${ODD}`);
+        assert.equal(await page.locator("html").getAttribute("data-theme"), scheme);
+        assert.equal(await page.locator("canvas[data-panel]").count(), 2);
+        assert.equal(await page.locator("#plots canvas").count(), 3);
+        assert.equal(await page.locator("#convergence canvas").count(), 1);
+        assert.deepEqual(await page.locator(".legend li").allTextContents(), CLASSES);
+        assert.equal(await page.locator("#facts tr").count(), 2);
+        assert.match(await page.locator("#parameters").innerText(), /nested\.list\s+1, 2/);
+        assert.equal(await page.locator("#notes li").textContent(), ODD);
+        assert.equal(await page.locator("img").count(), 0);  // which ODD would have made
+        assert.equal(await page.locator("#meaning p").count(), 3);
+        await page.locator("#theme").click();
+        assert.equal(await page.locator("html").getAttribute("data-theme"), scheme === "dark" ? "light" : "dark");
+        await assertFits(page);
+        await page.locator("#theme").click();
+        await settle(page);
+        await close("written");
+      }
+    }
+  },
+
+  async "the printed interval contains the certified one"() {
+    const {page, close} = await open(written.bundle, DESK, "light");
+    const text = (await page.locator("#interval .interval").innerText()).replace(/\u2212/g, "-").replace(/[\u202f\s]/g, "");
+    const [, low, high] = /^\[(-?[\d.]+),(-?[\d.]+)\]$/.exec(text);
+    assert.ok(Number(low) <= -120.53 && Number(low) > -120.7, low);
+    assert.ok(Number(high) >= -101.25 && Number(high) < -101.1, high);
+    await close("interval");
+  },
+
+  async "pointing and keys show the right pixel and numbers"() {
+    const {bundle, width, height, labels, marginals, truth, best} = written;
+    const {page, close} = await open(bundle, DESK, "light");
+    await page.locator("#marginal-details summary").click();
+    const panel = page.locator("canvas[data-panel]").first();
+    const assertPixel = async (x, y) => {
+      assert.deepEqual(await shownPixel(page), [x, y]);
+      const a = y * width + x;
+      await assertMarginal(page, row(marginals, labels, a), CLASSES);
+      const [truthText, bestText] = await page.locator("[data-value]").allTextContents();
+      assert.equal(truthText, Number.isNaN(truth[a]) ? "unknown" : `${truth[a]} px`);
+      assert.equal(bestText, String(best(a)));
+    };
+    for (const [x, y] of [[0, 0], [30, 16], [12, 5], [11, 5], [3, 14]]) {
+      await page.mouse.move(...await placeOf(panel, x, y, width, height));
+      await assertPixel(x, y);
+    }
+    await panel.focus();
+    for (const [key, x, y] of [["ArrowRight", 4, 14], ["ArrowDown", 4, 15], ["Shift+ArrowRight", 14, 15], ["Shift+ArrowUp", 14, 5],
+                               ["ArrowLeft", 13, 5], ["Shift+ArrowUp", 13, 0], ["ArrowUp", 13, 0]]) {
+      await page.keyboard.press(key);
+      await assertPixel(x, y);
+    }
+    await page.locator("#readout-live", {hasText: "x 13, y 0"}).waitFor({state: "attached"});
+    // A pinned pixel stays until it is let go.
+    const [left, top] = await placeOf(panel, 5, 6, width, height);
+    await page.mouse.click(left, top);
+    await page.mouse.move(...await placeOf(panel, 20, 10, width, height));
+    await assertPixel(5, 6);
+    await panel.press("Escape");
+    await page.mouse.move(...await placeOf(panel, 21, 10, width, height));
+    await assertPixel(21, 10);
+    await close("pixels");
+  },
+
+  async "zoom is linked"() {
+    const {bundle, width, height} = written;
+    const {page, close} = await open(bundle, DESK, "light");
+    const panel = page.locator("canvas[data-panel]").first();
+    const state = async () => {
+      await settle(page);
+      const all = await page.locator("canvas[data-panel]").evaluateAll((nodes) =>
+        nodes.map((node) => [node.dataset.zoom, node.dataset.centre]));
+      assert.deepEqual(all[1], all[0]);
+      return [Number(all[0][0]), ...all[0][1].split(" ").map(Number)];
+    };
+    assert.deepEqual(await state(), [1, width / 2, height / 2]);
+    const [x, y] = await placeOf(panel, 8, 4, width, height);
+    await page.mouse.move(x, y);
+    await page.mouse.wheel(0, -500);
+    const [zoomed] = await state();
+    assert.ok(zoomed > 1.5, `zoom ${zoomed}`);
+    assert.deepEqual(await shownPixel(page), [8, 4]);
+    await page.mouse.move(x + 1, y);  // the point below the pointer did not move
+    assert.deepEqual(await shownPixel(page), [8, 4]);
+    const before = await state();
+    await page.mouse.down();
+    await page.mouse.move(x - 40, y, {steps: 4});
+    await page.mouse.up();
+    const after = await state();
+    assert.ok(after[1] > before[1] + 0.5, `dragged from ${before[1]} to ${after[1]}`);
+    await panel.dblclick();
+    assert.deepEqual(await state(), [1, width / 2, height / 2]);
+    await panel.press("+");
+    assert.ok((await state())[0] > 1.2);
+    await panel.press("0");
+    assert.equal((await state())[0], 1);
+    await page.locator("#zoom-in").click();
+    assert.ok((await state())[0] > 1.2);
+    await page.locator("#zoom-reset").click();
+    assert.equal((await state())[0], 1);
+    await close("zoom");
+  },
+
+  async "the convergence plot can be changed"() {
+    const {page, close} = await open(written.bundle, DESK, "dark");
+    for (const key of ["logarithmic", "all"]) {
+      const toggle = page.locator(`[data-toggle=${key}]`);
+      await toggle.click();
+      assert.equal(await toggle.getAttribute("aria-pressed"), "true");
+      assert.equal(await page.locator("#convergence canvas").count(), 1);
+    }
+    await page.locator("#convergence .u-over").hover();
+    await settle(page);
+    assert.match(await page.locator("#convergence .plot-legend").innerText(), /upper .*101/);
+    await page.locator("#convergence details summary").click();
+    assert.equal(await page.locator("#convergence tbody tr").count(), 40);
+    await close("convergence");
+  },
+
+  async "a touch shows its pixel"() {
+    const {bundle, width, height, labels, marginals} = written;
+    const context = await browser.newContext({viewport: PHONE, hasTouch: true, isMobile: true});
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(join(bundle, "report.html")).href);
+    await page.waitForSelector("html[data-ready]");
+    await page.locator("#marginal-details summary").click();
+    await page.touchscreen.tap(...await placeOf(page.locator("canvas[data-panel]").first(), 9, 3, width, height));
+    assert.deepEqual(await shownPixel(page), [9, 3]);
+    await assertMarginal(page, row(marginals, labels, 3 * width + 9), CLASSES);
+    if (SHOTS) await page.screenshot({path: join(SHOTS, "touch.png")});
+    await context.close();
+  },
+
+  async "thinned marginals say so"() {
+    const bundle = join(directory, "thinned");
+    mkdirSync(bundle);
+    const [width, height, labels] = [60, 50, 100];
+    const values = randomMarginals(width * height, labels, 12, randomNumbers(3));
+    writeNpy(join(bundle, "marginals.npy"), [height, width, labels], values);
+    writeFileSync(join(bundle, "summary.json"), "{}");
+    submarine("report", bundle, "--max-mb", "0.2");
+    assert.ok(statSync(join(bundle, "report.html")).size < 200_000);
+    const {page, close} = await open(bundle, PHONE, "light");
+    const [, kept] = /Of the 100 labels only the (\d+) most probable/.exec(await page.locator("#notes").innerText());
+    await page.locator("#marginal-details summary").click();
+    await page.mouse.move(...await placeOf(page.locator("canvas[data-panel]").first(), 33, 21, width, height));
+    assert.deepEqual(await shownPixel(page), [33, 21]);
+    const expected = row(values, labels, 21 * width + 33);
+    const shown = await shownMarginal(page);
+    assert.equal(shown.size, Number(kept));
+    assert.ok(shown.size > 3 && shown.size < 60, `${shown.size} are kept`);
+    for (const [label, {p}] of shown) assert.ok(Math.abs(p - expected[label]) <= QUANTISATION, `label ${label}`);
+    const least = Math.min(...[...shown.keys()].map((label) => expected[label]));
+    for (const [label, p] of expected.entries()) assert.ok(shown.has(label) || p <= least + QUANTISATION, `label ${label} is missing`);
+    await close("thinned");
+  },
+
+  async "a pair of 450 x 375 with 60 labels stays below 20 MB"() {
+    const bundle = join(directory, "large");
+    mkdirSync(bundle);
+    writeNpy(join(bundle, "marginals.npy"), [375, 450, 60], randomMarginals(450 * 375, 60, 4, randomNumbers(1)));
+    writeFileSync(join(bundle, "summary.json"), "{}");
+    submarine("report", bundle);
+    assert.ok(statSync(join(bundle, "report.html")).size < 20_000_000);
+    const {page, close} = await open(bundle, DESK, "light");
+    assert.equal(await page.locator("#notes").count(), 0);  // nothing had to be left out
+    await close("large");
+  },
+
+  async "an experiment shows its figure and table"() {
+    const bundle = join(directory, "experiment");
+    submarine("synth", "--width", "5", "--height", "4", "--labels", "3", "--metrics", "potts", "--weights", "0.5,2", "--instances", "2",
+      "--quiet", "-o", bundle);
+    submarine("report", bundle);
+    for (const viewport of [DESK, PHONE]) {
+      const {page, close} = await open(bundle, viewport, "dark");
+      await assertFits(page);
+      assert.equal(await page.locator("#synth tbody tr").count(), 12);
+      assert.ok(await page.locator("figure img").evaluate((image) => image.complete && image.naturalWidth > 500));
+      await close("experiment");
+    }
+  },
+};
+
+const written = writtenBundle();
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  const begin = Date.now();
+  try {
+    await test();
+    console.log(`ok      ${name} (${Date.now() - begin} ms)`);
+  } catch (error) {
+    ++failed;
+    console.log(`FAILED  ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+process.exit(failed === 0 ? 0 : 1);
