@@ -9,5 +9,9 @@ namespace submarine::apps {
 void AddSolveCommand(CLI::App* app);
 void AddGenerateCommand(CLI::App* app);
 void AddSynthCommand(CLI::App* app);
+void AddStereoCommand(CLI::App* app);
+void AddStereoBenchCommand(CLI::App* app);
+void AddSegmentCommand(CLI::App* app);
+void AddReportCommand(CLI::App* app);
 
 }  // namespace submarine::apps

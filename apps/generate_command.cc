@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/generate_scene.h"
 #include "apps/option_checks.h"
 #include "submarine/base/error.h"
 #include "submarine/io/atomic_file.h"
@@ -30,6 +31,7 @@ constexpr int kConnectivity = 4;
 
 struct GenerateOptions {
   bool dense = false;
+  bool stereo = false;
   int width = 100;
   int height = 100;
   int labels = 20;
@@ -161,7 +163,23 @@ void GenerateGrid(const GenerateOptions& options, LabelSpace labels) {
   fmt::print("Wrote {}: {}.\n", options.output, model.Description());
 }
 
+void GenerateStereo(const GenerateOptions& options) {
+  if (options.dense || options.connectivity || options.weight)
+    throw InvalidInput(
+        "--stereo makes pictures, not a model: --dense, --connectivity and --weight do not apply");
+  CheckPixels(options);
+  GenerateScene(options.output, options.width, options.height, options.labels, options.seed);
+  fmt::print(
+      "Wrote {0}/left.png, {0}/right.png and {0}/disparity.png: {1} x {2} pixels, disparities "
+      "below {3}.\n",
+      options.output, options.width, options.height, options.labels);
+}
+
 void RunGenerate(const GenerateOptions& options) {
+  if (options.stereo) {
+    GenerateStereo(options);
+    return;
+  }
   const std::filesystem::path output = options.output;
   if (output.extension() != ".json") {
     throw InvalidInput(
@@ -195,9 +213,14 @@ void AddGenerateCommand(CLI::App* app) {
       "Gaussian kernels");
   command->add_flag("--dense", options->dense,
                     "A dense model: a noisy picture of patches, a position and a bilateral kernel");
+  command->add_flag(
+      "--stereo", options->stereo,
+      "No model but a stereo pair with its true disparities, in the directory --output");
   command->add_option("--width", options->width, "Columns")->capture_default_str();
   command->add_option("--height", options->height, "Rows")->capture_default_str();
-  command->add_option("--labels", options->labels, "Labels, 2 to 1024")->capture_default_str();
+  command
+      ->add_option("--labels", options->labels, "Labels, 2 to 1024; of a stereo pair, disparities")
+      ->capture_default_str();
   command->add_option("--connectivity", options->connectivity, "4 or 8 neighbours (grids)")
       ->default_str(fmt::format("{}", kConnectivity));
   command->add_option("--weight", options->weight, "Weight of every edge, or of both kernels")
@@ -228,7 +251,8 @@ void AddGenerateCommand(CLI::App* app) {
       "Examples:\n"
       "  submarine generate --width 100 --height 100 --labels 20 --weight 5 -o model.json\n"
       "  submarine generate --labels 20 --metric tree:5x4:1,0.5 --weight 2 -o tree.json\n"
-      "  submarine generate --dense --width 64 --height 48 --labels 5 -o dense.json");
+      "  submarine generate --dense --width 64 --height 48 --labels 5 -o dense.json\n"
+      "  submarine generate --stereo --width 320 --height 240 --labels 32 -o scene");
   command->callback([options] { RunGenerate(*options); });
 }
 

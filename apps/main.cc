@@ -41,6 +41,10 @@ int main(int argc, char** argv) {
   submarine::apps::AddSolveCommand(&app);
   submarine::apps::AddGenerateCommand(&app);
   submarine::apps::AddSynthCommand(&app);
+  submarine::apps::AddStereoCommand(&app);
+  submarine::apps::AddStereoBenchCommand(&app);
+  submarine::apps::AddSegmentCommand(&app);
+  submarine::apps::AddReportCommand(&app);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return fmt::format("submarine: {} (see submarine --help)\n", UsageProblem(*failed, error));
   });

@@ -133,6 +133,7 @@ SolveOutcome SolveDenseModel(ModelInput input, const SolveOptions& options, cons
   dense.max_iterations = options.max_iterations;
   dense.pairs = options.pairs;
   dense.certify = options.certify;
+  dense.marginals = options.marginals;
   const DenseCrf model = Normalised(std::move(*input.dense), input.normalisation, options.pairs);
   const double begin = clock.Seconds();
   dense.time_limit_seconds = std::max(0.0, options.time_limit_seconds - begin);

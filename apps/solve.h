@@ -53,6 +53,7 @@ struct SolveOptions {
   // Dense models; extension, temperature, rounding, starts and seed are not for them.
   OperatorOptions pairs = {};
   Certify certify = Certify::kAuto;
+  DenseMarginals marginals = DenseMarginals::kUpperBound;
 };
 
 using SolveRecord = DenseRecord;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,9 +16,11 @@
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/dense_options.h"
 #include "apps/option_checks.h"
 #include "apps/solve.h"
 #include "apps/solve_output.h"
+#include "apps/solve_progress.h"
 #include "apps/terminal.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
@@ -31,10 +34,7 @@ namespace {
 // What a gap and a limit of iterations are by default depends on the model.
 constexpr double kSparseGap = 1e-4;
 constexpr double kTrwGain = 1e-7;
-constexpr double kDenseGap = 1e-2;
 constexpr int kSparseIterations = 100000;
-constexpr int kDenseIterations = 1000;
-constexpr int kDenseFrankWolfeIterations = 100;  // each keeps a part of the proof in memory
 
 struct SolveCommand {
   SolveOptions solve;
@@ -47,7 +47,6 @@ struct SolveCommand {
   bool quiet = false;
   int threads = 0;
   double exact_gigabytes = 4.0;
-  double pair_gigabytes = 8.0;
   std::string json;
   std::string marginals;
   std::string mar;
@@ -108,8 +107,8 @@ bool Given(const SolveCommand& command, std::string_view option) {
 }
 
 void RefuseForSparse(const SolveCommand& command) {
-  for (const char* option :
-       {"--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--max-memory"}) {
+  for (const char* option : {"--pairs", "--cutoff", "--levels", "--hard-bins", "--certify",
+                             "--marginals-of", "--max-memory"}) {
     if (Given(command, option)) {
       throw InvalidInput(
           fmt::format("{} is for dense models, but {} is none", option, command.model));
@@ -182,8 +181,6 @@ void AdaptToModel(const ModelInput& input, SolveCommand* command) {
     solve.relative_gap = command->gap.value_or(kDenseGap);
     solve.max_iterations = command->max_iterations.value_or(
         solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
-    solve.pairs.max_bytes = static_cast<std::size_t>(command->pair_gigabytes * 1e9);
-    solve.pairs.lattice.max_bytes = solve.pairs.max_bytes;
   } else {
     RefuseForSparse(*command);
     solve.relative_gap =
@@ -220,52 +217,6 @@ void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
     }
   }
 }
-
-// How much longer, if the gap keeps falling as a power of time at the pace of the second half of
-// the run.
-std::string TimeLeft(const std::vector<std::pair<double, double>>& gaps,
-                     const SolveOptions& options) {
-  double left = options.time_limit_seconds - gaps.back().first;
-  const auto middle =
-      std::lower_bound(gaps.begin(), gaps.end(), std::pair(gaps.back().first / 2.0, 0.0));
-  const auto [t0, gap0] = *middle;
-  const auto [t1, gap1] = gaps.back();
-  if (t0 > 0.0 && t1 > t0 && gap1 < gap0 && gap1 > options.relative_gap) {
-    const double power = std::log(gap0 / gap1) / std::log(t1 / t0);
-    left = std::min(left, t1 * (std::pow(gap1 / options.relative_gap, 1.0 / power) - 1.0));
-  }
-  return std::isfinite(left) && left < 1e6 ? "about " + DurationText(std::max(left, 0.0)) + " left"
-                                           : "";
-}
-
-class Reporter {
- public:
-  Reporter(const SolveOptions& options, bool quiet) : options_(options), line_(quiet) {}
-
-  bool operator()(std::string_view phase, const SolveRecord& record) {
-    // Some phases have no iterations: they only say that they are at work.
-    const bool iterates = record.k >= 0;
-    std::string text = iterates ? fmt::format("{} {:>5}  {:.1f} s", phase, record.k, record.seconds)
-                                : fmt::format("{}  {:.1f} s", phase, record.seconds);
-    if (record.upper) text += fmt::format("  upper {:.4f}", *record.upper);
-    if (iterates && record.upper && record.dual) {
-      const double gap = RelativeGap(*record.upper, *record.dual);
-      gaps_.emplace_back(record.seconds, gap);
-      text += fmt::format("  dual {:.4f}  gap {:.2e}  {}", *record.dual, gap,
-                          TimeLeft(gaps_, options_));
-    }
-    if (record.lower) text += fmt::format("  lower {:.4f}", *record.lower);
-    line_.Show(text);
-    return !Interrupted();
-  }
-
-  void Clear() { line_.Clear(); }
-
- private:
-  const SolveOptions& options_;
-  ProgressLine line_;
-  std::vector<std::pair<double, double>> gaps_;  // (seconds, gap)
-};
 
 // How the variables are laid out, and what a summary needs to know, once the model itself is gone.
 struct Layout {
@@ -320,7 +271,7 @@ void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, cons
   }
   if (!command.json.empty()) {
     WriteFileAtomically(command.json,
-                        SummaryJson(outcome, command.solve, command.model, layout.dense));
+                        JsonText(SummaryJson(outcome, command.solve, command.model, layout.dense)));
   }
 }
 
@@ -337,7 +288,7 @@ void RunSolve(SolveCommand command) {
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
   if (command.solve.method != Method::kExact) CatchInterrupts();
-  Reporter reporter(command.solve, command.quiet);
+  SolveProgress reporter(command.solve, command.quiet);
   const SolveOutcome outcome = Solve(std::move(input), command.solve, std::ref(reporter));
   reporter.Clear();
   WriteOutputs(command, outcome, layout);
@@ -376,49 +327,6 @@ void AddForestOptions(CLI::App* sub, SolveCommand* command) {
          "forest; not given: best on grids, else spanning")
       ->check(OneOf(names))
       ->type_name("{" + CLI::detail::join(names, ",") + "}")
-      ->group(group);
-}
-
-void AddDenseOptions(CLI::App* sub, SolveCommand* command) {
-  const char* group = "Dense models";
-  OperatorOptions& pairs = command->solve.pairs;
-  AddChoice<OperatorKind>(
-      sub, "--pairs", &pairs.kind,
-      {{"auto", OperatorKind::kAuto},
-       {"list", OperatorKind::kNeighbourList},
-       {"lattice", OperatorKind::kLattice},
-       {"brute-force", OperatorKind::kBruteForce}},
-      "How the solver sums over pairs. list: exactly, up to the cutoff; lattice: "
-      "approximately, for wide kernels; brute-force: all of them; auto: list or "
-      "lattice, whichever is faster for the kernel")
-      ->group(group);
-  sub->add_option("--cutoff", pairs.cutoff,
-                  "Lists leave out pairs whose kernel is below this, between 0 and 1; certificates "
-                  "account for them")
-      ->check(NumberInside(0, 1))
-      ->capture_default_str()
-      ->group(group);
-  sub->add_option("--levels", pairs.lattice.levels,
-                  "Soft levels of ordered lattice filters, 2 to 64")
-      ->check(NumberBetween(2, 64))
-      ->capture_default_str()
-      ->group(group);
-  sub->add_option("--hard-bins", pairs.lattice.hard_bins,
-                  "Order by this many hard bins instead, as published: 2 to 64; 0: soft levels")
-      ->check(NumberBetween(0, 64))
-      ->capture_default_str()
-      ->group(group);
-  AddChoice<Certify>(
-      sub, "--certify", &command->solve.certify,
-      {{"auto", Certify::kAuto}, {"exact", Certify::kExact}, {"operator", Certify::kOperator}},
-      "What the bounds are about. exact: the Gaussian model, by enumerating its "
-      "pairs; operator: the model with the pair weights of --pairs; auto: exact where "
-      "that takes about a minute at most")
-      ->group(group);
-  sub->add_option("--max-memory", command->pair_gigabytes,
-                  "Gigabytes that lists and lattices may take")
-      ->check(NumberBetween(0, 1e6))
-      ->capture_default_str()
       ->group(group);
 }
 
@@ -503,7 +411,7 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("--picture", command->picture, "Write labels and uncertainty as a PNG (grids)");
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   AddForestOptions(sub, command.get());
-  AddDenseOptions(sub, command.get());
+  AddPairOptions(sub, &command->solve);
   sub->footer(
       "Examples:\n"
       "  submarine solve model.json --gap 1e-4 --json summary.json --marginals marginals.npy\n"

@@ -39,6 +39,7 @@ Json OptionsJson(const SolveOptions& options, bool dense) {
     json["levels"] = options.pairs.lattice.levels;
     json["hard_bins"] = options.pairs.lattice.hard_bins;
     json["certify"] = ToString(options.certify);
+    json["marginals_of"] = ToString(options.marginals);
   } else {
     json["rounding"] = options.rounding_draws;
     json["starts"] = options.starts;
@@ -81,8 +82,8 @@ int Zoom(int width, int height) {
 
 }  // namespace
 
-std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
-                        const std::string& model_file, bool dense) {
+Json SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
+                 const std::string& model_file, bool dense) {
   const Certificate& certificate = outcome.certificate;
   Json json;
   json["lower"] = NumberOrNull(certificate.lower);
@@ -111,7 +112,10 @@ std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options
     if (record.lower) entry["lower"] = NumberOrNull(record.lower);
     json["iterations"].push_back(std::move(entry));
   }
-  // File names are bytes; those that are no UTF-8 appear as replacement characters.
+  return json;
+}
+
+std::string JsonText(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

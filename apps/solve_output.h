@@ -1,6 +1,7 @@
 // What a solve leaves behind: the JSON summary, the sentence for people, the picture.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,11 @@ namespace submarine::apps {
 
 // Top level: lower, upper, dual, energy, seconds (null where the method has none), iterations, and
 // what they are about. The options are those that `dense` models have, or the others.
-std::string SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
-                        const std::string& model_file, bool dense);
+nlohmann::ordered_json SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
+                                   const std::string& model_file, bool dense);
+
+// As text. File names are bytes; those that are no UTF-8 appear as replacement characters.
+std::string JsonText(const nlohmann::ordered_json& json);
 
 // H of every row, in nats.
 std::vector<float> Entropies(const MarginalRows& marginals);

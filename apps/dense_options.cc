@@ -1,0 +1,127 @@
+#include "apps/dense_options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/option_checks.h"
+#include "submarine/base/error.h"
+
+namespace submarine::apps {
+
+void AddDenseSolveOptions(CLI::App* sub, SolveOptions* solve, std::optional<int>* max_iterations) {
+  AddChoice<Method>(
+      sub, "--method", &solve->method,
+      {{"auto", Method::kAuto},
+       {"pdhg", Method::kPdhg},
+       {"quadratic", Method::kQuadratic},
+       {"fw", Method::kFrankWolfe},
+       {"mf", Method::kMeanField}},
+      "auto: the chain of solvers that is fastest; pdhg: upper bound to a certified gap; "
+      "quadratic: cheap and looser; fw: Frank-Wolfe, as published; mf: mean field, lower "
+      "bound only");
+  AddChoice<bool>(sub, "--step", &solve->harmonic_steps,
+                  {{"line-search", false}, {"harmonic", true}},
+                  "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
+  sub->add_option("--gap", solve->relative_gap, "Stop when upper - dual <= gap * max(1, |upper|)")
+      ->check(NumberBetween(0, 1e12))
+      ->capture_default_str();
+  sub->add_option("--max-iterations", *max_iterations, "Stop after so many iterations")
+      ->check(NumberBetween(0, 2000000000))
+      ->default_str(fmt::format("{}, fw {}", kDenseIterations, kDenseFrankWolfeIterations));
+  sub->add_option("--time-limit", solve->time_limit_seconds,
+                  "Stop after so many seconds with the best found; certifying it takes more")
+      ->check(NumberBetween(0, 1e12));
+}
+
+void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
+  const char* group = "Model";
+  sub->add_option("--spatial", *spatial,
+                  "Kernel of nearby pixels: sigma in pixels, weight (0: none)")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("SIGMA,WEIGHT")
+      ->default_str(fmt::format("{:g}", fmt::join(*spatial, ",")))
+      ->group(group);
+  sub->add_option("--bilateral", *bilateral,
+                  "Kernel of nearby pixels of similar colour: sigma in pixels, sigma in grey "
+                  "levels of 255, weight (0: none)")
+      ->delimiter(',')
+      ->expected(3)
+      ->type_name("SXY,SRGB,WEIGHT")
+      ->default_str(fmt::format("{:g}", fmt::join(*bilateral, ",")))
+      ->group(group);
+}
+
+void CheckKernelOption(const char* option, const std::vector<double>& numbers) {
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+    if (!(numbers[i] > 0.0 && std::isfinite(numbers[i])))
+      throw InvalidInput(
+          fmt::format("{} has a sigma of {:g}, expected more than 0", option, numbers[i]));
+  }
+  if (!(numbers.back() >= 0.0 && std::isfinite(numbers.back()))) {
+    throw InvalidInput(
+        fmt::format("{} has a weight of {:g}, expected 0 or more", option, numbers.back()));
+  }
+}
+
+void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
+  const char* group = "Dense models";
+  OperatorOptions& pairs = solve->pairs;
+  AddChoice<OperatorKind>(
+      sub, "--pairs", &pairs.kind,
+      {{"auto", OperatorKind::kAuto},
+       {"list", OperatorKind::kNeighbourList},
+       {"lattice", OperatorKind::kLattice},
+       {"brute-force", OperatorKind::kBruteForce}},
+      "How the solver sums over pairs. list: exactly, up to the cutoff; lattice: "
+      "approximately, for wide kernels; brute-force: all of them; auto: list or "
+      "lattice, whichever is faster for the kernel")
+      ->group(group);
+  sub->add_option("--cutoff", pairs.cutoff,
+                  "Lists leave out pairs whose kernel is below this, between 0 and 1; certificates "
+                  "account for them")
+      ->check(NumberInside(0, 1))
+      ->capture_default_str()
+      ->group(group);
+  sub->add_option("--levels", pairs.lattice.levels,
+                  "Soft levels of ordered lattice filters, 2 to 64")
+      ->check(NumberBetween(2, 64))
+      ->capture_default_str()
+      ->group(group);
+  sub->add_option("--hard-bins", pairs.lattice.hard_bins,
+                  "Order by this many hard bins instead, as published: 2 to 64; 0: soft levels")
+      ->check(NumberBetween(0, 64))
+      ->capture_default_str()
+      ->group(group);
+  AddChoice<Certify>(
+      sub, "--certify", &solve->certify,
+      {{"auto", Certify::kAuto}, {"exact", Certify::kExact}, {"operator", Certify::kOperator}},
+      "What the bounds are about. exact: the Gaussian model, by enumerating its "
+      "pairs; operator: the model with the pair weights of --pairs; auto: exact where "
+      "that takes about a minute at most")
+      ->group(group);
+  std::vector<std::pair<std::string, DenseMarginals>> owners = {
+      {"upper-bound", DenseMarginals::kUpperBound}, {"mean-field", DenseMarginals::kMeanField}};
+  if (solve->marginals == DenseMarginals::kMeanField) std::swap(owners[0], owners[1]);
+  AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->marginals, owners,
+                            "Whose marginals to return: the upper bound's, or those of mean field "
+                            "started from them, which "
+                            "are sharper where unaries are weak")
+      ->group(group);
+  sub->add_option_function<double>(
+         "--max-memory",
+         [solve](double gigabytes) {
+           solve->pairs.max_bytes = static_cast<std::size_t>(gigabytes * 1e9);
+           solve->pairs.lattice.max_bytes = solve->pairs.max_bytes;
+         },
+         "Gigabytes that lists and lattices may take")
+      ->check(NumberBetween(0, 1e6))
+      ->default_str(fmt::format("{:.2g}", static_cast<double>(pairs.max_bytes) / 1e9))
+      ->group(group);
+}
+
+}  // namespace submarine::apps

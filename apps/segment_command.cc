@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/bundle.h"
+#include "apps/commands.h"
+#include "apps/dense_options.h"
+#include "apps/option_checks.h"
+#include "apps/picture_page.h"
+#include "apps/segment.h"
+#include "apps/solve_output.h"
+#include "apps/solve_progress.h"
+#include "apps/terminal.h"
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/io/dense_bundle.h"
+#include "submarine/io/npy.h"
+
+namespace submarine::apps {
+namespace {
+
+struct SegmentCommand {
+  std::string image;
+  std::string scribbles;
+  std::string unary;
+  std::string directory;
+  double confidence = 0.7;
+  std::string metric = "potts";
+  std::vector<double> spatial = {3.0, 3.0};
+  std::vector<double> bilateral = {80.0, 13.0, 10.0};
+  bool normalise = true;
+  bool ordered = false;
+  int top = 0;
+  SolveOptions solve;
+  std::optional<int> max_iterations;
+  int threads = 0;
+  bool quiet = false;
+};
+
+Segments ReadSegments(const SegmentCommand& command, const Image& image) {
+  if (command.scribbles.empty() == command.unary.empty())
+    throw InvalidInput("segment needs either --scribbles or --unary, and not both");
+  return command.unary.empty() ? ReadScribbles(command.scribbles, image, command.confidence)
+                               : ReadUnaries(command.unary, image);
+}
+
+ModelInput BuildModel(const SegmentCommand& command, const Image& image, Matrix<float> unary) {
+  CheckKernelOption("--spatial", command.spatial);
+  CheckKernelOption("--bilateral", command.bilateral);
+  DenseSpec spec;
+  spec.width = image.width;
+  spec.height = image.height;
+  spec.unary = std::move(unary);
+  spec.metric = command.metric;
+  spec.counting = command.ordered ? PairCounting::kOrdered : PairCounting::kOnce;
+  spec.channels = image.channels;
+  spec.image = ColourValues(image);
+  if (command.spatial[1] > 0.0) {
+    spec.kernels.push_back({.type = DenseKernelType::kPosition,
+                            .sigma = {command.spatial[0]},
+                            .weight = command.spatial[1]});
+  }
+  if (command.bilateral[2] > 0.0) {
+    spec.kernels.push_back({.type = DenseKernelType::kBilateral,
+                            .sigma = {command.bilateral[0]},
+                            .colour_sigma = {command.bilateral[1]},
+                            .weight = command.bilateral[2]});
+  }
+  ModelInput input;
+  input.dense = BuildDenseCrf(spec);
+  if (command.normalise)
+    input.normalisation.assign(spec.kernels.size(), KernelNormalisation::kSymmetric);
+  return input;
+}
+
+nlohmann::ordered_json SettingsJson(const SegmentCommand& command) {
+  return {{"image", command.image},
+          {"scribbles", command.scribbles},
+          {"unary", command.unary},
+          {"confidence", command.confidence},
+          {"metric", command.metric},
+          {"spatial", command.spatial},
+          {"bilateral", command.bilateral},
+          {"normalisation", command.normalise ? "symmetric" : "none"},
+          {"pairs", command.ordered ? "ordered" : "once"}};
+}
+
+PicturePage SegmentPage(const Bundle* bundle, const SegmentCommand& command, const Image& image,
+                        const Segments& segments, const SolveOutcome& outcome) {
+  PicturePage page(
+      bundle, image.width, image.height,
+      fmt::format("Segmentation: {}", std::filesystem::path(command.image).filename().string()));
+  const std::vector<float> entropies = Entropies(outcome.marginals);
+  page.AddPicture("picture", "image", image.channels, ColourValues(image));
+  page.AddLabels("labels", "labels", outcome.labels, segments.names, segments.colours);
+  page.AddColoured("uncertainty", "entropy_colour", entropies, 0.0,
+                   std::log(static_cast<double>(segments.names.size())), "nats");
+  page.AddValues("entropy", "entropy", entropies, "nats");
+  page.AddMarginals(outcome.marginals, command.top, "label", segments.names);
+  const std::vector<std::int32_t> labels(outcome.labels.begin(), outcome.labels.end());
+  WriteNpy<std::int32_t>(bundle->File("labels.npy"), labels, NpyShape{image.height, image.width});
+  return page;
+}
+
+void RunSegment(const SegmentCommand& command) {
+  SetThreadCount(command.threads);
+  SolveOptions solve = command.solve;
+  solve.max_iterations = command.max_iterations.value_or(
+      solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
+  const Image image = ReadImage(command.image);
+  Segments segments = ReadSegments(command, image);
+  ModelInput input = BuildModel(command, image, std::move(segments.unary));
+  Bundle bundle(command.directory);
+  CatchInterrupts();
+  SolveProgress progress(solve, command.quiet);
+  const SolveOutcome outcome = Solve(std::move(input), solve, std::ref(progress));
+  progress.Clear();
+  nlohmann::ordered_json summary = SummaryJson(outcome, solve, command.image, true);
+  summary["segment"] = SettingsJson(command);
+  const PicturePage page = SegmentPage(&bundle, command, image, segments, outcome);
+  FinishBundle(std::move(summary), "segment", page.json(), &bundle);
+  if (!command.quiet) {
+    fmt::print("{}", SummaryText(outcome));
+    fmt::print("Report: {}\n", (std::filesystem::path(command.directory) / "report.html").string());
+  }
+}
+
+}  // namespace
+
+void AddSegmentCommand(CLI::App* app) {
+  auto command = std::make_shared<SegmentCommand>();
+  command->solve.relative_gap = kDenseGap;
+  command->solve.marginals = DenseMarginals::kMeanField;
+  CLI::App* sub = app->add_subcommand(
+      "segment", "A picture and scribbles (or unaries) in; labels and their uncertainty out");
+  sub->add_option("IMAGE", command->image, "The picture (PNG, JPEG, TIFF, PGM, PPM)")->required();
+  sub->add_option("-o,--output", command->directory,
+                  "The directory of the results; report.html in it shows them")
+      ->required();
+  sub->add_option("--scribbles", command->scribbles,
+                  "A picture of the same size: a colour for every label, black for undecided");
+  sub->add_option("--unary", command->unary,
+                  "Instead: costs (-log probability) as .npy of shape (height, width, labels)");
+  sub->add_option("--confidence", command->confidence,
+                  "Probability that a scribble is right, against all other labels together")
+      ->check(NumberInside(0, 1))
+      ->capture_default_str();
+  AddDenseSolveOptions(sub, &command->solve, &command->max_iterations);
+  sub->add_option("--top", command->top,
+                  "Write only the K most probable labels of every pixel; 0: all")
+      ->type_name("K")
+      ->check(NumberBetween(0, kMaxLabels))
+      ->capture_default_str();
+  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
+      ->check(NumberBetween(0, 100000))
+      ->capture_default_str();
+  sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+  const char* group = "Model";
+  sub->add_option("--metric", command->metric,
+                  "Between labels: potts, linear, truncated:T, tree:FILE")
+      ->capture_default_str()
+      ->group(group);
+  AddKernelOptions(sub, &command->spatial, &command->bilateral);
+  AddChoice<bool>(sub, "--normalisation", &command->normalise,
+                  {{"symmetric", true}, {"none", false}},
+                  "symmetric: every pixel has comparable weight however many are like it")
+      ->group(group);
+  AddChoice<bool>(sub, "--count", &command->ordered, {{"once", false}, {"ordered", true}},
+                  "once: each pair counts w; ordered: (a, b) and (b, a) both, so 2 w")
+      ->group(group);
+  AddPairOptions(sub, &command->solve);
+  sub->footer(
+      "Examples:\n"
+      "  submarine segment photo.jpg --scribbles scribbles.png -o out\n"
+      "  submarine segment photo.png --unary costs.npy -o out --bilateral 60,10,5\n"
+      "  submarine segment photo.png --scribbles scribbles.png -o out --method mf --max-iterations "
+      "5");
+  sub->callback([command] { RunSegment(*command); });
+}
+
+}  // namespace submarine::apps

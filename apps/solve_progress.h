@@ -1,0 +1,27 @@
+// The progress line of a solve: phase, bounds, and how much longer it may take.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/solve.h"
+#include "apps/terminal.h"
+
+namespace submarine::apps {
+
+// A Watch: shows every record it is told of, and asks to stop after an interrupt.
+class SolveProgress {
+ public:
+  SolveProgress(const SolveOptions& options, bool quiet) : options_(options), line_(quiet) {}
+
+  bool operator()(std::string_view phase, const SolveRecord& record);
+  void Clear() { line_.Clear(); }
+
+ private:
+  const SolveOptions& options_;
+  ProgressLine line_;
+  std::vector<std::pair<double, double>> gaps_;  // (seconds, gap)
+};
+
+}  // namespace submarine::apps

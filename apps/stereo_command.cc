@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/bundle.h"
+#include "apps/commands.h"
+#include "apps/dense_options.h"
+#include "apps/option_checks.h"
+#include "apps/picture_page.h"
+#include "apps/solve_output.h"
+#include "apps/solve_progress.h"
+#include "apps/stereo.h"
+#include "apps/stereo_output.h"
+#include "apps/terminal.h"
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/stereo/disparity.h"
+
+namespace submarine::apps {
+namespace {
+
+struct StereoCommand {
+  std::string left;
+  std::string right;
+  std::string directory;
+  StereoSettings settings = DefaultStereoSettings();
+  std::string disparities = "auto";
+  std::string unary;
+  std::optional<double> truncate;
+  std::optional<double> factor;
+  std::vector<double> spatial = {settings.spatial_sigma, settings.spatial_weight};
+  std::vector<double> bilateral = {settings.bilateral_sigma, settings.bilateral_colour_sigma,
+                                   settings.bilateral_weight};
+  int shrink = 1;
+  std::string truth;
+  std::string mask;
+  int top = 0;
+  SolveOptions solve;
+  std::optional<int> max_iterations;
+  int threads = 0;
+  bool quiet = false;
+};
+
+int ParseDisparities(const std::string& text) {
+  if (text == "auto") return 0;
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || parsed != end || value < 2 || value > kMaxLabels) {
+    throw InvalidInput(fmt::format("--disparities is {}, expected auto or a number from 2 to {}",
+                                   text, kMaxLabels));
+  }
+  return value;
+}
+
+// The settings as the options change them.
+StereoSettings SettingsOf(const StereoCommand& command) {
+  StereoSettings settings = command.settings;
+  settings.disparities = ParseDisparities(command.disparities);
+  if (!command.unary.empty()) {
+    // The default truncation and factor belong to the default comparison.
+    settings.matching = ParseMatchingKind(command.unary);
+  }
+  if (command.truncate) settings.matching.truncate = *command.truncate;
+  if (command.factor) settings.matching.factor = *command.factor;
+  CheckKernelOption("--spatial", command.spatial);
+  CheckKernelOption("--bilateral", command.bilateral);
+  settings.spatial_sigma = command.spatial[0];
+  settings.spatial_weight = command.spatial[1];
+  settings.bilateral_sigma = command.bilateral[0];
+  settings.bilateral_colour_sigma = command.bilateral[1];
+  settings.bilateral_weight = command.bilateral[2];
+  return settings;
+}
+
+void RunStereo(const StereoCommand& command) {
+  SetThreadCount(command.threads);
+  StereoSettings settings = SettingsOf(command);
+  SolveOptions solve = command.solve;
+  solve.max_iterations = command.max_iterations.value_or(
+      solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
+  const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink);
+  StereoTruth truth;
+  if (!command.truth.empty()) truth.disparity = ReadTruth(command.truth, pair, command.shrink);
+  if (!command.mask.empty()) {
+    if (command.truth.empty())
+      throw InvalidInput("--mask says where --truth counts, but there is no --truth");
+    truth.mask = ReadMask(command.mask, pair, command.shrink);
+  }
+  Bundle bundle(command.directory);
+  CatchInterrupts();
+  SolveProgress progress(solve, command.quiet);
+  progress("comparing views", {.k = -1});
+  ModelInput input;
+  input.dense = BuildStereoModel(pair, &settings);
+  const SolveOutcome outcome = Solve(std::move(input), solve, std::ref(progress));
+  progress.Clear();
+  const StereoResult result = ConcludeStereo(outcome, truth);
+
+  nlohmann::ordered_json summary =
+      SummaryJson(outcome, solve, fmt::format("{} {}", command.left, command.right), true);
+  summary["stereo"] = SettingsJson(settings, command.left, command.right, command.shrink);
+  if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command.truth);
+  const PicturePage page = StereoPage(
+      &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),
+      pair, settings, outcome, result, truth, command.top);
+  FinishBundle(std::move(summary), "stereo", page.json(), &bundle);
+  if (!command.quiet) {
+    fmt::print("{}", SummaryText(outcome));
+    if (result.judgement) fmt::print("{}", JudgementText(*result.judgement));
+    fmt::print("Report: {}\n", (std::filesystem::path(command.directory) / "report.html").string());
+  }
+}
+
+void AddModelOptions(CLI::App* sub, StereoCommand* command) {
+  const char* group = "Model";
+  const StereoSettings& settings = command->settings;
+  sub->add_option("--disparities", command->disparities,
+                  "How many: 0 to N - 1 pixels; auto guesses from the pair")
+      ->type_name("N|auto")
+      ->capture_default_str()
+      ->group(group);
+  sub->add_option("--unary", command->unary,
+                  "How pixels are compared. ad: sum over channels of absolute differences; sad:R: "
+                  "their mean over windows of radius R; census: comparisons with 62 neighbours "
+                  "that differ; bt: Birchfield and Tomasi's, blind to sampling")
+      ->type_name("ad|sad:R|census|bt")
+      ->default_str(ToString(settings.matching))
+      ->group(group);
+  sub->add_option("--truncate", command->truncate, "No comparison costs more than this")
+      ->check(NumberInside(0, 1e30))
+      ->default_str(std::isfinite(settings.matching.truncate)
+                        ? fmt::format("{:g}", settings.matching.truncate)
+                        : "none")
+      ->group(group);
+  sub->add_option("--scale", command->factor,
+                  "What comparisons are multiplied by: the larger, the more the pixels say and "
+                  "the less their neighbours")
+      ->check(NumberInside(0, 1e30))
+      ->default_str(fmt::format("{:g}", settings.matching.factor))
+      ->group(group);
+  sub->add_option("--metric", command->settings.metric,
+                  "What neighbours pay for different disparities: potts, linear, truncated:T, "
+                  "tree:FILE")
+      ->capture_default_str()
+      ->group(group);
+  AddKernelOptions(sub, &command->spatial, &command->bilateral);
+  sub->add_option("--shrink", command->shrink,
+                  "Work at 1/K of the resolution; truth is shrunk likewise")
+      ->type_name("K")
+      ->check(NumberBetween(1, 64))
+      ->capture_default_str()
+      ->group(group);
+}
+
+}  // namespace
+
+void AddStereoCommand(CLI::App* app) {
+  auto command = std::make_shared<StereoCommand>();
+  SolveOptions& solve = command->solve;
+  solve.relative_gap = kStereoGap;
+  CLI::App* sub = app->add_subcommand(
+      "stereo", "Two views in; disparities, their uncertainty and a certified interval out");
+  sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, PGM, PPM)")->required();
+  sub->add_option("RIGHT", command->right, "The right view, of the same size, rectified")
+      ->required();
+  sub->add_option("-o,--output", command->directory,
+                  "The directory of the results; report.html in it shows them")
+      ->required();
+  sub->add_option(
+         "--truth", command->truth,
+         "Ground truth: a picture of FACTOR times the disparity (default 1, 16 bits: 256), "
+         "0 unknown, or a .npy")
+      ->type_name("FILE[,FACTOR]");
+  sub->add_option("--mask", command->mask,
+                  "A picture that is bright where pixels are not occluded: errors there are told "
+                  "apart");
+  AddDenseSolveOptions(sub, &solve, &command->max_iterations);
+  sub->add_option("--top", command->top,
+                  "Write only the K most probable disparities of every pixel; 0: all")
+      ->type_name("K")
+      ->check(NumberBetween(0, kMaxLabels))
+      ->capture_default_str();
+  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
+      ->check(NumberBetween(0, 100000))
+      ->capture_default_str();
+  sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+  AddModelOptions(sub, command.get());
+  AddPairOptions(sub, &solve);
+  sub->footer(
+      "Examples:\n"
+      "  submarine stereo left.png right.png -o out\n"
+      "  submarine stereo left.jpg right.jpg -o out --shrink 3 --disparities 80 --time-limit 60\n"
+      "  submarine stereo left.png right.png -o out --truth disparity.png,16\n"
+      "  submarine stereo left.png right.png -o out --unary ad --metric potts --disparities 16 \\\n"
+      "    --spatial 1.64,12.99 --bilateral 50.84,1.51,1.10        (the paper's model of Tsukuba)");
+  sub->callback([command] { RunStereo(*command); });
+}
+
+}  // namespace submarine::apps

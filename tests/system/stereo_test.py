@@ -1,0 +1,258 @@
+"""`submarine stereo`, `segment` and `generate --stereo`: their bundles, and what is refused."""
+
+import math
+import pathlib
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import unittest
+import zlib
+
+from submarine_support import PROGRAM, Array, CommandTest, png_size, read_json, write_npy
+
+QUICK = ("--quiet", "--gap", "0.1", "--max-iterations", "200")
+
+
+def png_bytes(width, height, channels, samples, depth=8):
+    """A PNG written without the program under test."""
+    form = ">" + "BH"[depth == 16] * (width * channels)
+    rows = [samples[y * width * channels:(y + 1) * width * channels] for y in range(height)]
+    raw = b"".join(b"\0" + struct.pack(form, *row) for row in rows)
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    colour = {1: 0, 3: 2}[channels]
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+
+
+def grey16(path):
+    """The samples of a 16-bit grey PNG without interlace, unfiltered by the rules of the format."""
+    data = pathlib.Path(path).read_bytes()
+    width, height, depth, colour = struct.unpack(">IIBB", data[16:26])
+    assert (depth, colour) == (16, 0), (depth, colour)
+    position, body = 8, b""
+    while position < len(data):
+        (length,) = struct.unpack(">I", data[position:position + 4])
+        if data[position + 4:position + 8] == b"IDAT":
+            body += data[position + 8:position + 8 + length]
+        position += 12 + length
+    raw, stride, samples = zlib.decompress(body), 2 * width, []
+    above = bytearray(stride)
+    for y in range(height):
+        kind, row = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        for i in range(stride):
+            left, corner = (row[i - 2], above[i - 2]) if i >= 2 else (0, 0)
+            estimate = left + above[i] - corner
+            paeth = min((left, above[i], corner), key=lambda value: abs(estimate - value))
+            row[i] = (row[i] + (0, left, above[i], (left + above[i]) // 2, paeth)[kind]) % 256
+        samples += struct.unpack(f">{width}H", row)
+        above = row
+    return samples
+
+
+class StereoTest(CommandTest):
+    WIDTH, HEIGHT, DISPARITIES = 72, 40, 12
+
+    def setUp(self):
+        super().setUp()
+        self.run_well("generate", "--stereo", "--width", self.WIDTH, "--height", self.HEIGHT, "--labels",
+                      self.DISPARITIES, "--seed", 3, "-o", "scene")
+
+    def stereo(self, *arguments, code=0):
+        finished = self.run_command("stereo", "scene/left.png", "scene/right.png", "-o", "out", *QUICK, *arguments)
+        self.assertEqual(finished.code, code, finished)
+        return read_json(self.directory / "out/summary.json") if code == 0 else finished
+
+    def test_bundle(self):
+        summary = self.stereo("--truth", "scene/disparity.png", "--disparities", self.DISPARITIES)
+        out = self.directory / "out"
+        size = (self.WIDTH, self.HEIGHT)
+        for name in ("disparity.png", "disparity_colour.png", "entropy_colour.png", "left.png", "error_colour.png",
+                     "truth_colour.png"):
+            self.assertEqual(png_size(out / name), size, name)
+        self.assertIn(b"<!doctype html>", (out / "report.html").read_bytes()[:200].lower())
+        self.assertLessEqual(summary["lower"], summary["upper"])
+        self.assertLessEqual(summary["dual"], summary["upper"])
+        self.assertEqual(summary["map"], {"lower": -summary["upper"], "upper": summary["energy"]})
+        self.assertGreaterEqual(summary["energy"], -summary["upper"])
+        self.assertEqual(summary["kind"], "stereo")
+        self.assertEqual(summary["stereo"]["disparities"], self.DISPARITIES)
+        self.assertGreater(len(summary["iterations"]), 1)
+        self.assertGreater(summary["seconds"], 0)
+
+        disparity, entropy = Array(out / "disparity.npy"), Array(out / "entropy.npy")
+        marginals, truth = Array(out / "marginals.npy"), Array(out / "truth.npy")
+        self.assertEqual(disparity.shape, (self.HEIGHT, self.WIDTH))
+        self.assertEqual(marginals.shape, (self.HEIGHT, self.WIDTH, self.DISPARITIES))
+        self.assertEqual(grey16(out / "disparity.png"), [math.floor(256 * d + 0.5) for d in disparity.values])
+        for row, h in zip(marginals.rows(), entropy.values, strict=True):
+            self.assertAlmostEqual(sum(row), 1, delta=1e-4)
+            self.assertAlmostEqual(h, -sum(p * math.log(p) for p in row if p > 0), delta=1e-3)
+
+        # The judgement, from the arrays alone.
+        errors = [abs(d - t) for d, t in zip(disparity.values, truth.values, strict=True) if not math.isnan(t)]
+        judged = summary["truth"]["all"]
+        self.assertEqual(judged["pixels"], len(errors))
+        for threshold, key in ((0.5, "bad_0.5"), (1, "bad_1"), (2, "bad_2")):
+            self.assertAlmostEqual(judged[key], sum(e > threshold for e in errors) / len(errors), delta=1e-9)
+        self.assertAlmostEqual(judged["mean_absolute"], sum(errors) / len(errors), delta=1e-5)
+        self.assertLess(judged["bad_1"], 0.25)
+        sparsification = summary["truth"]["sparsification"]
+        self.assertLessEqual(sparsification["oracle_area"], sparsification["area"])
+        self.assertLess(sparsification["area"], sparsification["chance_area"])
+
+    def test_every_unary_metric_and_method(self):
+        for options in (("--unary", "ad", "--truncate", "60", "--metric", "potts"), ("--unary", "sad:1"),
+                        ("--unary", "bt", "--scale", "0.2", "--metric", "linear"),
+                        ("--spatial", "2,1", "--bilateral", "5,10,0"), ("--method", "mf"), ("--method", "fw"),
+                        ("--method", "pdhg"), ("--shrink", "2", "--truth", "scene/disparity.png"),
+                        ("--marginals-of", "mean-field"), ("--disparities", "auto")):
+            with self.subTest(options=options):
+                disparities = () if "--disparities" in options else ("--disparities", "8")
+                summary = self.stereo(*disparities, *options)
+                self.assertLess(summary["lower"], 0)
+
+    def test_top(self):
+        self.stereo("--disparities", "8", "--top", "3")
+        out = self.directory / "out"
+        self.assertFalse((out / "marginals.npy").exists())
+        values, labels = Array(out / "marginals_top.npy"), Array(out / "marginals_top_labels.npy")
+        self.assertEqual(values.shape, (self.HEIGHT, self.WIDTH, 3))
+        for row, chosen in zip(values.rows(), labels.rows(), strict=True):
+            self.assertEqual(row, sorted(row, reverse=True))
+            self.assertEqual(len(set(chosen)), 3)
+
+    def test_mask_and_grey_and_again(self):
+        half = [255 * (x >= self.WIDTH // 2) for _ in range(self.HEIGHT) for x in range(self.WIDTH)]
+        self.write("mask.png", png_bytes(self.WIDTH, self.HEIGHT, 1, half))
+        summary = self.stereo("--disparities", "8", "--truth", "scene/disparity.png", "--mask", "mask.png")
+        self.assertLess(summary["truth"]["not_occluded"]["pixels"], summary["truth"]["all"]["pixels"])
+        shutil.copy(self.directory / "mask.png", self.directory / "scene/right.png")  # one view grey
+        summary = self.stereo("--disparities", "8")
+        self.assertNotIn("truth", summary)
+
+    def refused(self, *arguments, mentions):
+        before = sorted(path for path in self.directory.rglob("*"))
+        finished = self.run_command(*arguments)
+        self.assertEqual(finished.code, 2, finished)
+        self.assertEqual(finished.stdout, "")
+        self.assertEqual(finished.stderr.count("\n"), 1, finished)
+        for word in mentions:
+            self.assertIn(word, finished.stderr)
+        self.assertEqual(before, sorted(path for path in self.directory.rglob("*")), "files appeared")
+
+    def test_bad_input(self):
+        self.write("text.png", "this is no picture\n")
+        self.write("one.png", png_bytes(1, 1, 1, [7]))
+        self.write("small.png", png_bytes(10, 10, 3, [k % 251 for k in range(300)]))
+        self.write("plain", "a file where a directory should be\n")
+        left, right = "scene/left.png", "scene/right.png"
+        for arguments, mentions in (
+                ((left, "small.png", "-o", "x"), ["72 x 40", "10 x 10"]),
+                ((left, "text.png", "-o", "x"), ["text.png"]),
+                ((left, "missing.png", "-o", "x"), ["missing.png"]),
+                (("one.png", "one.png", "-o", "x"), ["1 x 1", "too small"]),
+                ((left, right, "-o", "x", "--disparities", "0"), ["--disparities is 0"]),
+                ((left, right, "-o", "x", "--disparities", "1"), ["--disparities is 1"]),
+                ((left, right, "-o", "x", "--disparities", "many"), ["many"]),
+                ((left, right, "-o", "x", "--disparities", "73"), ["73", "72 columns"]),
+                ((left, right, "-o", "x", "--unary", "ssd"), ["ssd"]),
+                ((left, right, "-o", "x", "--metric", "euclid"), ["euclid"]),
+                ((left, right, "-o", "x", "--truncate", "0"), ["--truncate"]),
+                ((left, right, "-o", "x", "--truncate", "nan"), ["--truncate"]),
+                ((left, right, "-o", "x", "--spatial", "0,1"), ["--spatial", "sigma"]),
+                ((left, right, "-o", "x", "--spatial", "1"), ["--spatial"]),
+                ((left, right, "-o", "x", "--bilateral", "3,4,-1"), ["--bilateral", "weight"]),
+                ((left, right, "-o", "x", "--shrink", "41"), ["too small"]),
+                ((left, right, "-o", "x", "--truth", "small.png"), ["small.png", "10 x 10"]),
+                ((left, right, "-o", "x", "--truth", "scene/disparity.png,0"), ["factor"]),
+                ((left, right, "-o", "x", "--mask", "small.png"), ["--truth"]),
+                ((left, right, "-o", "plain"), ["plain", "not a directory"]),
+                ((left, right, "-o", "plain/x"), ["plain/x"]),
+                ((left, right, "-o", "/proc/x"), ["/proc/x"])):
+            with self.subTest(arguments=arguments):
+                self.refused("stereo", *arguments, mentions=mentions)
+        self.refused("generate", "--stereo", "--width", "4", "-o", "x", mentions=["4"])
+
+    def test_full_disk(self):
+        """No file may grow beyond a few kilobytes: nothing half-written stays."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+        before = sorted(path for path in self.directory.rglob("*"))
+        finished = subprocess.run([PROGRAM, "stereo", "scene/left.png", "scene/right.png", "-o", "out", "--disparities",
+                                   "8", *QUICK], cwd=self.directory, capture_output=True, text=True, timeout=120,
+                                  check=False, preexec_fn=limit)
+        self.assertEqual(finished.returncode, 2, finished)
+        self.assertEqual(finished.stderr.count("\n"), 1, finished)
+        self.assertEqual(before, sorted(path for path in self.directory.rglob("*")))
+
+
+class SegmentTest(CommandTest):
+    WIDTH, HEIGHT = 24, 16
+
+    def setUp(self):
+        super().setUp()
+        picture, scribbles = [], []
+        for y in range(self.HEIGHT):
+            for x in range(self.WIDTH):
+                right = x >= self.WIDTH // 2
+                shade = (7 * x + 5 * y) % 9
+                picture += [200 + shade, 40, 30] if right else [30, 60 + shade, 180]
+                marked = y == 8 and (x in (3, 4, 5) or x in (18, 19, 20))
+                scribbles += ([250, 0, 0] if right else [0, 0, 250]) if marked else [0, 0, 0]
+        self.write("picture.png", png_bytes(self.WIDTH, self.HEIGHT, 3, picture))
+        self.write("scribbles.png", png_bytes(self.WIDTH, self.HEIGHT, 3, scribbles))
+
+    def segment(self, *arguments):
+        self.run_well("segment", "picture.png", "-o", "out", "--quiet", *arguments)
+        summary = read_json(self.directory / "out/summary.json")
+        self.assertEqual(summary["kind"], "segment")
+        self.assertLessEqual(summary["lower"], summary["upper"] if summary["upper"] is not None else math.inf)
+        return Array(self.directory / "out/labels.npy")
+
+    def test_scribbles_spread_over_their_colour(self):
+        labels = self.segment("--scribbles", "scribbles.png", "--confidence", "0.99", "--bilateral", "20,20,10")
+        self.assertEqual(labels.shape, (self.HEIGHT, self.WIDTH))
+        # Labels are in the order of their colours' values: blue (0, 0, 250) before red.
+        expected = [int(x >= self.WIDTH // 2) for _ in range(self.HEIGHT) for x in range(self.WIDTH)]
+        self.assertEqual(labels.values, expected)
+        out = self.directory / "out"
+        for name in ("image.png", "labels.png", "entropy_colour.png"):
+            self.assertEqual(png_size(out / name), (self.WIDTH, self.HEIGHT))
+        self.assertTrue((out / "report.html").exists())
+
+    def test_unaries(self):
+        costs = [c for y in range(self.HEIGHT) for x in range(self.WIDTH) for c in ((0, 2, 3) if y < 8 else (3, 0, 2))]
+        write_npy(self.directory / "costs.npy", (self.HEIGHT, self.WIDTH, 3), costs, "<f4")
+        labels = self.segment("--unary", "costs.npy", "--spatial", "1,0.1", "--bilateral", "5,5,0", "--normalisation",
+                              "none", "--count", "ordered")
+        self.assertEqual(labels.values, [int(y >= 8) for y in range(self.HEIGHT) for _ in range(self.WIDTH)])
+
+    def test_bad_input(self):
+        write_npy(self.directory / "flat.npy", (self.HEIGHT * self.WIDTH, 3), [0] * (self.HEIGHT * self.WIDTH * 3))
+        write_npy(self.directory / "nan.npy", (self.HEIGHT, self.WIDTH, 2), [math.nan] * (self.HEIGHT * self.WIDTH * 2))
+        self.write("black.png", png_bytes(self.WIDTH, self.HEIGHT, 3, [0] * (3 * self.WIDTH * self.HEIGHT)))
+        self.write("other.png", png_bytes(3, 3, 3, list(range(27))))
+        for arguments, mentions in (((), ["--scribbles", "--unary"]),
+                                    (("--scribbles", "black.png"), ["black.png", "0 colours"]),
+                                    (("--scribbles", "other.png"), ["3 x 3"]),
+                                    (("--scribbles", "scribbles.png", "--unary", "flat.npy"), ["not both"]),
+                                    (("--scribbles", "scribbles.png", "--confidence", "0.5"), ["0.5"]),
+                                    (("--unary", "flat.npy"), ["(384, 3)"]), (("--unary", "nan.npy"), ["finite"]),
+                                    (("--scribbles", "scribbles.png", "--spatial", "-3,3"), ["--spatial"])):
+            with self.subTest(arguments=arguments):
+                finished = self.run_command("segment", "picture.png", "-o", "out", *arguments)
+                self.assertEqual(finished.code, 2, finished)
+                self.assertEqual(finished.stderr.count("\n"), 1, finished)
+                for word in mentions:
+                    self.assertIn(word, finished.stderr)
+                self.assertEqual(list(self.directory.glob(".out*")) + list(self.directory.glob("out*")), [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
