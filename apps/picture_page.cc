@@ -153,7 +153,7 @@ void PicturePage::AddPlot(Json plot) { page_["plots"].push_back(std::move(plot))
 
 void FinishBundle(Json summary, const std::string& kind, const Json& page, Bundle* bundle) {
   summary["kind"] = kind;
-  summary["page"] = page;
+  if (!page.is_null()) summary["page"] = page;
   WriteFileAtomically(bundle->File("summary.json"), JsonText(summary));
   WriteReport(bundle->staging());
   bundle->Commit();

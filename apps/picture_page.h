@@ -51,7 +51,7 @@ class PicturePage {
   nlohmann::ordered_json page_;
 };
 
-// Ends a bundle: adds the page to the summary, writes summary.json and report.html, and moves everything
+// Ends a bundle: adds the page, unless it is null, to the summary, writes summary.json and report.html, and moves everything
 // into place.
 void FinishBundle(nlohmann::ordered_json summary, const std::string& kind,
                   const nlohmann::ordered_json& page, Bundle* bundle);

@@ -124,7 +124,7 @@ void RunSegment(const SegmentCommand& command) {
   const SolveOutcome outcome = Solve(std::move(input), solve, std::ref(progress));
   progress.Clear();
   nlohmann::ordered_json summary = SummaryJson(outcome, solve, command.image, true);
-  summary["segment"] = SettingsJson(command);
+  summary["options"]["segment"] = SettingsJson(command);
   const PicturePage page = SegmentPage(&bundle, command, image, segments, outcome);
   FinishBundle(std::move(summary), "segment", page.json(), &bundle);
   if (!command.quiet) {

@@ -15,9 +15,11 @@
 #include <variant>
 #include <vector>
 
+#include "apps/bundle.h"
 #include "apps/commands.h"
 #include "apps/dense_options.h"
 #include "apps/option_checks.h"
+#include "apps/picture_page.h"
 #include "apps/solve.h"
 #include "apps/solve_output.h"
 #include "apps/solve_progress.h"
@@ -54,6 +56,7 @@ struct SolveCommand {
   std::string labels;
   std::string entropy;
   std::string picture;
+  std::string bundle;
 };
 
 struct OutputFile {
@@ -275,6 +278,21 @@ void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, cons
   }
 }
 
+// What a page can show: the page finds these names by itself.
+void WriteBundle(const SolveCommand& command, const SolveOutcome& outcome, const Layout& layout,
+                 Bundle* bundle) {
+  const auto file = [&](const char* name) { return bundle->File(name).string(); };
+  SolveCommand inside = command;
+  inside.mar = inside.pr = inside.picture = inside.json = {};
+  inside.labels = file("labels.npy");
+  inside.entropy = file("entropy.npy");
+  const bool even = !std::holds_alternative<std::vector<std::vector<double>>>(outcome.marginals);
+  inside.marginals = even ? file("marginals.npy") : "";
+  WriteOutputs(inside, outcome, layout);
+  FinishBundle(SummaryJson(outcome, command.solve, command.model, layout.dense), "solve", nullptr,
+               bundle);
+}
+
 void RunSolve(SolveCommand command) {
   if (command.threads < 0)
     throw InvalidInput(fmt::format("--threads is {}, expected 0 or more", command.threads));
@@ -287,11 +305,14 @@ void RunSolve(SolveCommand command) {
   AdaptToModel(input, &command);
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
+  std::optional<Bundle> bundle;
+  if (!command.bundle.empty()) bundle.emplace(command.bundle);
   if (command.solve.method != Method::kExact) CatchInterrupts();
   SolveProgress reporter(command.solve, command.quiet);
   const SolveOutcome outcome = Solve(std::move(input), command.solve, std::ref(reporter));
   reporter.Clear();
   WriteOutputs(command, outcome, layout);
+  if (bundle) WriteBundle(command, outcome, layout, &*bundle);
   if (!command.quiet) fmt::print("{}", SummaryText(outcome));
 }
 
@@ -409,6 +430,8 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("--entropy", command->entropy,
                   "Write the entropy of every variable's marginal, in nats (.npy)");
   sub->add_option("--picture", command->picture, "Write labels and uncertainty as a PNG (grids)");
+  sub->add_option("--bundle", command->bundle,
+                  "Write everything into this directory, with a page to look at (report.html)");
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   AddForestOptions(sub, command.get());
   AddPairOptions(sub, &command->solve);
@@ -420,8 +443,7 @@ void AddSolveCommand(CLI::App* app) {
       "  submarine solve model.json --method fw --extension alternate --max-iterations 100\n"
       "  submarine solve spins.uai --method trw --rho-steps 20 --mar trw.MAR\n"
       "  submarine solve model.json --method hybrid --forest average --json summary.json\n"
-      "  submarine solve dense.json --time-limit 60 --marginals marginals.npy --picture "
-      "picture.png\n"
+      "  submarine solve dense.json --time-limit 60 --bundle results\n"
       "  submarine solve dense.json --pairs lattice --certify exact --json summary.json\n"
       "  submarine solve dense.json --method mf --max-iterations 5 --labels labels.npy");
   sub->callback([command, sub] {

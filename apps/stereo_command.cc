@@ -108,7 +108,7 @@ void RunStereo(const StereoCommand& command) {
 
   nlohmann::ordered_json summary =
       SummaryJson(outcome, solve, fmt::format("{} {}", command.left, command.right), true);
-  summary["stereo"] = SettingsJson(settings, command.left, command.right, command.shrink);
+  summary["options"]["stereo"] = SettingsJson(settings, command.left, command.right, command.shrink);
   if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command.truth);
   const PicturePage page = StereoPage(
       &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),

@@ -23,39 +23,6 @@ void CheckOptions(const PairOptions& options) {
   }
 }
 
-std::vector<std::size_t> ActiveCuts(const DenseCrf& model) {
-  std::vector<std::size_t> active;
-  for (std::size_t c = 0; c < model.metric().length.size(); ++c) {
-    if (model.metric().length[c] > 0.0) active.push_back(c);
-  }
-  return active;
-}
-
-double LargestLabelLength(const DenseCrf& model) {
-  std::vector<double> sum(static_cast<std::size_t>(model.num_labels()), 0.0);
-  for (int c = 0; c < model.num_cuts(); ++c) {
-    for (int i : model.labels().cuts->set(c)) {
-      sum[static_cast<std::size_t>(i)] += model.metric().length[static_cast<std::size_t>(c)];
-    }
-  }
-  return *std::max_element(sum.begin(), sum.end());
-}
-
-double UlpsPerDistance(std::size_t dimension) { return 0.5 * static_cast<double>(dimension + 3); }
-
-}  // namespace dense_verifier
-
-namespace {
-
-using dense_verifier::ActiveCuts;
-using dense_verifier::CheckOptions;
-using dense_verifier::ForLeaves;
-using dense_verifier::LargestLabelLength;
-using dense_verifier::Progress;
-using dense_verifier::UlpsPerDistance;
-
-constexpr std::size_t kLeaf = PairTree::kLeaf;
-
 void CheckProof(const DenseCrf& model, const FlowProof& proof) {
   const auto cuts = static_cast<std::size_t>(model.num_cuts());
   double sum = 0.0;
@@ -86,6 +53,40 @@ void CheckProof(const DenseCrf& model, const FlowProof& proof) {
     throw InvalidInput(fmt::format("the shares of the proof sum to {}, expected at most 1", sum));
   }
 }
+
+std::vector<std::size_t> ActiveCuts(const DenseCrf& model) {
+  std::vector<std::size_t> active;
+  for (std::size_t c = 0; c < model.metric().length.size(); ++c) {
+    if (model.metric().length[c] > 0.0) active.push_back(c);
+  }
+  return active;
+}
+
+double LargestLabelLength(const DenseCrf& model) {
+  std::vector<double> sum(static_cast<std::size_t>(model.num_labels()), 0.0);
+  for (int c = 0; c < model.num_cuts(); ++c) {
+    for (int i : model.labels().cuts->set(c)) {
+      sum[static_cast<std::size_t>(i)] += model.metric().length[static_cast<std::size_t>(c)];
+    }
+  }
+  return *std::max_element(sum.begin(), sum.end());
+}
+
+double UlpsPerDistance(std::size_t dimension) { return 0.5 * static_cast<double>(dimension + 3); }
+
+}  // namespace dense_verifier
+
+namespace {
+
+using dense_verifier::ActiveCuts;
+using dense_verifier::CheckOptions;
+using dense_verifier::CheckProof;
+using dense_verifier::ForLeaves;
+using dense_verifier::LargestLabelLength;
+using dense_verifier::Progress;
+using dense_verifier::UlpsPerDistance;
+
+constexpr std::size_t kLeaf = PairTree::kLeaf;
 
 // Squared distances beyond which weight * exp(-squared / 2) is below the cutoff; negative if all are.
 double SquaredLimit(double weight, double cutoff) {

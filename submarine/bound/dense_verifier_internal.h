@@ -1,4 +1,4 @@
-// What the two halves of the dense verifier share; not for use elsewhere.
+// What the verifiers of dense models share; not for use elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,24 @@
 #include "submarine/base/parallel.h"
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/bound/pair_tree.h"
+#include "submarine/bound/safe_sum.h"
 
 namespace submarine::dense_verifier {
 
 // Throws InvalidInput for options that are negative or not finite.
 void CheckOptions(const PairOptions& options);
+
+// Throws InvalidInput when it is no proof: see VerifiedUpper.
+void CheckProof(const DenseCrf& model, const FlowProof& proof);
+
+// y = the row over its sum. Throws InvalidInput unless the row is a distribution up to a factor.
+void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y);
+
+// sum_a H(y_a) - <phi_a, y_a> - constant, of normalised rows. Throws InvalidInput for the wrong shape.
+SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals);
+
+// All mass on the labels of a labeling. Throws InvalidInput for the wrong length and labels that are none.
+Matrix<float> CertainOf(const DenseCrf& model, const std::vector<int>& labeling);
 
 // Cuts of positive length, ascending: the others neither cost anything nor carry flow.
 std::vector<std::size_t> ActiveCuts(const DenseCrf& model);

@@ -10,23 +10,8 @@
 #include "submarine/bound/safe_sum.h"
 
 namespace submarine {
-namespace {
+namespace dense_verifier {
 
-using dense_verifier::ActiveCuts;
-using dense_verifier::CheckOptions;
-using dense_verifier::ForLeaves;
-using dense_verifier::LargestLabelLength;
-using dense_verifier::Progress;
-using dense_verifier::UlpsPerDistance;
-
-constexpr std::size_t kLeaf = PairTree::kLeaf;
-constexpr double kTreeDepth = 64.0;  // at most: sums over nodes go through as many additions
-
-// Rows are padded with zeros to whole blocks, which compilers turn into vector instructions.
-constexpr std::size_t kBlock = 4;
-std::size_t Padded(std::size_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
-
-// Throws InvalidInput unless the row is a distribution up to a factor.
 void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y) {
   double sum = 0.0;
   for (float p : marginals.row(a)) {
@@ -38,7 +23,6 @@ void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y) {
   for (std::size_t i = 0; i < marginals.cols(); ++i) y[i] = marginals(a, i) / sum;
 }
 
-// sum_a H(y_a) - <phi_a, y_a> - constant.
 SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals) {
   if (marginals.rows() != model.unary().rows() || marginals.cols() != model.unary().cols()) {
     throw InvalidInput(fmt::format(
@@ -58,6 +42,43 @@ SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals) {
   }
   return value;
 }
+
+Matrix<float> CertainOf(const DenseCrf& model, const std::vector<int>& labeling) {
+  if (labeling.size() != model.num_variables()) {
+    throw InvalidInput(fmt::format("the labeling has {} variables, expected {}", labeling.size(),
+                                   model.num_variables()));
+  }
+  Matrix<float> certain(labeling.size(), static_cast<std::size_t>(model.num_labels()), 0.0F);
+  for (std::size_t a = 0; a < labeling.size(); ++a) {
+    if (labeling[a] < 0 || labeling[a] >= model.num_labels()) {
+      throw InvalidInput(fmt::format("the label of variable {} is {}, expected 0 to {}", a,
+                                     labeling[a], model.num_labels() - 1));
+    }
+    certain(a, static_cast<std::size_t>(labeling[a])) = 1.0F;
+  }
+  return certain;
+}
+
+}  // namespace dense_verifier
+
+namespace {
+
+using dense_verifier::ActiveCuts;
+using dense_verifier::CertainOf;
+using dense_verifier::CheckOptions;
+using dense_verifier::ForLeaves;
+using dense_verifier::LargestLabelLength;
+using dense_verifier::NormaliseRow;
+using dense_verifier::Progress;
+using dense_verifier::UlpsPerDistance;
+using dense_verifier::UnaryPart;
+
+constexpr std::size_t kLeaf = PairTree::kLeaf;
+constexpr double kTreeDepth = 64.0;  // at most: sums over nodes go through as many additions
+
+// Rows are padded with zeros to whole blocks, which compilers turn into vector instructions.
+constexpr std::size_t kBlock = 4;
+std::size_t Padded(std::size_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
 
 // What pairs cost, of one leaf with all that follow it.
 struct PairSums {
@@ -421,20 +442,8 @@ VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
 
 double VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,
                       const PairOptions& options) {
-  if (labeling.size() != model.num_variables()) {
-    throw InvalidInput(fmt::format("the labeling has {} variables, expected {}", labeling.size(),
-                                   model.num_variables()));
-  }
   // The free energy of the distribution that is certain of the labeling is -E(x).
-  Matrix<float> certain(labeling.size(), static_cast<std::size_t>(model.num_labels()), 0.0F);
-  for (std::size_t a = 0; a < labeling.size(); ++a) {
-    if (labeling[a] < 0 || labeling[a] >= model.num_labels()) {
-      throw InvalidInput(fmt::format("the label of variable {} is {}, expected 0 to {}", a,
-                                     labeling[a], model.num_labels() - 1));
-    }
-    certain(a, static_cast<std::size_t>(labeling[a])) = 1.0F;
-  }
-  return -VerifiedAt(model, certain, options).lower;
+  return -VerifiedAt(model, CertainOf(model, labeling), options).lower;
 }
 
 }  // namespace submarine

@@ -101,9 +101,12 @@ ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> ke
   std::vector<WeightedKernel> listed;
   std::vector<WeightedKernel> latticed;
   std::vector<WeightedKernel> brute;
+  std::vector<OperatorKind> kinds;
   double bytes = 0.0;
   for (const WeightedKernel& kernel : kernels) {
     CheckKernel(*kernel.kernel);
+    OperatorKind& kind = kinds.emplace_back(
+        options.kind == OperatorKind::kAuto ? OperatorKind::kNeighbourList : options.kind);
     if (kernel.factor == 0.0) continue;
     if (options.kind == OperatorKind::kBruteForce) {
       brute.push_back(kernel);
@@ -121,6 +124,7 @@ ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> ke
       bytes += list_bytes;
     } else {
       latticed.push_back(kernel);
+      kind = OperatorKind::kLattice;
     }
   }
 
@@ -135,7 +139,8 @@ ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> ke
     lattice.max_bytes = options.max_bytes;
     parts.push_back({kernel.factor, std::make_unique<LatticeOperator>(*kernel.kernel, lattice)});
   }
-  return {std::make_unique<SumOperator>(size, std::move(parts)), latticed.empty()};
+  return {std::make_unique<SumOperator>(size, std::move(parts)), latticed.empty(),
+          std::move(kinds)};
 }
 
 }  // namespace submarine

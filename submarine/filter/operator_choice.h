@@ -58,6 +58,7 @@ class SumOperator final : public GaussianOperator {
 struct ChosenOperator {
   std::unique_ptr<GaussianOperator> op;
   bool exact = true;  // every kernel exactly, up to the cutoff: no lattice among the parts
+  std::vector<OperatorKind> kinds = {};  // of the kernels given, in their order: never kAuto
 };
 
 // Kernels of factor 0 are dropped. Throws TooLarge with the number when what was asked for does not

@@ -14,9 +14,10 @@
 namespace submarine {
 namespace {
 
-constexpr int kGuessColumns = 200;     // of the copies that the guess is made on
-constexpr int kGuessWindow = 2;        // radius of the windows that costs are summed over
-constexpr double kGuessShare = 0.005;  // of consistent pixels that may lie beyond
+constexpr int kGuessColumns = 200;      // of the copies that the guess is made on
+constexpr int kGuessWindow = 2;         // radius of the windows that costs are summed over
+constexpr double kGuessShare = 0.002;   // of consistent pixels that may lie beyond
+constexpr float kDistinctRatio = 1.3F;  // by which other disparities must be dearer to be ruled out
 constexpr int kLeastDisparities = 8;
 
 // costs(a, k) summed over windows, for the pixels of the right view: its pixel x has k at x + k of the left.
@@ -57,7 +58,17 @@ std::vector<int> Cheapest(const Matrix<float>& costs) {
   return best;
 }
 
-// Disparities on which both views agree, how often each.
+// Whether no disparity further than a pixel away costs nearly as little: repetitions and bare walls match
+// anything.
+bool IsDistinct(std::span<const float> costs, int best) {
+  const float limit = kDistinctRatio * costs[static_cast<std::size_t>(best)];
+  for (int k = 0; k < static_cast<int>(costs.size()); ++k) {
+    if (std::abs(k - best) > 1 && costs[static_cast<std::size_t>(k)] < limit) return false;
+  }
+  return true;
+}
+
+// Disparities on which both views agree without doubt, how often each.
 std::vector<std::int64_t> ConsistentDisparities(const StereoView& left, const StereoView& right,
                                                 int disparities) {
   const Matrix<float> costs = WindowSums(
@@ -68,7 +79,7 @@ std::vector<std::int64_t> ConsistentDisparities(const StereoView& left, const St
   for (std::size_t a = 0; a < of_left.size(); ++a) {
     const int k = of_left[a];
     const bool inside = k <= static_cast<int>(a % static_cast<std::size_t>(left.width));
-    if (inside && of_right[a - static_cast<std::size_t>(k)] == k)
+    if (inside && of_right[a - static_cast<std::size_t>(k)] == k && IsDistinct(costs.row(a), k))
       ++counts[static_cast<std::size_t>(k)];
   }
   return counts;
@@ -119,8 +130,8 @@ int GuessDisparities(const StereoView& left, const StereoView& right) {
   int needed = 0;
   while (needed < static_cast<int>(counts.size()) && static_cast<double>(beyond) > allowed)
     beyond -= counts[static_cast<std::size_t>(needed++)];
-  // `needed` small disparities reach to needed * factor - 1 of the views', and half a pixel of rounding.
-  return std::clamp(needed * factor + factor, kLeastDisparities, most);
+  // `needed` small disparities reach to (needed + 1/2) factor of the views' at least; the rest is for what lies beyond.
+  return std::clamp((needed + 2) * factor, kLeastDisparities, most);
 }
 
 }  // namespace submarine

@@ -17,7 +17,7 @@ std::vector<float> RefinedDisparities(const Matrix<float>& marginals, std::span<
 
 // How many disparities 0..K-1 the pair needs, from the pair itself: matched by census over small
 // windows, left to right and right to left, on copies about 200 pixels wide, the greatest disparity that at least
-// one in 200 of the pixels that agree both ways has, and a little more. At least 8, at most a third of the
+// one in 500 of the pixels that agree both ways and without a close second has, and a little more. At least 8, at most a third of the
 // columns (and kMaxLabels). Views too small to tell: as many as there may be.
 int GuessDisparities(const StereoView& left, const StereoView& right);
 

@@ -80,7 +80,7 @@ class StereoTest(CommandTest):
         self.assertEqual(summary["map"], {"lower": -summary["upper"], "upper": summary["energy"]})
         self.assertGreaterEqual(summary["energy"], -summary["upper"])
         self.assertEqual(summary["kind"], "stereo")
-        self.assertEqual(summary["stereo"]["disparities"], self.DISPARITIES)
+        self.assertEqual(summary["options"]["stereo"]["disparities"], self.DISPARITIES)
         self.assertGreater(len(summary["iterations"]), 1)
         self.assertGreater(summary["seconds"], 0)
 
