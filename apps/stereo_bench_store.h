@@ -1,0 +1,41 @@
+// Finished runs of a stereo benchmark, one file each: DIRECTORY/runs/PAIR.METHOD.PRESET.json. A
+// file appears when its run is complete, so a benchmark that was killed goes on where it was.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/stereo_bench.h"
+
+namespace submarine::apps {
+
+struct BenchRun {
+  std::string pair;
+  BenchMethod method = BenchMethod::kConstant;
+  BenchResult result;
+};
+
+class BenchStore {
+ public:
+  // Makes the directory. Throws FileError.
+  explicit BenchStore(const std::filesystem::path& directory);
+
+  // The stored result if it is of exactly these parameters. Throws FileError for a file that is not
+  // ours.
+  std::optional<BenchResult> Find(const BenchPair& pair, const BenchSettings& settings,
+                                  BenchMethod method) const;
+  void Store(const BenchPair& pair, const BenchSettings& settings, BenchMethod method,
+             const BenchResult& result) const;
+
+ private:
+  std::filesystem::path FileOf(const BenchPair& pair, const BenchSettings& settings,
+                               BenchMethod method) const;
+
+  std::filesystem::path runs_;
+};
+
+nlohmann::ordered_json ToJson(const BenchResult& result);
+
+}  // namespace submarine::apps
