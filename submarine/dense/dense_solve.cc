@@ -8,6 +8,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/bound/operator_verifier.h"
 #include "submarine/dense/dense_frank_wolfe.h"
 #include "submarine/dense/dense_mean_field.h"
 #include "submarine/dense/dense_pdhg.h"
@@ -24,9 +25,17 @@ constexpr double kPatienceSeconds = 60.0;
 // with them.
 constexpr std::size_t kMaxHullTerms = 3;
 
+// The proof of a Frank-Wolfe bound is all its steps, and checking one through a lattice takes several
+// times as long as making it: up to the published number of steps within this memory they are kept.
+constexpr int kMaxCheckedSteps = 20;
+constexpr double kMaxCheckedBytes = 1e9;
+
 // The certificate counts the pairs that the lists leave out; solving to less than the gap asked for
 // makes room for them.
 constexpr double kRoomForFarPairs = 0.6;
+
+// What an iteration of mean field must gain, relative to the gap asked for.
+constexpr double kWorthwhileGain = 1.0 / 300.0;
 
 // `auto` doubles its iterations from stage to stage, the gap should halve about. Where it falls by less
 // than a tenth, more stages will not reach it, either.
@@ -154,7 +163,7 @@ class Run {
       case DenseMethod::kFrankWolfe: {
         auto solver = Configure<DenseFrankWolfeOptions>("fw", options_.max_iterations);
         solver.step = options_.step;
-        solver.keep_proof = CertifiesExactly();
+        solver.keep_proof = has_proof_ = CertifiesExactly() || ChecksSteps();
         Take(SolveFrankWolfe(problem_, solver));
         break;
       }
@@ -206,11 +215,13 @@ class Run {
 
   // log Z >= -E(x) for every labeling, and mean field from there only improves on it.
   void PolishLower() {
+    // Gains that are small beside the gap asked for are not worth their time.
+    const double tolerance = std::max(1e-5, kWorthwhileGain * TargetGap());
     // One step from the marginals tells whether they or the labels are the better start.
-    MeanFieldFrom(bound_.marginals, 1, 1e-5);
+    MeanFieldFrom(bound_.marginals, 1, tolerance);
     Matrix<float> start =
         -bound_.energy >= lower_ ? Indicator(bound_.labels, problem_.num_labels()) : mean_field_;
-    MeanFieldFrom(std::move(start), options_.mean_field_iterations, 1e-5);
+    MeanFieldFrom(std::move(start), options_.mean_field_iterations, tolerance);
     std::vector<int> labels = ArgmaxLabels(mean_field_);
     const double energy = problem_.Energy(labels);
     if (energy < bound_.energy) {
@@ -256,7 +267,12 @@ class Run {
       if (kernel.weight > 0.0) least = std::min(least, kernel.weight);
     }
     pairs.cutoff = std::isfinite(least) ? options_.pairs.cutoff * least : options_.pairs.cutoff;
-    pairs.on_progress = [this, phase](double done) {
+    pairs.on_progress = Reporter(phase);
+    return pairs;
+  }
+
+  std::function<bool(double)> Reporter(std::string_view phase) {
+    return [this, phase](double done) {
       if (watch_ && !outcome_.records.empty()) {
         DenseRecord record = outcome_.records.back();
         record.k = -1;
@@ -265,7 +281,12 @@ class Run {
       }
       return true;  // a bound without its check is worth nothing: this phase is not interrupted
     };
-    return pairs;
+  }
+
+  bool ChecksSteps() const {
+    const double bytes = static_cast<double>(model_.num_variables()) * model_.num_cuts() *
+                         options_.max_iterations * static_cast<double>(sizeof(float));
+    return options_.max_iterations <= kMaxCheckedSteps && bytes <= kMaxCheckedBytes;
   }
 
   bool CertifiesExactly() {
@@ -282,40 +303,61 @@ class Run {
 
   void Certify() {
     const bool has_upper = std::isfinite(bound_.upper);
-    Certificate& certificate = outcome_.certificate;
-    if (has_upper) certificate.extension = "optimal";
+    if (has_upper) outcome_.certificate.extension = "optimal";
     outcome_.labels = has_upper ? bound_.labels : ArgmaxLabels(mean_field_);
+    bound_.modular = {};  // room for the verifier
+    bound_.state = {};
     if (CertifiesExactly()) {
-      certificate.model = model_.Description() + ", exact Gaussians";
-      // No terms are a proof, too: of the bound without any flow.
-      if (has_upper) {
-        certificate.upper =
-            VerifiedUpper(model_, bound_.proof, VerifierOptions("certify upper bound"));
-      }
-      const PairOptions pairs = VerifierOptions("certify lower bound");
-      const VerifiedPoint at = VerifiedAt(model_, mean_field_, pairs);
-      certificate.lower = at.lower;
-      if (has_upper) {
-        // Mean field's point is a dual point, too; the solver's own is checked where it is better.
-        certificate.dual = at.dual;
-        if (bound_.dual > lower_) {
-          certificate.dual = std::max(
-              at.dual, VerifiedAt(model_, bound_.dual_point, VerifierOptions("certify dual")).dual);
-        }
-      }
-      outcome_.energy = VerifiedEnergy(model_, outcome_.labels, VerifierOptions("certify energy"));
+      CertifyExactModel(has_upper);
     } else {
-      certificate.model = fmt::format("{}, pair weights as applied, in single precision, by {}",
-                                      model_.Description(), pairs_.op->Description());
-      if (has_upper) {
-        certificate.upper = bound_.upper;
-        certificate.dual = std::max(bound_.dual, lower_);
-      }
-      certificate.lower = lower_;
-      outcome_.energy = problem_.Energy(outcome_.labels);
+      CertifyOperatorModel(has_upper);
     }
     const bool of_upper = has_upper && options_.marginals == DenseMarginals::kUpperBound;
     outcome_.marginals = std::move(of_upper ? bound_.marginals : mean_field_);
+  }
+
+  void CertifyExactModel(bool has_upper) {
+    Certificate& certificate = outcome_.certificate;
+    certificate.model = model_.Description() + ", exact Gaussians";
+    // No terms are a proof, too: of the bound without any flow.
+    if (has_upper) {
+      certificate.upper =
+          VerifiedUpper(model_, bound_.proof, VerifierOptions("certify upper bound"));
+    }
+    const PairOptions pairs = VerifierOptions("certify lower bound");
+    const VerifiedPoint at = VerifiedAt(model_, mean_field_, pairs);
+    certificate.lower = at.lower;
+    if (has_upper) {
+      // Mean field's point is a dual point, too; the solver's own is checked where it is better.
+      certificate.dual = at.dual;
+      if (bound_.dual > lower_) {
+        certificate.dual = std::max(
+            at.dual, VerifiedAt(model_, bound_.dual_point, VerifierOptions("certify dual")).dual);
+      }
+    }
+    outcome_.energy = VerifiedEnergy(model_, outcome_.labels, VerifierOptions("certify energy"));
+  }
+
+  void CertifyOperatorModel(bool has_upper) {
+    Certificate& certificate = outcome_.certificate;
+    certificate.model = fmt::format("{}, pair weights as applied by {}", model_.Description(),
+                                    pairs_.op->Description());
+    const OperatorVerifier verifier(model_, pairs_.kinds, options_.pairs);
+    certificate.lower = verifier.Lower(mean_field_, Reporter("certify lower bound"));
+    if (has_upper) {
+      if (has_proof_) {
+        certificate.upper = verifier.Upper(bound_.proof, Reporter("certify upper bound"));
+      } else {
+        certificate.upper = bound_.upper;
+        certificate.model += "; upper bound in single precision";
+      }
+      // Every lower bound on log Z lies below all upper bounds, and mean field's point is a dual
+      // point, too.
+      const Matrix<float>& point = bound_.dual > lower_ ? bound_.dual_point : mean_field_;
+      certificate.dual =
+          std::max(*certificate.lower, verifier.Dual(point, Reporter("certify dual")));
+    }
+    outcome_.energy = verifier.Energy(outcome_.labels, Reporter("certify energy"));
   }
 
   const DenseCrf& model_;
@@ -330,6 +372,7 @@ class Run {
   double lower_ = -std::numeric_limits<double>::infinity();
   bool mean_field_converged_ = false;
   std::optional<bool> certifies_exactly_;
+  bool has_proof_ = true;  // of bound_.upper
   int iterations_ = 0;
   DenseOutcome outcome_;
 };

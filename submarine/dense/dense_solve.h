@@ -28,7 +28,7 @@ std::string_view ToString(DenseMethod method);
 enum class Certify {
   kAuto,  // the exact Gaussian model where enumerating its pairs takes seconds, else the operator's
   kExact,     // the exact Gaussian model, whatever that takes
-  kOperator,  // the model whose pair weights are the operator's
+  kOperator,  // the model whose pair weights are the operator's (bound/operator_verifier.h)
 };
 std::string_view ToString(Certify certify);
 

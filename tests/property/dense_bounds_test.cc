@@ -3,10 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "submarine/bound/dense_verifier.h"
+#include "submarine/bound/operator_verifier.h"
+#include "submarine/bound/operator_verifier_test_util.h"
 #include "submarine/bound/verifier.h"
+#include "submarine/dense/dense_pdhg.h"
+#include "submarine/dense/dense_solve.h"
 #include "submarine/extension/extension.h"
 #include "submarine/extension/set_function.h"
 #include "submarine/filter/brute_force.h"
@@ -16,6 +21,8 @@
 namespace submarine {
 namespace {
 
+using testing::OperatorModel;
+using testing::OperatorWeights;
 using testing::RandomModels;
 
 // What certificates are compared with may be off by rounding in the exact solver alone.
@@ -129,6 +136,121 @@ TEST(DenseBounds, FlowsStayInsideTheExtendedPolymatroid) {
       }
       // The operator answers in single precision, each sum rounded once.
       EXPECT_LE(WorstViolation(f, {s.data(), s.size()}), 1e-9 + 2e-7 * total_weight * length);
+    }
+  }
+}
+
+double LogPartition(const DenseCrf& model, const std::vector<OperatorKind>& kinds,
+                    const OperatorOptions& options) {
+  const SparseCrf sparse = OperatorModel(model, OperatorWeights(model, kinds, options));
+  return SolveExact(ToFactorGraph(sparse), {}).log_partition;
+}
+
+// The same for the models of operators, whatever they are for each kernel; 1000 models.
+TEST(DenseBounds, BracketThePartitionFunctionOfTheOperator) {
+  RandomModels random(20271);
+  constexpr OperatorKind kChoices[] = {OperatorKind::kBruteForce, OperatorKind::kNeighbourList,
+                                       OperatorKind::kLattice, OperatorKind::kLattice};
+  for (int trial = 0; trial < 1000 && !HasFailure(); ++trial) {
+    const int labels = random.Integer(2, 4);
+    const DenseCrf model =
+        random.Dense(random.Integer(1, labels == 2 ? 12 : 7), random.Labels(labels));
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
+    std::vector<OperatorKind> kinds;
+    for (std::size_t m = 0; m < model.kernels().size(); ++m)
+      kinds.push_back(kChoices[random.Integer(0, 3)]);
+    OperatorOptions options{.cutoff = std::pow(10.0, random.Real(-4.0, -0.1))};
+    options.lattice.levels = random.Integer(2, 20);
+    options.lattice.hard_bins = random.Integer(0, 1) == 0 ? 0 : random.Integer(2, 10);
+    const double exact = LogPartition(model, kinds, options);
+    const OperatorVerifier verifier(model, kinds, options);
+    const Matrix<float> y = RandomMarginals(model, &random);
+    const double dual = verifier.Dual(y);
+    EXPECT_LE(verifier.Lower(y), exact + Rounding(exact));
+    for (const FlowShape shape : {FlowShape::kClip, FlowShape::kSign}) {
+      const double upper = verifier.Upper({{1.0, shape, RandomPotential(model, &random)}});
+      EXPECT_GE(upper, exact - Rounding(exact));
+      EXPECT_LE(dual, upper) << "weak duality";
+    }
+  }
+}
+
+// What a solve says about the operator's model, from the solver to the certificate.
+TEST(DenseBounds, CertificatesAboutTheOperatorHoldAndAgreeWithTheSolver) {
+  RandomModels random(20272);
+  constexpr OperatorKind kChoices[] = {OperatorKind::kLattice, OperatorKind::kLattice,
+                                       OperatorKind::kNeighbourList, OperatorKind::kBruteForce};
+  constexpr DenseMethod kMethods[] = {DenseMethod::kAuto, DenseMethod::kPdhg,
+                                      DenseMethod::kQuadratic, DenseMethod::kFrankWolfe,
+                                      DenseMethod::kMeanField};
+  for (int trial = 0; trial < 300 && !HasFailure(); ++trial) {
+    const int labels = random.Integer(2, 4);
+    const DenseCrf model =
+        random.Dense(random.Integer(1, labels == 2 ? 12 : 7), random.Labels(labels));
+    DenseSolveOptions options{.method = kMethods[random.Integer(0, 4)],
+                              .relative_gap = 1e-4,
+                              .max_iterations = 20,
+                              .certify = Certify::kOperator};
+    options.pairs.kind = kChoices[random.Integer(0, 3)];
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << ToString(options.method)
+                                      << ", " << model.Description());
+    const DenseOutcome outcome = SolveDense(model, options, {});
+    const Certificate& certificate = outcome.certificate;
+    const std::vector<OperatorKind> kinds(model.kernels().size(), options.pairs.kind);
+    const double exact = LogPartition(model, kinds, options.pairs);
+    EXPECT_LE(*certificate.lower, exact + Rounding(exact));
+    EXPECT_GE(outcome.energy, -exact - Rounding(exact));
+    EXPECT_EQ(certificate.model.find("single precision"), std::string::npos);
+
+    // The solver rounds to single precision relative to the sizes of what it adds up.
+    double size = 1.0 + std::abs(exact);
+    for (std::size_t a = 0; a < model.num_variables(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) size += model.PairWeight(a, b);
+    }
+    const DenseRecord& last = outcome.records.back();
+    EXPECT_NEAR(*certificate.lower, *last.lower, 1e-4 * size);
+    if (!certificate.upper) continue;
+    EXPECT_GE(*certificate.upper, exact - Rounding(exact));
+    EXPECT_LE(*certificate.dual, *certificate.upper);
+    EXPECT_NEAR(*certificate.upper, *last.upper, 1e-4 * size);
+    // Mean field's point may have a dual value that the solver did not ask for.
+    EXPECT_GE(*certificate.dual, *last.dual - 1e-4 * size);
+  }
+}
+
+// A proof of so many steps is not kept, and the certificate does not pretend that it was checked.
+TEST(DenseBounds, LongRunsOfFrankWolfeAreNotCalledChecked) {
+  RandomModels random(20274);
+  const DenseCrf model = random.Dense(8, PottsLabels(3));
+  DenseSolveOptions options{.method = DenseMethod::kFrankWolfe,
+                            .relative_gap = 0.0,
+                            .max_iterations = 21,
+                            .certify = Certify::kOperator};
+  const DenseOutcome outcome = SolveDense(model, options, {});
+  EXPECT_NE(outcome.certificate.model.find("upper bound in single precision"), std::string::npos);
+  EXPECT_EQ(outcome.certificate.upper, outcome.records.back().upper);
+}
+
+// A potential changed after the fact is another potential: its bound is worse, and still one.
+TEST(DenseBounds, TamperedProofsStillProveUpperBounds) {
+  RandomModels random(20273);
+  for (int trial = 0; trial < 100 && !HasFailure(); ++trial) {
+    const DenseCrf model = random.Dense(random.Integer(2, 7), random.Labels(random.Integer(2, 4)));
+    const OperatorOptions options{.kind = OperatorKind::kLattice};
+    const ChosenOperator pairs =
+        MakeOperator(model.num_variables(), PairWeights(model), {}, options);
+    const DenseProblem problem(model, *pairs.op);
+    DensePdhgOptions steps;
+    steps.max_iterations = 30;
+    FlowProof proof = SolvePdhg(problem, steps).proof;
+    const OperatorVerifier verifier(model, pairs.kinds, options);
+    const double exact = LogPartition(model, pairs.kinds, options);
+    EXPECT_GE(verifier.Upper(proof), exact - Rounding(exact));
+    Matrix<float>& v = proof.front().v;
+    for (int change = 0; change < 3; ++change) {
+      v.data()[random.Integer(0, static_cast<int>(v.size()) - 1)] =
+          static_cast<float>(random.Real(-1e3, 1e3));
+      EXPECT_GE(verifier.Upper(proof), exact - Rounding(exact));
     }
   }
 }

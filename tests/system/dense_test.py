@@ -149,7 +149,7 @@ class Bounds(DenseTest):
             with self.subTest(pairs=pairs):
                 summary = self.solve(model, "--pairs", pairs, "--certify", "operator")
                 self.assert_interval(summary)
-                self.assertIn("pair weights as applied, in single precision, by", summary["about"])
+                self.assertIn("pair weights as applied by", summary["about"])
                 self.assertIn(summary["pairs"], summary["about"])
                 self.assertIn(word, summary["pairs"])
 

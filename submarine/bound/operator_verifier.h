@@ -1,0 +1,62 @@
+// Recomputes what a certificate about an operator's model claims, from the raw model and the evidence
+// alone, in double and by code that shares nothing with the operators. The operator's model is the
+// dense model whose pair weights are, kernel by kernel,
+//
+//   brute force     w r_a r_b exp(-|f_a - f_b|^2 / 2),
+//   neighbour list  the same where exp(-|f_a - f_b|^2 / 2) >= cutoff, else 0,
+//   lattice         w k_ab of filter/lattice_reference.h for a != b, else 0,
+//
+// all of them symmetric and nonnegative, so that whatever flow is antisymmetric and within [-1, 1]
+// proves an upper bound: for lattice kernels that of the levels which the potentials choose
+// (filter/lattice_levels.h), for the others clip or sign. The total variation of a lattice kernel is
+// over-estimated by levels, which leaves the dual value below the least upper bound.
+//
+// Every value is rounded to its safe side and is the same for any number of threads. T = 1 throughout.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/bound/dense_verifier.h"
+#include "submarine/filter/operator_choice.h"
+#include "submarine/model/dense_crf.h"
+
+namespace submarine {
+
+class OperatorPairs;
+
+class OperatorVerifier {
+ public:
+  // Called now and then, in the thread of the caller, with the share of the work done; return false
+  // to give up, which throws Interrupted.
+  using OnProgress = std::function<bool(double done)>;
+
+  // kinds[m] is how kernel m of the model is applied; of the options, cutoff and lattice are used.
+  // The model must outlive this. Throws InvalidInput when there are not as many kinds as kernels, or
+  // one of them is kAuto.
+  OperatorVerifier(const DenseCrf& model, std::span<const OperatorKind> kinds,
+                   const OperatorOptions& options);
+  ~OperatorVerifier();
+
+  // The bound on log Z that the proof gives. Throws InvalidInput when it is none, like VerifiedUpper.
+  double Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
+
+  // H(y) - <E>_y, or less: a lower bound on log Z. Rows of the marginals are normalised first; a row
+  // that is no distribution throws InvalidInput, here and below.
+  double Lower(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
+
+  // H(y) - f(y), or less: a lower bound on the least upper bound.
+  double Dual(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
+
+  // At least E(x), and above it by rounding alone. Throws InvalidInput for labels that are none.
+  double Energy(const std::vector<int>& labeling, const OnProgress& on_progress = {}) const;
+
+ private:
+  const DenseCrf& model_;
+  std::vector<std::unique_ptr<OperatorPairs>> parts_;  // kernels of weight 0 have none
+};
+
+}  // namespace submarine
