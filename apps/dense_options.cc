@@ -12,7 +12,21 @@
 
 namespace submarine::apps {
 
-void AddDenseSolveOptions(CLI::App* sub, SolveOptions* solve, std::optional<int>* max_iterations) {
+SolveOptions DenseCommand::Settled() const {
+  SolveOptions settled = solve;
+  settled.max_iterations = max_iterations.value_or(
+      solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
+  return settled;
+}
+
+void AddOutputOption(CLI::App* sub, std::string* directory) {
+  sub->add_option("-o,--output", *directory,
+                  "The directory of the results; report.html in it shows them")
+      ->required();
+}
+
+void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
+  SolveOptions* solve = &command->solve;
   AddChoice<Method>(
       sub, "--method", &solve->method,
       {{"auto", Method::kAuto},
@@ -29,12 +43,21 @@ void AddDenseSolveOptions(CLI::App* sub, SolveOptions* solve, std::optional<int>
   sub->add_option("--gap", solve->relative_gap, "Stop when upper - dual <= gap * max(1, |upper|)")
       ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
-  sub->add_option("--max-iterations", *max_iterations, "Stop after so many iterations")
+  sub->add_option("--max-iterations", command->max_iterations, "Stop after so many iterations")
       ->check(NumberBetween(0, 2000000000))
       ->default_str(fmt::format("{}, fw {}", kDenseIterations, kDenseFrankWolfeIterations));
   sub->add_option("--time-limit", solve->time_limit_seconds,
                   "Stop after so many seconds with the best found; certifying it takes more")
       ->check(NumberBetween(0, 1e12));
+  sub->add_option("--top", command->top,
+                  "Write only the K most probable labels of every pixel; 0: all")
+      ->type_name("K")
+      ->check(NumberBetween(0, kMaxLabels))
+      ->capture_default_str();
+  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
+      ->check(NumberBetween(0, 100000))
+      ->capture_default_str();
+  sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
 }
 
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {

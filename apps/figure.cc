@@ -4,6 +4,7 @@
 #include <cairo.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -55,6 +56,16 @@ void Canvas::Line(double x0, double y0, double x1, double y1, double width) {
   cairo_move_to(cairo_, x0, y0);
   cairo_line_to(cairo_, x1, y1);
   cairo_stroke(cairo_);
+}
+
+void Canvas::Dashed(bool dashed) {
+  const std::array<double, 2> pattern = {6.0, 4.0};
+  cairo_set_dash(cairo_, pattern.data(), dashed ? 2 : 0, 0.0);
+}
+
+void Canvas::Dot(double x, double y) {
+  cairo_arc(cairo_, x, y, 3.2, 0.0, 2.0 * M_PI);
+  cairo_fill(cairo_);
 }
 
 void Canvas::Rectangle(double x, double y, double width, double height) {

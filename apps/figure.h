@@ -19,6 +19,8 @@ class Canvas {
   void Grey(double level);
 
   void Line(double x0, double y0, double x1, double y1, double width = 1.0);
+  void Dashed(bool dashed);  // lines from now on
+  void Dot(double x, double y);
   void Rectangle(double x, double y, double width, double height);  // filled
 
   // (x, y) is on the base line; align 0: it begins there, 0.5: it is centred, 1: it ends there.

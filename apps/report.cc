@@ -108,7 +108,11 @@ class ReportBuilder {
     json_["figures"] = Json::array();
     json_["values"] = Json::array();
     AddPanels();
-    if (summary_.panels.empty()) AddFigure("figure.png", "Bounds relative to TRW");
+    for (const PanelFile& figure : summary_.figures)
+      AddPicture("figures", figure.name, ReadPngFile(bundle_ / figure.file));
+    // What `synth` leaves behind has no page.
+    if (summary_.panels.empty() && summary_.figures.empty())
+      AddFigure("figure.png", "Bounds relative to TRW");
     AddValues();
     if (Size() > 3 * max_bytes_) DropPictures();
     AddMarginals();

@@ -136,6 +136,11 @@ void CheckPlot(const Node& plot) {
 void ReadPage(const Node& page, ReportSummary* summary) {
   page.TextOr("title", "");
   for (const Node& panel : page.Items("panels")) summary->panels.push_back(ReadPanel(panel));
+  for (const Node& figure : page.Items("figures")) {
+    PanelFile read{"", figure.At("file").FileInBundle()};
+    read.name = figure.TextOr("name", read.file.string());
+    summary->figures.push_back(std::move(read));
+  }
   for (const Node& value : page.Items("values")) {
     ValueFile read{"", value.TextOr("unit", ""), value.At("file").FileInBundle(), false};
     read.name = value.TextOr("name", read.file.string());

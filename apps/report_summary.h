@@ -31,6 +31,7 @@ struct MarginalsFile {
 struct ReportSummary {
   std::string text;  // valid JSON, an object
   std::vector<PanelFile> panels;
+  std::vector<PanelFile> figures;  // pictures of any size
   std::vector<ValueFile> values;
   std::optional<MarginalsFile> marginals;
 };

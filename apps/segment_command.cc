@@ -38,11 +38,7 @@ struct SegmentCommand {
   std::vector<double> bilateral = {80.0, 13.0, 10.0};
   bool normalise = true;
   bool ordered = false;
-  int top = 0;
-  SolveOptions solve;
-  std::optional<int> max_iterations;
-  int threads = 0;
-  bool quiet = false;
+  DenseCommand dense;
 };
 
 Segments ReadSegments(const SegmentCommand& command, const Image& image) {
@@ -104,30 +100,28 @@ PicturePage SegmentPage(const Bundle* bundle, const SegmentCommand& command, con
   page.AddColoured("uncertainty", "entropy_colour", entropies, 0.0,
                    std::log(static_cast<double>(segments.names.size())), "nats");
   page.AddValues("entropy", "entropy", entropies, "nats");
-  page.AddMarginals(outcome.marginals, command.top, "label", segments.names);
+  page.AddMarginals(outcome.marginals, command.dense.top, "label", segments.names);
   const std::vector<std::int32_t> labels(outcome.labels.begin(), outcome.labels.end());
   WriteNpy<std::int32_t>(bundle->File("labels.npy"), labels, NpyShape{image.height, image.width});
   return page;
 }
 
 void RunSegment(const SegmentCommand& command) {
-  SetThreadCount(command.threads);
-  SolveOptions solve = command.solve;
-  solve.max_iterations = command.max_iterations.value_or(
-      solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
+  SetThreadCount(command.dense.threads);
+  const SolveOptions solve = command.dense.Settled();
   const Image image = ReadImage(command.image);
   Segments segments = ReadSegments(command, image);
   ModelInput input = BuildModel(command, image, std::move(segments.unary));
   Bundle bundle(command.directory);
   CatchInterrupts();
-  SolveProgress progress(solve, command.quiet);
+  SolveProgress progress(solve, command.dense.quiet);
   const SolveOutcome outcome = Solve(std::move(input), solve, std::ref(progress));
   progress.Clear();
   nlohmann::ordered_json summary = SummaryJson(outcome, solve, command.image, true);
   summary["options"]["segment"] = SettingsJson(command);
   const PicturePage page = SegmentPage(&bundle, command, image, segments, outcome);
   FinishBundle(std::move(summary), "segment", page.json(), &bundle);
-  if (!command.quiet) {
+  if (!command.dense.quiet) {
     fmt::print("{}", SummaryText(outcome));
     fmt::print("Report: {}\n", (std::filesystem::path(command.directory) / "report.html").string());
   }
@@ -137,14 +131,12 @@ void RunSegment(const SegmentCommand& command) {
 
 void AddSegmentCommand(CLI::App* app) {
   auto command = std::make_shared<SegmentCommand>();
-  command->solve.relative_gap = kDenseGap;
-  command->solve.marginals = DenseMarginals::kMeanField;
+  command->dense.solve.relative_gap = kDenseGap;
+  command->dense.solve.marginals = DenseMarginals::kMeanField;
   CLI::App* sub = app->add_subcommand(
       "segment", "A picture and scribbles (or unaries) in; labels and their uncertainty out");
   sub->add_option("IMAGE", command->image, "The picture (PNG, JPEG, TIFF, PGM, PPM)")->required();
-  sub->add_option("-o,--output", command->directory,
-                  "The directory of the results; report.html in it shows them")
-      ->required();
+  AddOutputOption(sub, &command->directory);
   sub->add_option("--scribbles", command->scribbles,
                   "A picture of the same size: a colour for every label, black for undecided");
   sub->add_option("--unary", command->unary,
@@ -153,16 +145,7 @@ void AddSegmentCommand(CLI::App* app) {
                   "Probability that a scribble is right, against all other labels together")
       ->check(NumberInside(0, 1))
       ->capture_default_str();
-  AddDenseSolveOptions(sub, &command->solve, &command->max_iterations);
-  sub->add_option("--top", command->top,
-                  "Write only the K most probable labels of every pixel; 0: all")
-      ->type_name("K")
-      ->check(NumberBetween(0, kMaxLabels))
-      ->capture_default_str();
-  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
-      ->check(NumberBetween(0, 100000))
-      ->capture_default_str();
-  sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+  AddDenseSolveOptions(sub, &command->dense);
   const char* group = "Model";
   sub->add_option("--metric", command->metric,
                   "Between labels: potts, linear, truncated:T, tree:FILE")
@@ -176,7 +159,7 @@ void AddSegmentCommand(CLI::App* app) {
   AddChoice<bool>(sub, "--count", &command->ordered, {{"once", false}, {"ordered", true}},
                   "once: each pair counts w; ordered: (a, b) and (b, a) both, so 2 w")
       ->group(group);
-  AddPairOptions(sub, &command->solve);
+  AddPairOptions(sub, &command->dense.solve);
   sub->footer(
       "Examples:\n"
       "  submarine segment photo.jpg --scribbles scribbles.png -o out\n"

@@ -294,7 +294,7 @@ Json BenchSummary(const BenchRows& rows) {
           {"version", kVersion},
           {"page",
            {{"title", fmt::format("Stereo benchmark, preset {}", preset)},
-            {"panels",
+            {"figures",
              Json::array({{{"name", "Energies, times, bad pixels"}, {"file", "figure.png"}}})},
             {"facts", facts},
             {"notes", Json::array({kLikeForLike})}}}};

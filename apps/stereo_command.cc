@@ -43,11 +43,7 @@ struct StereoCommand {
   int shrink = 1;
   std::string truth;
   std::string mask;
-  int top = 0;
-  SolveOptions solve;
-  std::optional<int> max_iterations;
-  int threads = 0;
-  bool quiet = false;
+  DenseCommand dense;
 };
 
 int ParseDisparities(const std::string& text) {
@@ -83,11 +79,9 @@ StereoSettings SettingsOf(const StereoCommand& command) {
 }
 
 void RunStereo(const StereoCommand& command) {
-  SetThreadCount(command.threads);
+  SetThreadCount(command.dense.threads);
   StereoSettings settings = SettingsOf(command);
-  SolveOptions solve = command.solve;
-  solve.max_iterations = command.max_iterations.value_or(
-      solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
+  const SolveOptions solve = command.dense.Settled();
   const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink);
   StereoTruth truth;
   if (!command.truth.empty()) truth.disparity = ReadTruth(command.truth, pair, command.shrink);
@@ -98,7 +92,7 @@ void RunStereo(const StereoCommand& command) {
   }
   Bundle bundle(command.directory);
   CatchInterrupts();
-  SolveProgress progress(solve, command.quiet);
+  SolveProgress progress(solve, command.dense.quiet);
   progress("comparing views", {.k = -1});
   ModelInput input;
   input.dense = BuildStereoModel(pair, &settings);
@@ -108,13 +102,14 @@ void RunStereo(const StereoCommand& command) {
 
   nlohmann::ordered_json summary =
       SummaryJson(outcome, solve, fmt::format("{} {}", command.left, command.right), true);
-  summary["options"]["stereo"] = SettingsJson(settings, command.left, command.right, command.shrink);
+  summary["options"]["stereo"] =
+      SettingsJson(settings, command.left, command.right, command.shrink);
   if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command.truth);
   const PicturePage page = StereoPage(
       &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),
-      pair, settings, outcome, result, truth, command.top);
+      pair, settings, outcome, result, truth, command.dense.top);
   FinishBundle(std::move(summary), "stereo", page.json(), &bundle);
-  if (!command.quiet) {
+  if (!command.dense.quiet) {
     fmt::print("{}", SummaryText(outcome));
     if (result.judgement) fmt::print("{}", JudgementText(*result.judgement));
     fmt::print("Report: {}\n", (std::filesystem::path(command.directory) / "report.html").string());
@@ -166,16 +161,13 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
 
 void AddStereoCommand(CLI::App* app) {
   auto command = std::make_shared<StereoCommand>();
-  SolveOptions& solve = command->solve;
-  solve.relative_gap = kStereoGap;
+  command->dense.solve.relative_gap = kStereoGap;
   CLI::App* sub = app->add_subcommand(
       "stereo", "Two views in; disparities, their uncertainty and a certified interval out");
   sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, PGM, PPM)")->required();
   sub->add_option("RIGHT", command->right, "The right view, of the same size, rectified")
       ->required();
-  sub->add_option("-o,--output", command->directory,
-                  "The directory of the results; report.html in it shows them")
-      ->required();
+  AddOutputOption(sub, &command->directory);
   sub->add_option(
          "--truth", command->truth,
          "Ground truth: a picture of FACTOR times the disparity (default 1, 16 bits: 256), "
@@ -184,18 +176,9 @@ void AddStereoCommand(CLI::App* app) {
   sub->add_option("--mask", command->mask,
                   "A picture that is bright where pixels are not occluded: errors there are told "
                   "apart");
-  AddDenseSolveOptions(sub, &solve, &command->max_iterations);
-  sub->add_option("--top", command->top,
-                  "Write only the K most probable disparities of every pixel; 0: all")
-      ->type_name("K")
-      ->check(NumberBetween(0, kMaxLabels))
-      ->capture_default_str();
-  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
-      ->check(NumberBetween(0, 100000))
-      ->capture_default_str();
-  sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+  AddDenseSolveOptions(sub, &command->dense);
   AddModelOptions(sub, command.get());
-  AddPairOptions(sub, &solve);
+  AddPairOptions(sub, &command->dense.solve);
   sub->footer(
       "Examples:\n"
       "  submarine stereo left.png right.png -o out\n"

@@ -1,19 +1,14 @@
-// Drawn once with cairo onto an SVG and a PNG surface.
-#include <cairo-svg.h>
-#include <cairo.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "apps/figure.h"
 #include "apps/synth_summary.h"
-#include "submarine/base/error.h"
-#include "submarine/io/atomic_file.h"
 
 namespace submarine::apps {
 namespace {
@@ -27,7 +22,6 @@ constexpr double kBottom = 48.0;
 constexpr double kTitle = 34.0;
 constexpr double kLegendRow = 22.0;
 constexpr int kLegendColumns = 3;
-constexpr double kPngScale = 2.0;
 
 struct Style {
   std::array<double, 3> colour;
@@ -91,50 +85,6 @@ class Axis {
   double from_, to_, low_ = 0.0, high_ = 1.0, step_ = 1.0;
 };
 
-class Canvas {
- public:
-  explicit Canvas(cairo_t* cairo) : cairo_(cairo) {
-    cairo_select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-  }
-
-  void Colour(const std::array<double, 3>& c) { cairo_set_source_rgb(cairo_, c[0], c[1], c[2]); }
-  void Grey(double level) { Colour({level, level, level}); }
-
-  void Line(double x0, double y0, double x1, double y1, double width = 1.0) {
-    cairo_set_line_width(cairo_, width);
-    cairo_move_to(cairo_, x0, y0);
-    cairo_line_to(cairo_, x1, y1);
-    cairo_stroke(cairo_);
-  }
-  void Dashed(bool dashed) {
-    const std::array<double, 2> pattern = {6.0, 4.0};
-    cairo_set_dash(cairo_, pattern.data(), dashed ? 2 : 0, 0.0);
-  }
-  void Dot(double x, double y) {
-    cairo_arc(cairo_, x, y, 3.2, 0.0, 2.0 * M_PI);
-    cairo_fill(cairo_);
-  }
-
-  // (x, y) is on the base line; align 0: it begins there, 0.5: it is centred, 1: it ends there.
-  void Text(const std::string& text, double x, double y, double align, double size) {
-    cairo_set_font_size(cairo_, size);
-    cairo_text_extents_t extents;
-    cairo_text_extents(cairo_, text.c_str(), &extents);
-    cairo_move_to(cairo_, x - align * extents.x_advance, y);
-    cairo_show_text(cairo_, text.c_str());
-  }
-  void TextUpwards(const std::string& text, double x, double y, double size) {
-    cairo_save(cairo_);
-    cairo_translate(cairo_, x, y);
-    cairo_rotate(cairo_, -M_PI / 2.0);
-    Text(text, 0.0, 0.0, 0.5, size);
-    cairo_restore(cairo_);
-  }
-
- private:
-  cairo_t* cairo_;
-};
-
 struct Panel {
   std::string title;
   std::vector<const SynthRow*> rows;
@@ -167,12 +117,9 @@ class Figure {
            kLegendRow * static_cast<double>(1 + LegendLines()) + 8.0;
   }
 
-  void Draw(cairo_t* cairo) const {
-    Canvas canvas(cairo);
-    cairo_set_source_rgb(cairo, 1.0, 1.0, 1.0);
-    cairo_paint(cairo);
-    canvas.Grey(0.1);
-    canvas.Text(
+  void Draw(Canvas* canvas) const {
+    canvas->Grey(0.1);
+    canvas->Text(
         fmt::format("Bounds on log Z relative to TRW: {} x {} grids, {} labels, mean and "
                     "standard deviation over {} instances",
                     settings_.width, settings_.height, settings_.labels, settings_.instances),
@@ -180,10 +127,10 @@ class Figure {
     for (std::size_t line = 0; line < panels_.size(); ++line) {
       for (std::size_t m = 0; m < panels_[line].size(); ++m) {
         DrawPanel(panels_[line][m], kPanelWidth * static_cast<double>(m),
-                  kTitle + kPanelHeight * static_cast<double>(line), &canvas);
+                  kTitle + kPanelHeight * static_cast<double>(line), canvas);
       }
     }
-    DrawLegend(&canvas);
+    DrawLegend(canvas);
   }
 
  private:
@@ -284,49 +231,13 @@ class Figure {
   std::vector<std::vector<Panel>> panels_;
 };
 
-cairo_status_t AppendTo(void* text, const unsigned char* bytes, unsigned int count) {
-  static_cast<std::string*>(text)->append(reinterpret_cast<const char*>(bytes), count);
-  return CAIRO_STATUS_SUCCESS;
-}
-
-using Surface = std::unique_ptr<cairo_surface_t, decltype(&cairo_surface_destroy)>;
-
-void CheckDrawn(cairo_status_t status) {
-  if (status != CAIRO_STATUS_SUCCESS)
-    throw TooLarge(fmt::format("the figure cannot be drawn: {}", cairo_status_to_string(status)));
-}
-
-void DrawOn(cairo_surface_t* surface, const Figure& figure, double scale) {
-  const std::unique_ptr<cairo_t, decltype(&cairo_destroy)> cairo(cairo_create(surface),
-                                                                 &cairo_destroy);
-  cairo_scale(cairo.get(), scale, scale);
-  figure.Draw(cairo.get());
-  CheckDrawn(cairo_status(cairo.get()));
-}
-
 }  // namespace
 
 void WriteSynthFigure(const std::filesystem::path& directory, const SynthSettings& settings,
                       const std::vector<SynthRow>& rows) {
   const Figure figure(settings, rows);
-  std::string svg;
-  {
-    const Surface surface(
-        cairo_svg_surface_create_for_stream(AppendTo, &svg, figure.Width(), figure.Height()),
-        &cairo_surface_destroy);
-    DrawOn(surface.get(), figure, 1.0);
-    cairo_surface_finish(surface.get());
-  }
-  WriteFileAtomically(directory / "figure.svg", svg);
-
-  std::string png;
-  const Surface surface(
-      cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(kPngScale * figure.Width()),
-                                 static_cast<int>(kPngScale * figure.Height())),
-      &cairo_surface_destroy);
-  DrawOn(surface.get(), figure, kPngScale);
-  CheckDrawn(cairo_surface_write_to_png_stream(surface.get(), AppendTo, &png));
-  WriteFileAtomically(directory / "figure.png", png);
+  WriteFigure(directory, figure.Width(), figure.Height(),
+              [&](Canvas* canvas) { figure.Draw(canvas); });
 }
 
 }  // namespace submarine::apps
