@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -27,16 +28,18 @@ void AddOutputOption(CLI::App* sub, std::string* directory) {
 
 void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
   SolveOptions* solve = &command->solve;
-  AddChoice<Method>(
-      sub, "--method", &solve->method,
-      {{"auto", Method::kAuto},
-       {"pdhg", Method::kPdhg},
-       {"quadratic", Method::kQuadratic},
-       {"fw", Method::kFrankWolfe},
-       {"mf", Method::kMeanField}},
-      "auto: the chain of solvers that is fastest; pdhg: upper bound to a certified gap; "
-      "quadratic: cheap and looser; fw: Frank-Wolfe, as published; mf: mean field, lower "
-      "bound only");
+  std::vector<std::pair<std::string, Method>> methods = {{"auto", Method::kAuto},
+                                                         {"pdhg", Method::kPdhg},
+                                                         {"quadratic", Method::kQuadratic},
+                                                         {"fw", Method::kFrankWolfe},
+                                                         {"mf", Method::kMeanField}};
+  // The default is named first.
+  std::stable_partition(methods.begin(), methods.end(),
+                        [&](const auto& method) { return method.second == solve->method; });
+  AddChoice<Method>(sub, "--method", &solve->method, methods,
+                    "auto: the chain of solvers that is fastest; pdhg: upper bound to a certified "
+                    "gap; quadratic: cheap and looser; fw: Frank-Wolfe, as published; mf: mean "
+                    "field, lower bound only");
   AddChoice<bool>(sub, "--step", &solve->harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");

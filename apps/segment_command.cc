@@ -132,6 +132,9 @@ void RunSegment(const SegmentCommand& command) {
 void AddSegmentCommand(CLI::App* app) {
   auto command = std::make_shared<SegmentCommand>();
   command->dense.solve.relative_gap = kDenseGap;
+  // Scribbles are weak unaries beside these kernels: the upper bound is far from tight there and takes
+  // minutes, while mean field is what such models are used with.
+  command->dense.solve.method = Method::kMeanField;
   command->dense.solve.marginals = DenseMarginals::kMeanField;
   CLI::App* sub = app->add_subcommand(
       "segment", "A picture and scribbles (or unaries) in; labels and their uncertainty out");

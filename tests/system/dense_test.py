@@ -546,7 +546,7 @@ class Documentation(DenseTest):
         dense = self.solve(self.generate_dense())
         self.assertEqual(set(dense), set(self.solve(self.generate())))
         self.assertEqual(set(dense["options"]), {"gap", "max_iterations", "time_limit", "step", "pairs", "cutoff",
-                                                 "levels", "hard_bins", "certify"})
+                                                 "levels", "hard_bins", "certify", "marginals_of"})
 
     def test_help(self):
         text = self.run_well("solve", "--help").stdout

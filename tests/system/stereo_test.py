@@ -225,6 +225,10 @@ class SegmentTest(CommandTest):
         for name in ("image.png", "labels.png", "entropy_colour.png"):
             self.assertEqual(png_size(out / name), (self.WIDTH, self.HEIGHT))
         self.assertTrue((out / "report.html").exists())
+        self.assertIsNone(read_json(out / "summary.json")["upper"])  # mean field alone, unless asked
+        self.segment("--scribbles", "scribbles.png", "--confidence", "0.99", "--bilateral", "20,20,10", "--method",
+                     "auto")
+        self.assertIsNotNone(read_json(out / "summary.json")["upper"])
 
     def test_unaries(self):
         costs = [c for y in range(self.HEIGHT) for x in range(self.WIDTH) for c in ((0, 2, 3) if y < 8 else (3, 0, 2))]
