@@ -167,8 +167,8 @@ void AddSegmentCommand(CLI::App* app) {
       "Examples:\n"
       "  submarine segment photo.jpg --scribbles scribbles.png -o out\n"
       "  submarine segment photo.png --unary costs.npy -o out --bilateral 60,10,5\n"
-      "  submarine segment photo.png --scribbles scribbles.png -o out --method mf --max-iterations "
-      "5");
+      "  submarine segment photo.png --scribbles scribbles.png -o out --method auto --time-limit "
+      "60");
   sub->callback([command] { RunSegment(*command); });
 }
 
