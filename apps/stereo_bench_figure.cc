@@ -191,7 +191,8 @@ class Figure {
     for (std::size_t k = 0; k < rows_.settings.methods.size(); ++k) {
       const Style style = StyleOf(rows_.settings.methods[k]);
       const double x = kLeft + step * static_cast<double>(k % kLegendColumns);
-      const double y = kTitle + kLegendRow * static_cast<double>(k / kLegendColumns);
+      const std::size_t line = k / kLegendColumns;
+      const double y = kTitle + kLegendRow * static_cast<double>(line);
       canvas->Colour(style.colour);
       canvas->Rectangle(x, y, 12.0, 12.0);
       canvas->Grey(0.1);

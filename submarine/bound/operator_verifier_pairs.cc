@@ -251,9 +251,9 @@ class LatticePairs final : public OperatorPairs {
   }
   // Of a sum over all variables of what has gone through a product.
   double Roundings() const {
-    const std::size_t n = lattice_.size();
+    const std::size_t blocks = lattice_.size() / kGrain;
     return lattice_.roundings() + lattice_.diagonal_roundings() +
-           static_cast<double>(2 * kGrain * LatticeReference::kBlock + n / kGrain);
+           static_cast<double>(2 * kGrain * LatticeReference::kBlock + blocks);
   }
 
   LatticeOptions options_;

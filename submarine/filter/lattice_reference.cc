@@ -398,7 +398,8 @@ double LatticeReference::roundings() const {
 }
 
 double LatticeReference::diagonal_roundings() const {
-  const auto half = static_cast<double>(stencil_.laziness.size() / 2);
+  const std::size_t half_passes = stencil_.laziness.size() / 2;
+  const auto half = static_cast<double>(half_passes);
   const auto reach = static_cast<double>(slots() + 1);
   return 4.0 * (half + 1.0) * (reach + 4.0) + static_cast<double>(corners_) * std::pow(reach, half);
 }

@@ -30,17 +30,22 @@ Matrix<float> CostsOfRight(const Matrix<float>& costs, int width) {
   return right;
 }
 
+std::size_t RowIndex(int x, int y, int width) {
+  return static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+         static_cast<std::size_t>(x);
+}
+
 Matrix<float> WindowSums(const Matrix<float>& costs, int width) {
   Matrix<float> sums(costs.rows(), costs.cols());
   const int height = static_cast<int>(costs.rows()) / width;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      auto out = sums.row(static_cast<std::size_t>(y * width + x));
+      const auto out = sums.row(RowIndex(x, y, width));
       for (int dy = -kGuessWindow; dy <= kGuessWindow; ++dy) {
         for (int dx = -kGuessWindow; dx <= kGuessWindow; ++dx) {
           const int row = std::clamp(y + dy, 0, height - 1);
           const int column = std::clamp(x + dx, 0, width - 1);
-          const auto in = costs.row(static_cast<std::size_t>(row * width + column));
+          const auto in = costs.row(RowIndex(column, row, width));
           for (std::size_t k = 0; k < in.size(); ++k) out[k] += in[k];
         }
       }

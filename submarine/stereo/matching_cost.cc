@@ -225,10 +225,12 @@ Matrix<float> WindowMeans(const StereoView& view, const Matrix<float>& costs, in
             sum += column(static_cast<std::size_t>(x), static_cast<std::size_t>(k));
           for (int x = k; x < width; ++x) {
             const auto kk = static_cast<std::size_t>(k);
-            if (x + radius < width) sum += column(static_cast<std::size_t>(x + radius), kk);
-            const int columns = std::min(x + radius, width - 1) - std::max(x - radius, k) + 1;
+            const int entering = x + radius;
+            const int leaving = x - radius;
+            if (entering < width) sum += column(static_cast<std::size_t>(entering), kk);
+            const int columns = std::min(entering, width - 1) - std::max(leaving, k) + 1;
             means(PixelIndex(view, x, y), kk) = static_cast<float>(sum / (rows * columns));
-            if (x - radius >= k) sum -= column(static_cast<std::size_t>(x - radius), kk);
+            if (leaving >= k) sum -= column(static_cast<std::size_t>(leaving), kk);
           }
         }
         add_row(y - radius, -1.0);
