@@ -124,11 +124,12 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
       ->type_name("N|auto")
       ->capture_default_str()
       ->group(group);
-  sub->add_option("--unary", command->unary,
-                  "How pixels are compared. ad: sum over channels of absolute differences; sad:R: "
-                  "their mean over windows of radius R; census: comparisons with 62 neighbours "
-                  "that differ; bt: Birchfield and Tomasi's, blind to sampling")
-      ->type_name("ad|sad:R|census|bt")
+  sub->add_option(
+         "--unary", command->unary,
+         "How pixels are compared. ad: sum over channels of absolute differences; census: "
+         "comparisons with 62 neighbours that differ; bt: Birchfield and Tomasi's, blind to "
+         "sampling; sad:R, census:R, bt:R: their means over windows of radius R")
+      ->type_name("ad|sad:R|census[:R]|bt[:R]")
       ->default_str(ToString(settings.matching))
       ->group(group);
   sub->add_option("--truncate", command->truncate, "No comparison costs more than this")

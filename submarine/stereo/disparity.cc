@@ -15,12 +15,12 @@ namespace submarine {
 namespace {
 
 constexpr int kGuessColumns = 200;      // of the copies that the guess is made on
-constexpr int kGuessWindow = 2;         // radius of the windows that costs are summed over
+constexpr int kGuessWindow = 2;         // radius of the windows that are matched
 constexpr double kGuessShare = 0.002;   // of consistent pixels that may lie beyond
 constexpr float kDistinctRatio = 1.3F;  // by which other disparities must be dearer to be ruled out
 constexpr int kLeastDisparities = 8;
 
-// costs(a, k) summed over windows, for the pixels of the right view: its pixel x has k at x + k of the left.
+// costs(a, k) for the pixels of the right view: its pixel x has k at x + k of the left.
 Matrix<float> CostsOfRight(const Matrix<float>& costs, int width) {
   Matrix<float> right(costs.rows(), costs.cols(), 1e30F);
   for (std::size_t a = 0; a < costs.rows(); ++a) {
@@ -28,30 +28,6 @@ Matrix<float> CostsOfRight(const Matrix<float>& costs, int width) {
     for (std::size_t k = 0; k < std::min(costs.cols(), x + 1); ++k) right(a - k, k) = costs(a, k);
   }
   return right;
-}
-
-std::size_t RowIndex(int x, int y, int width) {
-  return static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
-         static_cast<std::size_t>(x);
-}
-
-Matrix<float> WindowSums(const Matrix<float>& costs, int width) {
-  Matrix<float> sums(costs.rows(), costs.cols());
-  const int height = static_cast<int>(costs.rows()) / width;
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      const auto out = sums.row(RowIndex(x, y, width));
-      for (int dy = -kGuessWindow; dy <= kGuessWindow; ++dy) {
-        for (int dx = -kGuessWindow; dx <= kGuessWindow; ++dx) {
-          const int row = std::clamp(y + dy, 0, height - 1);
-          const int column = std::clamp(x + dx, 0, width - 1);
-          const auto in = costs.row(RowIndex(column, row, width));
-          for (std::size_t k = 0; k < in.size(); ++k) out[k] += in[k];
-        }
-      }
-    }
-  }
-  return sums;
 }
 
 std::vector<int> Cheapest(const Matrix<float>& costs) {
@@ -76,8 +52,8 @@ bool IsDistinct(std::span<const float> costs, int best) {
 // Disparities on which both views agree without doubt, how often each.
 std::vector<std::int64_t> ConsistentDisparities(const StereoView& left, const StereoView& right,
                                                 int disparities) {
-  const Matrix<float> costs = WindowSums(
-      MatchingCosts(left, right, disparities, {.kind = MatchingKind::kCensus}), left.width);
+  const Matrix<float> costs = MatchingCosts(
+      left, right, disparities, {.kind = MatchingKind::kCensus, .radius = kGuessWindow});
   const std::vector<int> of_left = Cheapest(costs);
   const std::vector<int> of_right = Cheapest(CostsOfRight(costs, left.width));
   std::vector<std::int64_t> counts(static_cast<std::size_t>(disparities), 0);

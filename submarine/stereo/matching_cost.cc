@@ -255,33 +255,41 @@ Matrix<float> RawCosts(const StereoView& left, const StereoView& right, int disp
 }  // namespace
 
 MatchingOptions ParseMatchingKind(const std::string& text) {
-  if (text == "ad") return {.kind = MatchingKind::kAbsoluteDifference};
-  if (text == "census") return {.kind = MatchingKind::kCensus};
-  if (text == "bt") return {.kind = MatchingKind::kBirchfieldTomasi};
-  if (text.starts_with("sad:")) {
-    MatchingOptions options{.kind = MatchingKind::kWindow};
-    const char* end = text.data() + text.size();
-    const auto [parsed, error] = std::from_chars(text.data() + 4, end, options.radius);
-    if (error == std::errc() && parsed == end && options.radius >= 0 &&
-        options.radius <= kMaxRadius)
-      return options;
+  MatchingOptions options;
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  const bool windows = colon != std::string::npos;
+  bool valid = true;
+  if (name == "census") {
+    options.kind = MatchingKind::kCensus;
+  } else if (name == "bt") {
+    options.kind = MatchingKind::kBirchfieldTomasi;
+  } else {
+    valid = name == (windows ? "sad" : "ad");
   }
+  if (windows) {
+    const char* end = text.data() + text.size();
+    const auto [parsed, error] = std::from_chars(text.data() + colon + 1, end, options.radius);
+    valid = valid && error == std::errc() && parsed == end && options.radius >= 0 &&
+            options.radius <= kMaxRadius;
+  }
+  if (valid) return options;
   throw InvalidInput(
-      fmt::format("there is no matching cost \"{}\", expected ad, sad:R with a radius R from 0 to "
-                  "{}, census or bt",
+      fmt::format("there is no matching cost \"{}\", expected ad, census or bt, or over windows of "
+                  "radius R from 0 to {} sad:R, census:R or bt:R",
                   text, kMaxRadius));
 }
 
 std::string ToString(const MatchingOptions& options) {
+  const bool windows = options.radius > 0;
+  const std::string radius = windows ? fmt::format(":{}", options.radius) : "";
   switch (options.kind) {
     case MatchingKind::kAbsoluteDifference:
-      return "ad";
-    case MatchingKind::kWindow:
-      return fmt::format("sad:{}", options.radius);
+      return (windows ? "sad" : "ad") + radius;
     case MatchingKind::kCensus:
-      return "census";
+      return "census" + radius;
     case MatchingKind::kBirchfieldTomasi:
-      return "bt";
+      return "bt" + radius;
   }
   return "unknown";
 }
@@ -292,8 +300,7 @@ Matrix<float> MatchingCosts(const StereoView& left, const StereoView& right, int
   CheckOptions(left, disparities, options);
   Matrix<float> costs = RawCosts(left, right, disparities, options.kind);
   if (std::isfinite(options.truncate)) Truncate(options.truncate, &costs);
-  if (options.kind == MatchingKind::kWindow && options.radius > 0)
-    costs = WindowMeans(left, costs, options.radius);
+  if (options.radius > 0) costs = WindowMeans(left, costs, options.radius);
   if (options.factor != 1.0) {
     for (std::size_t j = 0; j < costs.size(); ++j)
       costs.data()[j] *= static_cast<float>(options.factor);

@@ -25,9 +25,6 @@ struct StereoView {
 enum class MatchingKind {
   // Sum over channels of |left - right|. Outside: 255 x channels.
   kAbsoluteDifference,
-  // The mean of truncated absolute differences over the (2 radius + 1)^2 window, of its pixels that are
-  // in the left view and whose match is in the right. Outside (of the pixel itself): 255 x channels.
-  kWindow,
   // Comparisons of the grey value with its neighbours in a 9 x 7 window that come out differently, 0 to
   // 62: blind to exposure. Neighbours outside a view are its nearest pixels. Outside: 62.
   kCensus,
@@ -39,12 +36,14 @@ enum class MatchingKind {
 
 struct MatchingOptions {
   MatchingKind kind = MatchingKind::kAbsoluteDifference;
-  int radius = 2;                                             // kWindow: 0 to 100
+  // 0 to 100: costs become their mean over the (2 radius + 1)^2 window, of its pixels that are in the left
+  // view and whose match is in the right. A pixel whose own match is outside keeps that cost.
+  int radius = 0;
   double truncate = std::numeric_limits<double>::infinity();  // > 0; no cost is above it
   double factor = 1.0;  // > 0; what every cost is multiplied by, after the truncation
 };
 
-// "ad", "sad:2", "census", "bt": as people write it. Throws InvalidInput for any other text.
+// "ad", "census", "bt", and over windows of radius 2 "sad:2", "census:2", "bt:2": as people write it. Throws InvalidInput for any other text.
 MatchingOptions ParseMatchingKind(const std::string& text);
 std::string ToString(const MatchingOptions& options);
 

@@ -40,36 +40,14 @@ float At(const StereoView& view, int x, int y, int c) {
   return view.samples[static_cast<std::size_t>((y * view.width + x) * view.channels + c)];
 }
 
-// The definitions, one comparison at a time.
-double SlowCost(const RandomPair& pair, int x, int y, int k, const MatchingOptions& options) {
+// The definition of one comparison whose match is inside, truncated.
+double SlowComparison(const RandomPair& pair, int x, int y, int k, const MatchingOptions& options) {
   const StereoView l = pair.Left();
   const StereoView r = pair.Right();
-  const bool census = options.kind == MatchingKind::kCensus;
-  const double outside = census ? 62.0 : 255.0 * pair.channels;
-  const auto difference = [&](int px, int py) {
-    double sum = 0.0;
-    for (int c = 0; c < pair.channels; ++c)
-      sum += std::abs(At(l, px, py, c) - At(r, px - k, py, c));
-    return std::min(sum, options.truncate);
-  };
-  double cost = outside;
-  if (x - k < 0) {
-    return options.factor * std::min(outside, options.truncate);
-  }
+  double cost = 0.0;
   if (options.kind == MatchingKind::kAbsoluteDifference) {
-    cost = difference(x, y);
-  } else if (options.kind == MatchingKind::kWindow) {
-    double sum = 0.0;
-    int count = 0;
-    for (int py = y - options.radius; py <= y + options.radius; ++py) {
-      for (int px = x - options.radius; px <= x + options.radius; ++px) {
-        if (py < 0 || py >= pair.height || px < k || px >= pair.width) continue;
-        sum += difference(px, py);
-        ++count;
-      }
-    }
-    cost = sum / count;
-  } else if (census) {
+    for (int c = 0; c < pair.channels; ++c) cost += std::abs(At(l, x, y, c) - At(r, x - k, y, c));
+  } else if (options.kind == MatchingKind::kCensus) {
     const auto darker = [&](const StereoView& view, int cx, int cy, int dx, int dy) {
       double centre = 0.0;
       double neighbour = 0.0;
@@ -79,13 +57,11 @@ double SlowCost(const RandomPair& pair, int x, int y, int k, const MatchingOptio
       }
       return neighbour < centre;
     };
-    cost = 0.0;
     for (int dy = -3; dy <= 3; ++dy) {
       for (int dx = -4; dx <= 4; ++dx)
         cost += darker(l, x, y, dx, dy) != darker(r, x - k, y, dx, dy) ? 1.0 : 0.0;
     }
   } else {
-    cost = 0.0;
     const auto nearest = [&](const StereoView& a, int ax, const StereoView& b, int bx, int c) {
       // |a(ax) - b| over b's values within half a pixel of bx, sampled finely.
       double least = std::numeric_limits<double>::infinity();
@@ -101,7 +77,24 @@ double SlowCost(const RandomPair& pair, int x, int y, int k, const MatchingOptio
     for (int c = 0; c < pair.channels; ++c)
       cost += std::min(nearest(l, x, r, x - k, c), nearest(r, x - k, l, x, c));
   }
-  return options.factor * std::min(cost, options.truncate);
+  return std::min(cost, options.truncate);
+}
+
+double SlowCost(const RandomPair& pair, int x, int y, int k, const MatchingOptions& options) {
+  if (x - k < 0) {
+    const double outside = options.kind == MatchingKind::kCensus ? 62.0 : 255.0 * pair.channels;
+    return options.factor * std::min(outside, options.truncate);
+  }
+  double sum = 0.0;
+  int count = 0;
+  for (int py = y - options.radius; py <= y + options.radius; ++py) {
+    for (int px = x - options.radius; px <= x + options.radius; ++px) {
+      if (py < 0 || py >= pair.height || px < k || px >= pair.width) continue;
+      sum += SlowComparison(pair, px, py, k, options);
+      ++count;
+    }
+  }
+  return options.factor * sum / count;
 }
 
 class MatchingCostTest : public ::testing::TestWithParam<const char*> {};
@@ -135,7 +128,8 @@ TEST_P(MatchingCostTest, AgreesWithTheDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, MatchingCostTest,
-                         ::testing::Values("ad", "sad:0", "sad:1", "sad:3", "census", "bt"),
+                         ::testing::Values("ad", "sad:1", "sad:3", "census", "census:2", "bt",
+                                           "bt:1"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase(name, ':');
@@ -185,9 +179,11 @@ TEST(MatchingCost, BirchfieldTomasiForgivesSampling) {
 }
 
 TEST(MatchingCost, NamesRoundTrip) {
-  for (const char* kind : {"ad", "sad:0", "sad:12", "census", "bt"})
+  EXPECT_EQ(ToString(ParseMatchingKind("sad:0")), "ad");
+  for (const char* kind : {"ad", "sad:12", "census", "census:3", "bt", "bt:1"})
     EXPECT_EQ(ToString(ParseMatchingKind(kind)), kind);
-  for (const char* kind : {"", "sad", "sad:", "sad:-1", "sad:101", "sad:2x", "AD", "ssd"})
+  for (const char* kind :
+       {"", "sad", "sad:", "sad:-1", "sad:101", "sad:2x", "ad:2", "census:", "AD", "ssd"})
     EXPECT_THROW(ParseMatchingKind(kind), InvalidInput) << kind;
 }
 
@@ -214,8 +210,7 @@ TEST(MatchingCost, RefusesBadInput) {
   ExpectRefused(pair.Left(), pair.Right(), 4, {.truncate = 0.0}, "truncated at 0");
   ExpectRefused(pair.Left(), pair.Right(), 4, {.truncate = NAN}, "truncated at nan");
   ExpectRefused(pair.Left(), pair.Right(), 4, {.factor = 0.0}, "multiplied by 0");
-  ExpectRefused(pair.Left(), pair.Right(), 4, {.kind = MatchingKind::kWindow, .radius = -1},
-                "radius -1");
+  ExpectRefused(pair.Left(), pair.Right(), 4, {.radius = -1}, "radius -1");
   RandomPair nan = pair;
   nan.right[5] = NAN;
   ExpectRefused(nan.Left(), nan.Right(), 4, options, "not finite");
