@@ -21,6 +21,7 @@
 #include "submarine/dense/dense_solve.h"
 #include "submarine/io/image.h"
 #include "submarine/model/image_features.h"
+#include "submarine/stereo/matching_cost.h"
 
 namespace submarine {
 namespace {
@@ -32,23 +33,13 @@ DenseCrf Tsukuba(const std::string& directory) {
   const Image right = ReadImage(directory + "/right.png");
   const std::vector<float> l = ColourValues(left);
   const std::vector<float> r = ColourValues(right);
-  const auto width = static_cast<std::size_t>(left.width);
-  const auto height = static_cast<std::size_t>(left.height);
-  Matrix<float> unary(width * height, kLabels, 765.0F);
-  for (std::size_t y = 0; y < height; ++y) {
-    for (std::size_t x = 0; x < width; ++x) {
-      for (std::size_t k = 0; k <= std::min<std::size_t>(x, kLabels - 1); ++k) {
-        float cost = 0.0F;
-        for (std::size_t c = 0; c < 3; ++c)
-          cost += std::abs(l[3 * (y * width + x) + c] - r[3 * (y * width + x - k) + c]);
-        unary(y * width + x, k) = cost;
-      }
-    }
-  }
+  Matrix<float> unary = MatchingCosts({left.width, left.height, left.channels, l},
+                                      {right.width, right.height, right.channels, r}, kLabels, {});
   const double colour = 1.51;
   return {std::move(unary),
           {PositionKernel(left.width, left.height, 1.64, 1.64, 12.99),
-           BilateralKernel(left.width, left.height, 3, l, 50.84, 50.84, {&colour, 1}, 1.10)},
+           BilateralKernel(left.width, left.height, left.channels, l, 50.84, 50.84, {&colour, 1},
+                           1.10)},
           PottsLabels(kLabels)};
 }
 

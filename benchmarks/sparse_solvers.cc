@@ -7,28 +7,13 @@
 
 #include <random>
 
+#include "benchmarks/paper_labels.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/labels/label_tree.h"
 #include "submarine/solver/frank_wolfe.h"
 #include "submarine/solver/pdhg.h"
 
 namespace submarine {
 namespace {
-
-enum Metric { kPotts, kTree1, kTree2, kLinear };
-
-LabelSpace LabelsOf(int metric) {
-  switch (metric) {
-    case kTree1:
-      return LabelTree::Regular({5, 4}, {1.0, 0.5}).ToLabels();
-    case kTree2:
-      return LabelTree::Regular({2, 2, 5}, {1.0, 1.0, 0.5}).ToLabels();
-    case kLinear:
-      return LinearLabels(20);
-    default:
-      return PottsLabels(20);
-  }
-}
 
 SparseCrf Grid(int side, double weight, int metric = kPotts) {
   std::mt19937_64 rng(1);

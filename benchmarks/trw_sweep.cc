@@ -6,29 +6,12 @@
 #include <ctime>
 #include <random>
 
-#include "submarine/labels/label_tree.h"
+#include "benchmarks/paper_labels.h"
 #include "submarine/solver/hybrid.h"
 #include "submarine/solver/trw.h"
 
 namespace submarine {
 namespace {
-
-enum Metric { kPotts, kTree1, kTree2, kLinear, kTruncated };
-
-LabelSpace LabelsOf(int metric) {
-  switch (metric) {
-    case kTree1:
-      return LabelTree::Regular({5, 4}, {1.0, 0.5}).ToLabels();
-    case kTree2:
-      return LabelTree::Regular({2, 2, 5}, {1.0, 1.0, 0.5}).ToLabels();
-    case kLinear:
-      return LinearLabels(20);
-    case kTruncated:
-      return TruncatedLinearLabels(20, 5);
-    default:
-      return PottsLabels(20);
-  }
-}
 
 SparseCrf Grid(int metric, double weight, int connectivity = 4) {
   std::mt19937_64 rng(1);

@@ -20,40 +20,17 @@ namespace submarine {
 namespace {
 
 using ::submarine::testing::ExpectInvalid;
+using ::submarine::testing::InDouble;
 using ::submarine::testing::OperatorModel;
 using ::submarine::testing::OperatorWeights;
+using ::submarine::testing::RandomMarginals;
 using ::submarine::testing::RandomModels;
+using ::submarine::testing::RandomPotential;
 
 constexpr OperatorKind kChoices[] = {OperatorKind::kBruteForce, OperatorKind::kNeighbourList,
                                      OperatorKind::kLattice};
 
 double Rounding(double value) { return 1e-9 * (1.0 + std::abs(value)); }
-
-Matrix<float> RandomPotential(const DenseCrf& model, RandomModels* random) {
-  Matrix<float> v(model.num_variables(), static_cast<std::size_t>(model.num_cuts()));
-  const double spread = std::pow(10.0, random->Real(-3.0, 3.0));
-  for (std::size_t k = 0; k < v.size(); ++k) {
-    v.data()[k] =
-        random->Integer(0, 4) == 0 ? 0.0F : static_cast<float>(random->Real(-spread, spread));
-  }
-  return v;
-}
-
-Matrix<float> RandomMarginals(const DenseCrf& model, RandomModels* random) {
-  Matrix<float> y(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
-  const bool certain = random->Integer(0, 3) == 0;
-  for (std::size_t a = 0; a < y.rows(); ++a) {
-    for (float& p : y.row(a)) p = certain ? 0.0F : static_cast<float>(random->Real(0.0, 1.0));
-    y(a, static_cast<std::size_t>(random->Integer(0, model.num_labels() - 1))) += 0.5F;
-  }
-  return y;
-}
-
-Matrix<double> InDouble(const Matrix<float>& x) {
-  Matrix<double> result(x.rows(), x.cols());
-  std::copy(x.data(), x.data() + x.size(), result.data());
-  return result;
-}
 
 double SoftLevel(const std::vector<float>& nodes, double v) {
   double level = 0.0;

@@ -1,4 +1,4 @@
-// An operator's model pair by pair, for tests on few variables.
+// An operator's model pair by pair, and random evidence about it, for tests on few variables.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "submarine/filter/lattice_reference.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
+#include "submarine/model/random_models_test_util.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine::testing {
@@ -59,6 +60,34 @@ inline SparseCrf OperatorModel(const DenseCrf& model, const std::vector<Matrix<d
     }
   }
   return {std::move(unary), std::move(edges), model.labels(), model.constant()};
+}
+
+// Any scale, ties included.
+inline Matrix<float> RandomPotential(const DenseCrf& model, RandomModels* random) {
+  Matrix<float> v(model.num_variables(), static_cast<std::size_t>(model.num_cuts()));
+  const double spread = std::pow(10.0, random->Real(-3.0, 3.0));
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    v.data()[k] =
+        random->Integer(0, 4) == 0 ? 0.0F : static_cast<float>(random->Real(-spread, spread));
+  }
+  return v;
+}
+
+// Rows that need not sum to 1; one in four is a labeling.
+inline Matrix<float> RandomMarginals(const DenseCrf& model, RandomModels* random) {
+  Matrix<float> y(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
+  const bool certain = random->Integer(0, 3) == 0;
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    for (float& p : y.row(a)) p = certain ? 0.0F : static_cast<float>(random->Real(0.0, 1.0));
+    y(a, static_cast<std::size_t>(random->Integer(0, model.num_labels() - 1))) += 0.5F;
+  }
+  return y;
+}
+
+inline Matrix<double> InDouble(const Matrix<float>& x) {
+  Matrix<double> result(x.rows(), x.cols());
+  std::copy(x.data(), x.data() + x.size(), result.data());
+  return result;
 }
 
 }  // namespace submarine::testing

@@ -216,6 +216,17 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(finished.code, 0, finished)
         return finished
 
+    def assert_one_sentence(self, finished, mentions=()):
+        """The command refused what it was given, and said why in one line that has these words."""
+        self.assertEqual(finished.code, 2, finished)
+        self.assertEqual(finished.stdout, "", finished)
+        self.assertEqual(len(finished.stderr.splitlines()), 1, finished)
+        self.assertTrue(finished.stderr.startswith("submarine: "), finished)
+        for word in ("terminate", "internal error", "exception", "Traceback", "std::"):
+            self.assertNotIn(word, finished.stderr)
+        for word in mentions:
+            self.assertIn(str(word), finished.stderr)
+
     def generate(self, name="model.json", *, width=4, height=3, labels=3, weight=0.7, high=2.0, seed=5, **options):
         arguments = {"width": width, "height": height, "labels": labels, "weight": weight, "high": high, "seed": seed,
                      **options}
