@@ -11,8 +11,6 @@
 namespace submarine::apps {
 namespace {
 
-constexpr std::size_t kRowGrain = 128;
-
 double Sign(double x) { return static_cast<double>(x > 0.0) - static_cast<double>(x < 0.0); }
 
 // The last leaf below every cut, whose marginal stands for that of the cut.

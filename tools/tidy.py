@@ -4,6 +4,9 @@
 A file that was clean is not looked at again until it, a header of ours it includes, its compile command,
 .clang-tidy or the version of clang-tidy changes: its fingerprint is kept in BUILD/tidy-cache.
 
+Most of the time goes into the headers, so the files of a folder are checked as one translation unit that
+includes them; files whose private names clash in it are checked apart from the others.
+
 usage: tidy.py [--build-dir BUILD] [--jobs N] [FILE ...]
 """
 
@@ -16,11 +19,15 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUR_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 # What clang says about the flags of g++ is not about our code, and -Werror would promote what clang-tidy suppresses.
-CLANG_FLAGS = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "--quiet"]
+CLANG_FLAGS = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "--extra-arg=-ferror-limit=0",
+               "--quiet"]
+BATCH = 20  # files per translation unit: enough to share the headers, few enough to keep every core busy
+CLASH = re.compile(r"^(/[^:]+):\d+:\d+: error: .*\[clang-diagnostic-error\]$", re.MULTILINE)
 
 
 def with_our_headers(source, include_dirs):
@@ -45,11 +52,43 @@ def fingerprint(source, command, version, build_dir):
     return digest.hexdigest()
 
 
-def tidy(source, build_dir):
-    run = subprocess.run(["clang-tidy", "-p", build_dir, *CLANG_FLAGS, source], stdout=subprocess.PIPE,
+def clang_tidy(source, database, *checks):
+    run = subprocess.run(["clang-tidy", "-p", database, *CLANG_FLAGS, *checks, source], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, check=False)
     output = re.sub(r"^\d+ warnings? generated\.\n", "", run.stdout, flags=re.MULTILINE)  # system headers' too
     return run.returncode == 0, output.strip()
+
+
+def tidy(batch, commands, build_dir):
+    """Checks the files of a batch; a list of (files, clean, output)."""
+    first = batch[0]
+    if len(batch) == 1:
+        return [(batch, *clang_tidy(first, build_dir))]
+    with tempfile.TemporaryDirectory(dir=build_dir, prefix="tidy-") as scratch:
+        together = pathlib.Path(scratch) / "together.cc"
+        together.write_text("".join(f'#include "{f}"\n' for f in batch))
+        entry = {"directory": str(build_dir), "file": str(together),
+                 "command": commands[first].replace(str(first), str(together))}
+        (pathlib.Path(scratch) / "compile_commands.json").write_text(json.dumps([entry]))
+        clean, output = clang_tidy(together, scratch, f"--config-file={ROOT / '.clang-tidy'}",
+                                   "--checks=-bugprone-suspicious-include")
+    clashing = {pathlib.Path(f) for f in CLASH.findall(output)} & set(batch[1:])
+    if not clashing:
+        return [(batch, clean, output)]
+    return [result for part in ([f for f in batch if f not in clashing], [f for f in batch if f in clashing])
+            for result in tidy(part, commands, build_dir)]
+
+
+def batches(sources, commands):
+    """Files of one folder and one compile command, apart from those that compile themselves once per target."""
+    groups = {}
+    for source in sources:
+        alone = source if "foreach_target.h" in source.read_text() else None
+        flags = commands[source].split(" -o ")[0]
+        groups.setdefault((source.parent, flags, alone), []).append(source)
+    for group in groups.values():
+        count = -(-len(group) // BATCH)
+        yield from (group[k::count] for k in range(count))
 
 
 def main():
@@ -83,18 +122,20 @@ def main():
 
     unclean = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = {pool.submit(tidy, source, build_dir): source for source in todo}
+        runs = [pool.submit(tidy, batch, commands, build_dir)
+                for batch in sorted(batches(todo, commands), key=len, reverse=True)]
         for run in concurrent.futures.as_completed(runs):
-            source = runs[run]
-            clean, output = run.result()
-            print(f"  {'clean' if clean else 'FLAWS'} {source.relative_to(ROOT)}", flush=True)
-            if clean:
-                todo[source].touch()
-            else:
-                unclean += 1
-                print(output, flush=True)
+            for sources, clean, output in run.result():
+                names = " ".join(str(source.relative_to(ROOT)) for source in sources)
+                print(f"  {'clean' if clean else 'FLAWS'} {names}", flush=True)
+                if clean:
+                    for source in sources:
+                        todo[source].touch()
+                else:
+                    unclean += 1
+                    print(output, flush=True)
     if unclean:
-        print(f"clang-tidy finds flaws in {unclean} of {len(wanted)} files.")
+        print(f"clang-tidy finds flaws in {unclean} of the translation units above.")
     return 1 if unclean else 0
 
 

@@ -15,6 +15,9 @@ void ParallelFor(std::size_t n, std::size_t grain,
 double ParallelSum(std::size_t n, std::size_t grain,
                    const std::function<double(std::size_t begin, std::size_t end)>& body);
 
+// A grain that suits rows of labels: enough of them to outweigh the cost of a task.
+inline constexpr std::size_t kRowGrain = 256;
+
 // Upper limit on the threads used by the calls above, from now on; 0 means all cores.
 void SetThreadCount(int threads);
 

@@ -16,12 +16,11 @@ namespace {
 
 using dense_verifier::ActiveCuts;
 using dense_verifier::CheckProof;
+using dense_verifier::kGrain;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::NormaliseRow;
 using dense_verifier::Progress;
 using dense_verifier::UnaryPart;
-
-constexpr std::size_t kGrain = 1024;
 
 OperatorPairs::Flows ActiveFlows(const DenseCrf& model, const FlowProof& proof) {
   OperatorPairs::Flows flows{proof, {}, ActiveCuts(model)};

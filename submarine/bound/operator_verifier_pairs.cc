@@ -14,10 +14,9 @@ namespace submarine {
 namespace {
 
 using dense_verifier::ForLeaves;
+using dense_verifier::kGrain;
+using dense_verifier::kLeaf;
 using dense_verifier::UlpsPerDistance;
-
-constexpr std::size_t kLeaf = PairTree::kLeaf;
-constexpr std::size_t kGrain = 1024;
 
 double LargestOf(const Matrix<double>& distance) {
   return *std::max_element(distance.data(), distance.data() + distance.size());

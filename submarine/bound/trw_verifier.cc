@@ -9,6 +9,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/safe_sum.h"
+#include "submarine/bound/temperature.h"
 
 namespace submarine {
 namespace {
@@ -85,13 +86,6 @@ PlainModel Plain(const FactorGraph& graph) {
     return pairs[e]->energy[i * columns + j];
   };
   return plain;
-}
-
-void CheckTemperature(double temperature) {
-  if (!(temperature >= 0.0) || !std::isfinite(temperature)) {
-    throw InvalidInput(
-        fmt::format("the temperature is {}, expected a finite number >= 0", temperature));
-  }
 }
 
 // T log sum_k exp(value_k / T), relative to the largest; at T = 0 that is 0.

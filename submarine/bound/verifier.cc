@@ -9,16 +9,10 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/safe_sum.h"
+#include "submarine/bound/temperature.h"
 
 namespace submarine {
 namespace {
-
-void CheckTemperature(double temperature) {
-  if (!(temperature >= 0.0) || !std::isfinite(temperature)) {
-    throw InvalidInput(
-        fmt::format("the temperature is {}, expected a finite number >= 0", temperature));
-  }
-}
 
 void CheckFlow(const SparseCrf& model, ExtensionKind kind, const Flow& flow) {
   const auto cuts = static_cast<std::size_t>(model.num_cuts());

@@ -18,7 +18,6 @@ namespace submarine {
 namespace {
 
 constexpr std::size_t kGrain = 512;
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::size_t kMaxVertexCorners = AxisLattice::kMaxDimension + 1;
 
 // A vertex by its first d coordinates, which determine the last; each has a field of its own, so

@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kMostPixels = 8192;  // of a chunk
 constexpr std::size_t kShards = 8;         // tables of vertices filled side by side
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-template <class T>
-std::size_t Bytes(const std::vector<T>& values) {
-  return values.capacity() * sizeof(T);
-}
 
 // Large chunks share more; but there should be a few of them for the threads.
 std::size_t ChunkSize(std::size_t num_pixels) {

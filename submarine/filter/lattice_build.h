@@ -11,6 +11,11 @@
 
 namespace submarine {
 
+template <class T>
+std::size_t Bytes(const std::vector<T>& values) {
+  return values.capacity() * sizeof(T);
+}
+
 // Vertices are numbered in the order of their keys, so the numbering depends on the features alone.
 struct Lattice {
   std::size_t num_pixels = 0;

@@ -16,8 +16,8 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kPixelGrain = 4096;
-constexpr std::size_t kVertexGrain = 256;
+constexpr std::size_t kFlowPixelGrain = 4096;
+constexpr std::size_t kFlowVertexGrain = 256;
 
 struct LevelEntry {
   std::uint32_t column;
@@ -30,9 +30,11 @@ struct LevelEntry {
 struct LatticeOperator::FlowEntries {
   std::vector<std::uint32_t> begin;             // in its chunk, per variable
   std::vector<std::uint32_t> count;             // per variable
-  std::vector<std::vector<LevelEntry>> chunks;  // of kPixelGrain variables
+  std::vector<std::vector<LevelEntry>> chunks;  // of kFlowPixelGrain variables
 
-  const LevelEntry* of(std::size_t a) const { return chunks[a / kPixelGrain].data() + begin[a]; }
+  const LevelEntry* of(std::size_t a) const {
+    return chunks[a / kFlowPixelGrain].data() + begin[a];
+  }
 };
 
 LatticeOperator::FlowEntries LatticeOperator::ListEntries(const Matrix<float>& v,
@@ -41,9 +43,9 @@ LatticeOperator::FlowEntries LatticeOperator::ListEntries(const Matrix<float>& v
   FlowEntries entries;
   entries.begin.resize(size());
   entries.count.resize(size());
-  entries.chunks.resize((size() + kPixelGrain - 1) / kPixelGrain);
-  ParallelFor(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
-    std::vector<LevelEntry>& chunk = entries.chunks[begin / kPixelGrain];
+  entries.chunks.resize((size() + kFlowPixelGrain - 1) / kFlowPixelGrain);
+  ParallelFor(size(), kFlowPixelGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<LevelEntry>& chunk = entries.chunks[begin / kFlowPixelGrain];
     std::vector<float> s(levels.columns());
     for (std::size_t a = begin; a < end; ++a) {
       entries.begin[a] = static_cast<std::uint32_t>(chunk.size());
@@ -62,7 +64,7 @@ LatticeOperator::FlowEntries LatticeOperator::ListEntries(const Matrix<float>& v
 void LatticeOperator::SplatLevels(const FlowEntries& entries, std::size_t columns,
                                   std::size_t cells, std::size_t padded, float* z) const {
   const SplatLists& lists = Lists();
-  ParallelFor(lattice_.num_vertices, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+  ParallelFor(lattice_.num_vertices, kFlowVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       float* row = z + v * padded;
       std::fill(row, row + padded, 0.0F);
@@ -91,7 +93,7 @@ void LatticeOperator::SliceLevels(const FlowEntries& entries, std::size_t column
                                   float factor, float* out, std::size_t out_stride) const {
   const std::size_t corners = lattice_.corners;
   const std::vector<float>& row_sums = RowSums();
-  ParallelFor(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
+  ParallelFor(size(), kFlowPixelGrain, [&](std::size_t begin, std::size_t end) {
     SliceToPixels(z, padded, columns, lattice_.pixels(), nullptr, RowsView{}, -factor, begin, end,
                   out, out_stride);
     for (std::size_t a = begin; a < end; ++a) {

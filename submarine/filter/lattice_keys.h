@@ -18,6 +18,9 @@ namespace submarine {
 
 __extension__ using UInt128 = unsigned __int128;
 
+// The index of no vertex.
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
 inline constexpr std::size_t kMaxCorners = kMaxFeatureDimension + 1;
 
 struct LatticeBox {

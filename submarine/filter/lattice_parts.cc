@@ -7,14 +7,8 @@
 namespace submarine {
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::size_t kMostTasks = 32;
 constexpr std::size_t kMostParts = 64;  // the more there are, the more often a vertex has a row
-
-template <class T>
-std::size_t Bytes(const std::vector<T>& values) {
-  return values.capacity() * sizeof(T);
-}
 
 // Numbers the vertices that each part touches in the order in which it meets them; returns them.
 std::vector<std::vector<std::uint32_t>> NumberRows(const Lattice& lattice, std::size_t part_chunks,

@@ -12,8 +12,7 @@ namespace {
 
 using Point = std::vector<std::int64_t>;
 
-constexpr std::size_t kVertexGrain = 1024;
-constexpr std::size_t kPixelGrain = 1024;
+constexpr std::size_t kReferenceGrain = 1024;
 
 // The point of the plane that a feature is mapped to: the columns (1,...,1,-i,0,...,0) / sqrt(i
 // (i+1)), i ones, are orthonormal.
@@ -183,7 +182,7 @@ void LatticeReference::FindCorners(const GaussianKernel& kernel) {
 
   num_present_.resize(number.size());
   neighbour_.resize(number.size() * slots());
-  ParallelFor(number.size(), kVertexGrain, [&](std::size_t begin, std::size_t end) {
+  ParallelFor(number.size(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
     Point other(corners_);
     for (std::size_t v = begin; v < end; ++v) {
       const auto point = number.point(v);
@@ -211,7 +210,7 @@ void LatticeReference::ListSplats() {
 
 Matrix<double> LatticeReference::Splat(const Matrix<double>& x) const {
   Matrix<double> z(num_vertices(), x.cols());
-  ParallelFor(num_vertices(), kVertexGrain, [&](std::size_t begin, std::size_t end) {
+  ParallelFor(num_vertices(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       for (std::size_t k = splat_begin_[v]; k < splat_begin_[v + 1]; ++k) {
         AddScaled(x.row(splat_[k] / corners_).data(), weight_[splat_[k]], x.cols(),
@@ -224,7 +223,7 @@ Matrix<double> LatticeReference::Splat(const Matrix<double>& x) const {
 
 void LatticeReference::Blur(double c, const Matrix<double>& from, Matrix<double>* to) const {
   const double p = stencil_.NeighbourWeight(c);
-  ParallelFor(num_vertices(), kVertexGrain, [&](std::size_t begin, std::size_t end) {
+  ParallelFor(num_vertices(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       double* out = to->row(v).data();
       const double centre = Centre(c, v);
@@ -245,7 +244,7 @@ Matrix<double> LatticeReference::Product(const Matrix<double>& x) const {
     std::swap(z, next);
   }
   Matrix<double> out(size(), x.cols());
-  ParallelFor(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
+  ParallelFor(size(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin * corners_; k < end * corners_; ++k) {
       AddScaled(z.row(corner_[k]).data(), weight_[k], x.cols(), out.row(k / corners_).data());
     }
@@ -315,7 +314,7 @@ std::vector<double> LatticeReference::Flow(const std::vector<double>& level,
   for (std::size_t first = 0; first <= cells; first += kBlock) {
     const std::size_t columns = std::min(kBlock, cells + 1 - first);
     Matrix<double> above(size(), BlockColumns(columns));
-    ParallelFor(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
+    ParallelFor(size(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
         for (std::size_t i = 0; i < columns; ++i) {
           const double k = static_cast<double>(first + i);
@@ -345,7 +344,7 @@ LatticeReference::Variation LatticeReference::TotalVariation(
   for (std::size_t first = 0; first + 1 < nodes.size(); first += kBlock) {
     const std::size_t columns = std::min(kBlock, nodes.size() - 1 - first);
     Matrix<double> above(size(), BlockColumns(columns));
-    ParallelFor(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
+    ParallelFor(size(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
         for (std::size_t i = 0; i < columns; ++i) {
           const double low = nodes[first + i];
@@ -356,7 +355,7 @@ LatticeReference::Variation LatticeReference::TotalVariation(
     const Matrix<double> filtered = Product(above);
     // Sums over the variables go through their chunks: few roundings each.
     const auto sum = [&](const auto& term) {
-      return ParallelSum(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
+      return ParallelSum(size(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
         double value = 0.0;
         for (std::size_t a = begin; a < end; ++a) {
           for (std::size_t i = 0; i < columns; ++i) {

@@ -17,8 +17,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
-
 class FgReader {
  public:
   FgReader(const std::filesystem::path& name, std::string_view text)

@@ -8,8 +8,6 @@
 namespace submarine {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 // Stretches 0..from to 0..to, to the nearest.
 std::uint16_t Stretched(std::int64_t value, std::int64_t from, std::int64_t to) {
   return static_cast<std::uint16_t>((2 * value * to + from) / (2 * from));

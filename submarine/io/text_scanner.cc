@@ -13,8 +13,6 @@
 namespace submarine {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 // from_chars does not take the '+' that some writers put before numbers.
 std::string_view WithoutPlus(std::string_view token) {
   if (token.size() > 1 && token[0] == '+' && token[1] != '-' && token[1] != '+') {

@@ -5,10 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 
 namespace submarine {
+
+inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// What the models can count to.
+inline constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 
 class TextScanner {
  public:

@@ -17,8 +17,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
-
 // No table of such a variable would fit anywhere; a larger number is a damaged file.
 constexpr std::int64_t kMaxCardinality = 1'000'000;
 

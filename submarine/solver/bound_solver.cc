@@ -7,12 +7,6 @@
 #include "submarine/base/row_kernels.h"
 
 namespace submarine {
-namespace {
-
-constexpr std::size_t kRowGrain = 256;
-
-}  // namespace
-
 std::string_view ToString(Termination termination) {
   switch (termination) {
     case Termination::kNotRun:

@@ -11,8 +11,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 256;
-
 double Dot(const Matrix<double>& x, const Matrix<double>& y) {
   return ParallelSum(x.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     return DotRow(x.row(begin).data(), y.row(begin).data(), (end - begin) * x.cols());

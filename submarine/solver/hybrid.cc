@@ -19,8 +19,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 128;
-
 // The model's bound for one forest, and the two half-steps of the primal-dual method.
 class HybridBound {
  public:

@@ -15,8 +15,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 128;
-
 // D_a: how strongly the flows at a variable can push its labels, the sum over its edges of w times
 // the largest total length of cuts that share a label. Never zero, so that isolated variables have
 // a prox, too.

@@ -1,0 +1,19 @@
+// What the verifiers ask of a temperature.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "submarine/base/error.h"
+
+namespace submarine {
+
+inline void CheckTemperature(double temperature) {
+  if (!(temperature >= 0.0) || !std::isfinite(temperature)) {
+    throw InvalidInput(
+        fmt::format("the temperature is {}, expected a finite number >= 0", temperature));
+  }
+}
+
+}  // namespace submarine
