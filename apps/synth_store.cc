@@ -89,8 +89,8 @@ Stored ReadSettings(const fs::path& directory) {
     stored.shard = {all.at("shard").at(0).get<int>(), all.at("shard").at(1).get<int>()};
     CheckSynthSettings(settings);
     return stored;
-  } catch (const json::exception& error) {
-    Damaged(file, fmt::format("a setting is missing or of the wrong type ({})", error.what()));
+  } catch (const json::exception&) {
+    Damaged(file, "a setting is missing or of the wrong type");
   }
 }
 
