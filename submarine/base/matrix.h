@@ -3,28 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 #include <span>
 #include <vector>
 
-namespace submarine {
+#include "submarine/base/aligned_memory.h"
 
-// 64-byte alignment: one cache line, the widest SIMD register in use. As many bytes are allocated
-// beyond the end, so that kernels may load (not store) a whole register at the end of the last row.
-template <class T>
-struct AlignedAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
-  AlignedAllocator() = default;
-  template <class U>
-  // NOLINTNEXTLINE(google-explicit-constructor): allocators convert
-  AlignedAllocator(const AlignedAllocator<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T) + 64, kAlignment));
-  }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
-  bool operator==(const AlignedAllocator&) const = default;
-};
+namespace submarine {
 
 template <class T>
 class Matrix {

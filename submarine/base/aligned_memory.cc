@@ -1,0 +1,34 @@
+#include "submarine/base/aligned_memory.h"
+
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace submarine {
+namespace {
+
+constexpr std::align_val_t kCacheLine{64};
+constexpr std::align_val_t kHugePage{std::size_t{2} << 20};
+constexpr std::size_t kSlack = 64;
+
+// From here on the space that rounding to huge pages wastes does not count.
+constexpr std::size_t kLarge = std::size_t{16} << 20;
+
+std::align_val_t Alignment(std::size_t bytes) { return bytes >= kLarge ? kHugePage : kCacheLine; }
+
+}  // namespace
+
+void* AllocateAligned(std::size_t bytes) {
+  void* memory = ::operator new(bytes + kSlack, Alignment(bytes));
+#ifdef __linux__
+  // Advice: where the system has no huge pages, small ones do.
+  if (bytes >= kLarge) madvise(memory, bytes + kSlack, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+void FreeAligned(void* memory, std::size_t bytes) { ::operator delete(memory, Alignment(bytes)); }
+
+}  // namespace submarine
