@@ -170,12 +170,13 @@ MeanFieldRun ModelMeanField(const DenseProblem& problem, const MeanFieldStop& st
   std::vector<float> damping(problem.self_weights().begin(), problem.self_weights().end());
   for (float& g : damping) g *= static_cast<float>(2.0 * problem.quadratic_reach());
   const std::size_t labels = problem.num_labels();
+  std::vector<float> lambda(problem.num_variables(), kUnknownLambda);
   return Iterate(
       problem.model().unary(), clock, stop,
       [&](const Matrix<float>& y, Matrix<float>* costs) { problem.MeanFieldCosts(y, costs); },
       [&](std::size_t a, const float* costs, const float* y, float* next) {
         if (damping[a] > 0.0F) {
-          SimplexProxRow(costs, y, damping[a], 1.0F, labels, next);
+          SimplexProxRow(costs, y, damping[a], 1.0F, labels, next, &lambda[a]);
         } else {
           SoftmaxRow(costs, labels, next);
         }

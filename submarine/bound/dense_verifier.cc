@@ -82,11 +82,11 @@ using dense_verifier::ActiveCuts;
 using dense_verifier::CheckOptions;
 using dense_verifier::CheckProof;
 using dense_verifier::ForLeaves;
+using dense_verifier::kGrain;
+using dense_verifier::kLeaf;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::Progress;
 using dense_verifier::UlpsPerDistance;
-
-constexpr std::size_t kLeaf = PairTree::kLeaf;
 
 // Squared distances beyond which weight * exp(-squared / 2) is below the cutoff; negative if all are.
 double SquaredLimit(double weight, double cutoff) {
@@ -101,8 +101,8 @@ double BoxLimit(double limit) { return limit + 1e-12 * (1.0 + std::abs(limit)); 
 
 // One quiet comparison of the magnitude, then the sign: compilers vectorise this, but not two
 // comparisons in a row, which become branches.
-void AddClip(const double* __restrict v_a, const float* __restrict v_b, double weight,
-             std::size_t cuts, double* __restrict out) {
+SUBMARINE_FOR_WIDE_REGISTERS void AddClip(const double* __restrict v_a, const float* __restrict v_b,
+                                          double weight, std::size_t cuts, double* __restrict out) {
   for (std::size_t c = 0; c < cuts; ++c) {
     const double difference = v_a[c] - static_cast<double>(v_b[c]);
     const double size = std::abs(difference);
@@ -110,8 +110,8 @@ void AddClip(const double* __restrict v_a, const float* __restrict v_b, double w
   }
 }
 
-void AddSign(const double* __restrict v_a, const float* __restrict v_b, double weight,
-             std::size_t cuts, double* __restrict out) {
+SUBMARINE_FOR_WIDE_REGISTERS void AddSign(const double* __restrict v_a, const float* __restrict v_b,
+                                          double weight, std::size_t cuts, double* __restrict out) {
   for (std::size_t c = 0; c < cuts; ++c) {
     const double difference = v_a[c] - static_cast<double>(v_b[c]);
     const double size = std::abs(difference);
@@ -148,7 +148,6 @@ class FlowSums {
 
   // sum_a log sum_i exp(-s'_a(i)) - constant.
   double Bound() const {
-    constexpr std::size_t kGrain = 1024;
     const std::size_t n = model_.num_variables();
     std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
     ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {

@@ -11,7 +11,19 @@
 #include "submarine/bound/pair_tree.h"
 #include "submarine/bound/safe_sum.h"
 
+// Plain loops over doubles, compiled once more for wider registers where the compiler can choose at run
+// time; without fused operations, so that the results are the same.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SUBMARINE_FOR_WIDE_REGISTERS __attribute__((target_clones("avx2", "default")))
+#else
+#define SUBMARINE_FOR_WIDE_REGISTERS
+#endif
+
 namespace submarine::dense_verifier {
+
+inline constexpr std::size_t kLeaf = PairTree::kLeaf;
+inline constexpr std::size_t kGrain = 1024;  // variables per task of a parallel loop
 
 // Throws InvalidInput for options that are negative or not finite.
 void CheckOptions(const PairOptions& options);

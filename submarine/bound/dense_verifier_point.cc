@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/bound/dense_verifier_internal.h"
@@ -67,13 +68,14 @@ using dense_verifier::ActiveCuts;
 using dense_verifier::CertainOf;
 using dense_verifier::CheckOptions;
 using dense_verifier::ForLeaves;
+using dense_verifier::kGrain;
+using dense_verifier::kLeaf;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::NormaliseRow;
 using dense_verifier::Progress;
 using dense_verifier::UlpsPerDistance;
 using dense_verifier::UnaryPart;
 
-constexpr std::size_t kLeaf = PairTree::kLeaf;
 constexpr double kTreeDepth = 64.0;  // at most: sums over nodes go through as many additions
 
 // Rows are padded with zeros to whole blocks, which compilers turn into vector instructions.
@@ -95,7 +97,9 @@ struct PairSums {
 // The marginals in the order of one kernel's tree, with sums over its nodes.
 class PointPairs {
  public:
-  PointPairs(const DenseCrf& model, const GaussianKernel& kernel, const Matrix<float>& marginals);
+  // The labeling that the marginals are certain of, if they are; else empty.
+  PointPairs(const DenseCrf& model, const GaussianKernel& kernel, const Matrix<float>& marginals,
+             std::span<const int> labeling);
 
   // Group bounds are accepted that lose at most `threshold` per pair.
   PairSums SumLeaf(std::size_t leaf, double threshold) const;
@@ -158,13 +162,15 @@ class PointPairs {
   bool z_is_y_;
   Matrix<double> y_;
   Matrix<double> z_;
-  Matrix<double> node_y_;          // sums
-  Matrix<double> node_mean_;       // of z
-  Matrix<double> node_deviation_;  // sum of |z - mean|
+  std::vector<std::size_t> label_;  // of every position, for a labeling
+  Matrix<double> variation_;        // of two labels: sum of l_c over the cuts between them
+  Matrix<double> node_y_;           // sums
+  Matrix<double> node_mean_;        // of z
+  Matrix<double> node_deviation_;   // sum of |z - mean|
 };
 
 PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
-                       const Matrix<float>& marginals)
+                       const Matrix<float>& marginals, std::span<const int> labeling)
     : tree_(kernel),
       distance_(model.metric().distance),
       factor_(model.pair_factor() * kernel.weight),
@@ -179,16 +185,33 @@ PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
     length_[c] = model.metric().length[active[c]];
   }
   if (!z_is_y_) z_ = Matrix<double>(y_.rows(), length_.size(), 0.0);
-  for (std::size_t p = 0; p < y_.rows(); ++p) {
-    NormaliseRow(marginals, tree_.variable(p), y_.row(p).data());
-    if (z_is_y_) continue;
-    for (std::size_t c = 0; c < active.size(); ++c) {
-      for (int i : model.labels().cuts->set(static_cast<int>(active[c]))) {
-        z_(p, c) += y_(p, static_cast<std::size_t>(i));
+  ParallelFor(y_.rows(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) {
+      NormaliseRow(marginals, tree_.variable(p), y_.row(p).data());
+      if (z_is_y_) continue;
+      for (std::size_t c = 0; c < active.size(); ++c) {
+        for (int i : model.labels().cuts->set(static_cast<int>(active[c]))) {
+          z_(p, c) += y_(p, static_cast<std::size_t>(i));
+        }
+      }
+    }
+  });
+  SumNodes();
+  if (labeling.empty()) return;
+  label_.resize(y_.rows());
+  for (std::size_t p = 0; p < label_.size(); ++p)
+    label_[p] = static_cast<std::size_t>(labeling[tree_.variable(p)]);
+  variation_ = Matrix<double>(labels_, labels_, 0.0);
+  for (const std::size_t c : active) {
+    for (std::size_t i = 0; i < labels_; ++i) {
+      for (std::size_t j = 0; j < labels_; ++j) {
+        const LabelCuts& cuts = *model.labels().cuts;
+        const bool apart = cuts.contains(static_cast<int>(c), static_cast<int>(i)) !=
+                           cuts.contains(static_cast<int>(c), static_cast<int>(j));
+        if (apart) variation_(i, j) += model.metric().length[c];
       }
     }
   }
-  SumNodes();
 }
 
 void PointPairs::SumNodes() {
@@ -226,7 +249,7 @@ void PointPairs::SumNodes() {
   });
 }
 
-double Dot(const double* x, const double* y, std::size_t n) {
+SUBMARINE_FOR_WIDE_REGISTERS double Dot(const double* x, const double* y, std::size_t n) {
   double lane[kBlock] = {};
   for (std::size_t i = 0; i < n; i += kBlock) {
     for (std::size_t u = 0; u < kBlock; ++u) lane[u] += x[i + u] * y[i + u];
@@ -336,14 +359,16 @@ void PointPairs::SumLeafPair(std::size_t self, std::size_t other, double thresho
   }
 }
 
-void AddScaled(const double* __restrict x, double k, std::size_t n, double* __restrict out) {
+SUBMARINE_FOR_WIDE_REGISTERS void AddScaled(const double* __restrict x, double k, std::size_t n,
+                                            double* __restrict out) {
   for (std::size_t i = 0; i < n; i += kBlock) {
     for (std::size_t u = 0; u < kBlock; ++u) out[i + u] += k * x[i + u];
   }
 }
 
-void AddVariation(const double* __restrict x, const double* __restrict y, double k, std::size_t n,
-                  double* __restrict out) {
+SUBMARINE_FOR_WIDE_REGISTERS void AddVariation(const double* __restrict x,
+                                               const double* __restrict y, double k, std::size_t n,
+                                               double* __restrict out) {
   for (std::size_t i = 0; i < n; i += kBlock) {
     for (std::size_t u = 0; u < kBlock; ++u) out[i + u] += k * std::abs(x[i + u] - y[i + u]);
   }
@@ -354,10 +379,26 @@ void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node
                         LeafRows* rows, PairSums* sums) const {
   double squared[kLeaf];
   tree_.SquaredDistances(point, to.begin / kLeaf, squared);
-  std::fill(rows->neighbours.begin(), rows->neighbours.end(), 0.0);
-  std::fill(rows->variation.begin(), rows->variation.end(), 0.0);
   double weight = 0.0;
   double far_weight = 0.0;
+  if (!label_.empty()) {
+    double expected = 0.0;
+    double variation = 0.0;
+    for (std::size_t b = std::max(to.begin, p + 1); b < to.end; ++b) {
+      const double far = squared[b - to.begin];
+      const double k = factor_ * (tree_.scale(p) * tree_.scale(b)) * std::exp(-0.5 * far);
+      weight += k;
+      far_weight += k * far;
+      expected += k * distance_(label_[p], label_[b]);
+      variation += k * variation_(label_[p], label_[b]);
+    }
+    sums->expected.Add(expected, 0.0, Roundings());
+    sums->variation.Add(variation, weight * 2.0 * label_length_, Roundings());
+    WidenForKernel(far_weight, sums);
+    return;
+  }
+  std::fill(rows->neighbours.begin(), rows->neighbours.end(), 0.0);
+  std::fill(rows->variation.begin(), rows->variation.end(), 0.0);
   for (std::size_t b = std::max(to.begin, p + 1); b < to.end; ++b) {
     const double far = squared[b - to.begin];
     const double k = factor_ * (tree_.scale(p) * tree_.scale(b)) * std::exp(-0.5 * far);
@@ -410,10 +451,8 @@ double Threshold(const PointPairs& pairs, double tolerance, double value,
   return acceptable(2.0 * threshold) ? 2.0 * threshold : threshold;
 }
 
-}  // namespace
-
-VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
-                         const PairOptions& options) {
+VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& marginals,
+                              std::span<const int> labeling, const PairOptions& options) {
   CheckOptions(options);
   SafeSum lower = UnaryPart(model, marginals);
   SafeSum dual = lower;
@@ -422,7 +461,7 @@ VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
   Progress progress(options, model.kernels().size());
   for (const GaussianKernel& kernel : model.kernels()) {
     if (kernel.weight > 0.0) {
-      const PointPairs pairs(model, kernel, marginals);
+      const PointPairs pairs(model, kernel, marginals, labeling);
       const double threshold =
           Threshold(pairs, options.far_tolerance / kernels, lower.Below(), progress);
       std::vector<PairSums> part(pairs.tree().num_leaves());
@@ -440,10 +479,21 @@ VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
   return {lower.Below(), dual.Below(), loss};
 }
 
+}  // namespace
+
+VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
+                         const PairOptions& options) {
+  return VerifiedAtPoint(model, marginals, {}, options);
+}
+
+VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling,
+                         const PairOptions& options) {
+  return VerifiedAtPoint(model, CertainOf(model, labeling), labeling, options);
+}
+
 double VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,
                       const PairOptions& options) {
-  // The free energy of the distribution that is certain of the labeling is -E(x).
-  return -VerifiedAt(model, CertainOf(model, labeling), options).lower;
+  return -VerifiedAt(model, labeling, options).lower;
 }
 
 }  // namespace submarine

@@ -343,6 +343,14 @@ TEST(DenseVerifierTest, EnergyIsNeverBelowTheTruth) {
     const double energy = model.Energy(labeling);
     const double rounding = 1e-9 * (1.0 + std::abs(energy));
     EXPECT_NEAR(VerifiedEnergy(model, labeling, kExact), energy, rounding);
+    // Labelings have sums of their own; they mean the same as those of marginals.
+    const VerifiedPoint at_labels = VerifiedAt(model, labeling, kExact);
+    Matrix<float> certain(labeling.size(), static_cast<std::size_t>(model.num_labels()));
+    for (std::size_t a = 0; a < labeling.size(); ++a)
+      certain(a, static_cast<std::size_t>(labeling[a])) = 1.0F;
+    const VerifiedPoint at_marginals = VerifiedAt(model, certain, kExact);
+    EXPECT_NEAR(at_labels.lower, at_marginals.lower, rounding);
+    EXPECT_NEAR(at_labels.dual, at_marginals.dual, rounding);
     for (double tolerance : {1e-3, 1.0}) {
       EXPECT_GE(VerifiedEnergy(model, labeling, {.far_tolerance = tolerance}), energy - rounding);
     }

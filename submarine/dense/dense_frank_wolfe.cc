@@ -13,8 +13,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 256;
-
 void CheckProofMemory(const DenseProblem& problem, const DenseFrankWolfeOptions& options) {
   const double bytes = static_cast<double>(problem.num_variables()) *
                        static_cast<double>(problem.model().num_cuts()) * sizeof(float) *
@@ -69,7 +67,7 @@ DenseResult SolveFrankWolfe(const DenseProblem& problem, const DenseFrankWolfeOp
       s.data()[j] += static_cast<float>(gamma) * (vertex.data()[j] - s.data()[j]);
     if (options.keep_proof && gamma > 0.0) {
       for (FlowTerm& term : result.proof) term.share *= 1.0 - gamma;
-      result.proof.push_back(problem.Evidence(order, FlowShape::kSign, gamma));
+      problem.StoreEvidence(order, FlowShape::kSign, gamma, &result.proof.emplace_back());
     }
   }
   if (result.labels.empty()) progress.OfferMarginals(y);  // stopped early

@@ -13,8 +13,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 256;
-
 // g of the header: per unit of self weight, sum over cuts of 2 l_c z_c^2 <= 2 quadratic_reach |y|^2.
 std::vector<float> Damping(const DenseProblem& problem) {
   std::vector<float> damping(problem.self_weights().begin(), problem.self_weights().end());
@@ -40,7 +38,8 @@ double FreeEnergy(const DenseProblem& problem, const Matrix<float>& y, const Mat
 }
 
 // The update of every variable, in place.
-void Step(const Matrix<float>& s, const std::vector<float>& damping, Matrix<float>* y) {
+void Step(const Matrix<float>& s, const std::vector<float>& damping, std::vector<float>* lambda,
+          Matrix<float>* y) {
   ParallelFor(y->rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     if (damping.empty()) {
       SoftmaxRows(s.row(begin).data(), end - begin, s.cols(), y->row(begin).data());
@@ -53,7 +52,8 @@ void Step(const Matrix<float>& s, const std::vector<float>& damping, Matrix<floa
         SoftmaxRow(s.row(a).data(), row.size(), row.data());
         continue;
       }
-      SimplexProxRow(s.row(a).data(), row.data(), damping[a], 1.0F, row.size(), y_new.data());
+      SimplexProxRow(s.row(a).data(), row.data(), damping[a], 1.0F, row.size(), y_new.data(),
+                     &(*lambda)[a]);
       std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(row.size()),
                 row.begin());
     }
@@ -149,8 +149,9 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
   Matrix<float> y = options.start;
   if (y.size() == 0) {
     y = Matrix<float>(unary.rows(), unary.cols());
-    Step(unary, {}, &y);
+    Step(unary, {}, nullptr, &y);
   }
+  std::vector<float> lambda(damping.size(), kUnknownLambda);
   Matrix<float> s(y.rows(), y.cols());
   DenseMeanFieldResult result;
   double previous = -std::numeric_limits<double>::infinity();
@@ -172,7 +173,7 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
         (options.on_iteration && !options.on_iteration(k, clock.Seconds(), result.lower))) {
       break;
     }
-    Step(s, damping, &y);
+    Step(s, damping, &lambda, &y);
   }
   // Undamped updates are reported as they are; damped ones never get worse, but for rounding.
   if (!options.damped || result.marginals.size() == 0 || previous >= result.lower) {

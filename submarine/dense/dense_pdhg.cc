@@ -13,8 +13,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 256;
-
 // Marginals at a temperature where unaries and pair terms weigh the same: the unaries alone would
 // fix most labels before the first flow, and the way back is long.
 Matrix<float> TemperedMarginals(const DenseProblem& problem, double temperature) {
@@ -31,7 +29,7 @@ Matrix<float> TemperedMarginals(const DenseProblem& problem, double temperature)
   return y;
 }
 
-double BalanceAt(double balance, int k) { return balance * (1.0 + std::exp(-k / 10.0)); }
+double BalanceAt(double balance, int k) { return balance * (1.0 + 2.0 * std::exp(-k / 20.0)); }
 
 // Two passes over the pairs each time.
 bool LooksAtMarginals(int k) { return k > 0 && k % 16 == 0; }
@@ -64,6 +62,7 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
                         : TemperedMarginals(problem, std::max(1.0, mean_pull));
   Matrix<float> v = options.start.potentials.size() > 0 ? options.start.potentials
                                                         : Matrix<float>(n, problem.num_active());
+  std::vector<float> lambda(n, kUnknownLambda);
   Matrix<float> s(n, labels);
   DenseResult result;
   DenseProgress progress(problem, options, &result);
@@ -87,7 +86,7 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
       std::vector<float> y_new(labels + 64);
       for (std::size_t a = begin; a < end; ++a) {
         SimplexProxRow(s.row(a).data(), y.row(a).data(), static_cast<float>(pull[a] * rho / eta),
-                       1.0F, labels, y_new.data());
+                       1.0F, labels, y_new.data(), &lambda[a]);
         const std::span<float> old = y.row(a);
         for (std::size_t i = 0; i < labels; ++i) {
           const float extrapolated = 2.0F * y_new[i] - old[i];
@@ -99,10 +98,10 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
     });
     const bool last =
         k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
-    if (last || LooksAtMarginals(k)) progress.OfferMarginals(y);
+    if (options.looks_at_marginals && (last || LooksAtMarginals(k))) progress.OfferMarginals(y);
     if (!progress.Continue(k)) break;
   }
-  if (result.labels.empty()) progress.OfferMarginals(y);  // stopped from outside
+  if (options.looks_at_marginals && result.labels.empty()) progress.OfferMarginals(y);  // stopped
   result.marginals = y;
   result.state = {std::move(y), std::move(v), before + result.iterations};
   return result;

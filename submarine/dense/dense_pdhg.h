@@ -16,7 +16,7 @@
 //  - eta = sqrt(2) with D_a the degree plus the self weight: the Gaussian matrix is positive
 //    semidefinite with its diagonal, so |D^-1/2 (D - K) D^-1/2| <= 1 and not the 2 that the standard
 //    step allows for.
-//  - rho falls from 2 to 1 within the first 20 iterations: bold flows first, balance later.
+//  - rho falls from 3 to 1 within some 60 iterations: bold flows first, balance later.
 //    Over-relaxation and growing rho (acceleration) both diverge or stall on potentials.
 #pragma once
 
@@ -26,6 +26,8 @@ namespace submarine {
 
 struct DensePdhgOptions : BoundOptions {
   double balance = 1.0;  // rho in the long run
+  // Dual values and labels, now and then and at the end.
+  bool looks_at_marginals = true;
   DenseStart start = {};
 };
 

@@ -12,8 +12,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 512;
-
 void CopyUnaries(const DenseCrf& model, Matrix<float>* s) {
   const Matrix<float>& unary = model.unary();
   ParallelFor(unary.size(), kRowGrain * 64, [&](std::size_t begin, std::size_t end) {
@@ -184,13 +182,23 @@ double DenseProblem::Energy(const std::vector<int>& labels) const {
   return -Dual(Indicator(labels, num_labels()));
 }
 
-FlowTerm DenseProblem::Evidence(const Matrix<float>& v, FlowShape shape, double share) const {
-  FlowTerm term{share, shape, Matrix<float>(v.rows(), static_cast<std::size_t>(model_.num_cuts()))};
-  for (std::size_t a = 0; a < v.rows(); ++a) {
-    for (std::size_t c = 0; c < v.cols(); ++c)
-      term.v(a, static_cast<std::size_t>(active_[c])) = v(a, c);
-  }
-  return term;
+void DenseProblem::StoreEvidence(const Matrix<float>& v, FlowShape shape, double share,
+                                 FlowTerm* term) const {
+  term->share = share;
+  term->shape = shape;
+  const auto cuts = static_cast<std::size_t>(model_.num_cuts());
+  if (term->v.rows() != v.rows() || term->v.cols() != cuts) term->v = Matrix<float>(v.rows(), cuts);
+  ParallelFor(v.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    if (active_.size() == cuts) {
+      std::copy(v.row(begin).data(), v.row(begin).data() + (end - begin) * cuts,
+                term->v.row(begin).data());
+      return;
+    }
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t c = 0; c < v.cols(); ++c)
+        term->v(a, static_cast<std::size_t>(active_[c])) = v(a, c);
+    }
+  });
 }
 
 std::vector<int> ArgmaxLabels(const Matrix<float>& y) {

@@ -57,8 +57,8 @@ class DenseProblem {
   double Dual(const Matrix<float>& y) const;   // H(y) - f(y) - constant
   double Energy(const std::vector<int>& labels) const;
 
-  // v as evidence for the verifier, whose columns are all cuts.
-  FlowTerm Evidence(const Matrix<float>& v, FlowShape shape, double share) const;
+  // v as evidence for the verifier, whose columns are all cuts; reuses the memory of `term`.
+  void StoreEvidence(const Matrix<float>& v, FlowShape shape, double share, FlowTerm* term) const;
 
  private:
   // s += what flows f on the active cuts add to the labels, for all variables.

@@ -198,7 +198,8 @@ TEST(DenseProblemTest, LabelModularIsTheFlowOfThePotentials) {
       }),
                  definition);
       // The verifier finds the same bound from the evidence.
-      const FlowProof proof{problem.Evidence(v, shape, 1.0)};
+      FlowProof proof(1);
+      problem.StoreEvidence(v, shape, 1.0, &proof.front());
       ASSERT_EQ(proof[0].v.cols(), static_cast<std::size_t>(model.num_cuts()));
       EXPECT_NEAR(problem.Upper(s), VerifiedUpper(model, proof, {.cutoff = 0.0}),
                   16.0 * kEpsilon * definition.TotalSize());

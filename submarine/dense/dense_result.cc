@@ -12,18 +12,12 @@
 #include "submarine/solver/line_search.h"
 
 namespace submarine {
-namespace {
-
-constexpr std::size_t kRowGrain = 256;
-
-}  // namespace
-
 void DenseProgress::OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape) {
   const double upper = problem_.Upper(s);
   if (!(upper < result_.upper)) return;
   result_.upper = upper;
-  result_.proof.clear();
-  result_.proof.push_back(problem_.Evidence(v, shape, 1.0));
+  result_.proof.resize(1);
+  problem_.StoreEvidence(v, shape, 1.0, &result_.proof.front());
   result_.modular = s;
 }
 

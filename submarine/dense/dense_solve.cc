@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "submarine/base/error.h"
@@ -31,16 +32,27 @@ constexpr int kMaxCheckedSteps = 20;
 constexpr double kMaxCheckedBytes = 1e9;
 
 // The certificate counts the pairs that the lists leave out; solving to less than the gap asked for
-// makes room for them.
-constexpr double kRoomForFarPairs = 0.6;
+// makes room for them. At the default cutoff they cost some 0.3% of the bound.
+constexpr double kShareForSolver = 0.6;
+constexpr double kRoomForFarPairs = 0.004;
 
 // What an iteration of mean field must gain, relative to the gap asked for.
-constexpr double kWorthwhileGain = 1.0 / 300.0;
+constexpr double kWorthwhileGain = 1.0 / 50.0;
 
-// `auto` doubles its iterations from stage to stage, the gap should halve about. Where it falls by less
+// Far from its aim, all but one iteration of `auto` in so many are on the strongest pairs only, which
+// takes half the time; for as long as that takes a tenth off the gap each time.
+constexpr int kStrongIterations = 16;
+constexpr double kFar = 2.0;
+
+// Then it doubles its iterations from stage to stage, the gap should halve about. Where it falls by less
 // than a tenth, more stages will not reach it, either.
 constexpr int kFirstStage = 64;
 constexpr double kStallRatio = 0.9;
+
+// Mean field closes the last part of the gap faster than PDHG, but is wasted on marginals far from it:
+// it is called as soon as the gap is within the first factor, or at the end of a stage the second.
+constexpr double kCallMeanField = 1.15;
+constexpr double kTryMeanField = 1.5;
 
 // One run: the pieces that the phases share.
 class Run {
@@ -54,7 +66,7 @@ class Run {
 
   DenseOutcome Solve() {
     if (options_.method == DenseMethod::kMeanField) {
-      MeanFieldFrom({}, options_.max_iterations, 1e-6);
+      KeepLower(MeanFieldFrom({}, options_.max_iterations, 1e-6));
       outcome_.termination = mean_field_converged_ ? "converged" : "stopped before convergence";
     } else {
       BoundFromAbove();
@@ -82,7 +94,7 @@ class Run {
   template <class Options>
   Options Configure(std::string_view phase, int iterations) {
     Options solver;
-    solver.relative_gap = TargetGap();
+    solver.relative_gap = StopGap();
     solver.max_iterations = iterations;
     solver.time_limit_seconds = std::max(0.0, SecondsLeft());
     const double begin = clock_.Seconds();
@@ -95,7 +107,7 @@ class Run {
       const double dual = std::max({record.dual, bound_.dual, lower_});
       const bool go_on = Tell(phase, {before + record.k, begin + record.seconds, finite(upper),
                                       finite(dual), finite(lower_)});
-      return go_on && RelativeGap(upper, dual) > TargetGap();
+      return go_on && RelativeGap(upper, dual) > StopGap();
     };
     return solver;
   }
@@ -121,6 +133,7 @@ class Run {
     }
     bound_.marginals = std::move(result.marginals);
     bound_.state = std::move(result.state);
+    polished_ = false;
   }
 
   // The best point on the segment between what was known and what is new, with its proof.
@@ -153,8 +166,12 @@ class Run {
   // Only `auto` aims at the gap of the certificate; the others stop at their own.
   double TargetGap() {
     const bool far_pairs = options_.method == DenseMethod::kAuto && CertifiesExactly();
-    return (far_pairs ? kRoomForFarPairs : 1.0) * options_.relative_gap;
+    const double gap = options_.relative_gap;
+    return far_pairs ? std::max(kShareForSolver * gap, gap - kRoomForFarPairs) : gap;
   }
+
+  // Where a solver of the upper bound stops.
+  double StopGap() { return (calls_mean_field_ ? kCallMeanField : 1.0) * TargetGap(); }
 
   double Gap() const { return RelativeGap(bound_.upper, std::max(bound_.dual, lower_)); }
 
@@ -188,23 +205,22 @@ class Run {
       Take(SolveQuadratic(problem_,
                           Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
     }
+    SolveStrongPairs();
     int stage = kFirstStage;
     bool stalled = false;
     const auto unfinished = [&] {
       return !stalled && Gap() > TargetGap() && iterations_ < options_.max_iterations && !Stopped();
     };
     // Something is proven even where there is no time for anything.
-    while (iterations_ == 0 || unfinished()) {
+    while (!std::isfinite(bound_.upper) || unfinished()) {
       const double gap_before = Gap();
-      auto solver = Configure<DensePdhgOptions>(
-          "pdhg", std::min(stage, options_.max_iterations - iterations_));
-      solver.start = std::move(bound_.state);
-      Take(SolvePdhg(problem_, solver));
-      if (!Stopped()) PolishLower();
+      calls_mean_field_ = !std::isfinite(lower_);
+      SolvePairs(stage);
+      if (!Stopped() && Gap() <= kTryMeanField * TargetGap()) PolishLower();
       stalled = stage > kFirstStage && Gap() > kStallRatio * gap_before;
       stage *= 2;
     }
-    if (!std::isfinite(lower_)) PolishLower();
+    if (!polished_) PolishLower();
     // The stages end by iterations of their own, and mean field may have been the last to run.
     outcome_.termination = ToString(Gap() <= TargetGap()   ? Termination::kGapReached
                                     : stopped_             ? Termination::kInterrupted
@@ -213,15 +229,57 @@ class Run {
                                                            : Termination::kIterationLimit);
   }
 
+  void SolvePairs(int iterations) {
+    auto solver = Configure<DensePdhgOptions>(
+        "pdhg", std::clamp(options_.max_iterations - iterations_, 1, iterations));
+    solver.start = std::move(bound_.state);
+    Take(SolvePdhg(problem_, solver));
+  }
+
+  // Only the state is taken from iterations on some of the pairs: a dual value of theirs is none of all
+  // pairs. One iteration on all of them tells how far it has come.
+  void SolveStrongPairs() {
+    const std::unique_ptr<GaussianOperator> strongest =
+        pairs_.exact ? pairs_.op->Strongest() : nullptr;
+    if (strongest == nullptr) return;
+    const DenseProblem problem(model_, *strongest);
+    double gap_before = std::numeric_limits<double>::infinity();
+    while (Gap() > kFar * TargetGap() && !(Gap() > kStallRatio * gap_before) && !Stopped() &&
+           iterations_ + kStrongIterations <= options_.max_iterations) {
+      gap_before = Gap();
+      DensePdhgOptions solver;
+      solver.relative_gap = 0.0;
+      solver.max_iterations = kStrongIterations - 1;
+      solver.time_limit_seconds = std::max(0.0, SecondsLeft());
+      solver.looks_at_marginals = false;
+      solver.start = std::move(bound_.state);
+      const double begin = clock_.Seconds();
+      const int before = iterations_;
+      solver.on_iteration = [&](const IterationRecord& record) {
+        const double upper = std::min(record.upper, bound_.upper);
+        std::optional<double> dual;
+        if (std::isfinite(bound_.dual)) dual = bound_.dual;
+        return Tell("pdhg on strong pairs",
+                    {before + record.k, begin + record.seconds, upper, dual});
+      };
+      DenseResult result = SolvePdhg(problem, solver);
+      iterations_ += result.iterations;
+      bound_.state = std::move(result.state);
+      SolvePairs(1);
+    }
+  }
+
   // log Z >= -E(x) for every labeling, and mean field from there only improves on it.
   void PolishLower() {
     // Gains that are small beside the gap asked for are not worth their time.
     const double tolerance = std::max(1e-5, kWorthwhileGain * TargetGap());
-    // One step from the marginals tells whether they or the labels are the better start.
-    MeanFieldFrom(bound_.marginals, 1, tolerance);
-    Matrix<float> start =
-        -bound_.energy >= lower_ ? Indicator(bound_.labels, problem_.num_labels()) : mean_field_;
-    MeanFieldFrom(std::move(start), options_.mean_field_iterations, tolerance);
+    // One step from the marginals tells whether they or their labels are the better start.
+    const std::vector<int> rounded = ArgmaxLabels(bound_.marginals);
+    Matrix<float> start = Indicator(rounded, problem_.num_labels());
+    DenseMeanFieldResult step = MeanFieldFrom(bound_.marginals, 1, tolerance);
+    if (step.lower > -problem_.Energy(rounded)) start = std::move(step.marginals);
+    KeepLower(MeanFieldFrom(std::move(start), options_.mean_field_iterations, tolerance));
+    polished_ = true;
     std::vector<int> labels = ArgmaxLabels(mean_field_);
     const double energy = problem_.Energy(labels);
     if (energy < bound_.energy) {
@@ -230,7 +288,7 @@ class Run {
     }
   }
 
-  void MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
+  DenseMeanFieldResult MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
     DenseMeanFieldOptions mean_field;
     mean_field.start = std::move(start);
     mean_field.max_iterations = iterations;
@@ -252,11 +310,14 @@ class Run {
     DenseMeanFieldResult result = SolveMeanField(problem_, mean_field);
     // Mean field does not ask whether to go on after its last iteration.
     if (told < result.iterations) tell(result.iterations, clock_.Seconds() - begin, result.lower);
-    if (result.lower > lower_) {
-      lower_ = result.lower;
-      mean_field_ = std::move(result.marginals);
-      mean_field_converged_ = result.converged;
-    }
+    return result;
+  }
+
+  void KeepLower(DenseMeanFieldResult result) {
+    if (!(result.lower > lower_)) return;
+    lower_ = result.lower;
+    mean_field_ = std::move(result.marginals);
+    mean_field_converged_ = result.converged;
   }
 
   // The pairs that the verifier enumerates: those of the lists, or a few more.
@@ -324,18 +385,21 @@ class Run {
       certificate.upper =
           VerifiedUpper(model_, bound_.proof, VerifierOptions("certify upper bound"));
     }
-    const PairOptions pairs = VerifierOptions("certify lower bound");
-    const VerifiedPoint at = VerifiedAt(model_, mean_field_, pairs);
-    certificate.lower = at.lower;
+    const VerifiedPoint soft =
+        VerifiedAt(model_, mean_field_, VerifierOptions("certify lower bound"));
+    const VerifiedPoint rounded =
+        VerifiedAt(model_, outcome_.labels, VerifierOptions("certify energy"));
+    outcome_.energy = -rounded.lower;
+    certificate.lower = std::max(soft.lower, rounded.lower);
     if (has_upper) {
-      // Mean field's point is a dual point, too; the solver's own is checked where it is better.
-      certificate.dual = at.dual;
-      if (bound_.dual > lower_) {
-        certificate.dual = std::max(
-            at.dual, VerifiedAt(model_, bound_.dual_point, VerifierOptions("certify dual")).dual);
+      // Both points are dual points, too; the solver's own is checked where it is better.
+      certificate.dual = std::max(soft.dual, rounded.dual);
+      if (bound_.dual > std::max(lower_, -bound_.energy)) {
+        certificate.dual =
+            std::max(*certificate.dual,
+                     VerifiedAt(model_, bound_.dual_point, VerifierOptions("certify dual")).dual);
       }
     }
-    outcome_.energy = VerifiedEnergy(model_, outcome_.labels, VerifierOptions("certify energy"));
   }
 
   void CertifyOperatorModel(bool has_upper) {
@@ -371,6 +435,8 @@ class Run {
   Matrix<float> mean_field_;
   double lower_ = -std::numeric_limits<double>::infinity();
   bool mean_field_converged_ = false;
+  bool polished_ = false;          // mean field has seen the last marginals
+  bool calls_mean_field_ = false;  // the solver of the upper bound stops for it
   std::optional<bool> certifies_exactly_;
   bool has_proof_ = true;  // of bound_.upper
   int iterations_ = 0;

@@ -9,7 +9,6 @@
 namespace submarine {
 namespace {
 
-constexpr std::size_t kRowGrain = 256;
 constexpr double kStalled = 1e-4;
 
 }  // namespace
@@ -23,6 +22,7 @@ DenseResult SolveQuadratic(const DenseProblem& problem, const QuadraticOptions& 
   DenseProgress progress(problem, options, &result);
   Matrix<float> y = options.start.marginals;
   if (y.size() == 0) y = Matrix<float>(n, labels, 1.0F / static_cast<float>(labels));
+  std::vector<float> lambda(n, kUnknownLambda);
   Matrix<float> s(n, labels);
   problem.QuadraticModular(y, &s);
   progress.OfferUpper(s, problem.CutSums(y), FlowShape::kClip);
@@ -32,7 +32,8 @@ DenseResult SolveQuadratic(const DenseProblem& problem, const QuadraticOptions& 
       for (std::size_t a = begin; a < end; ++a) {
         const float pull =
             std::max(1e-3F, static_cast<float>(problem.quadratic_reach()) * problem.degrees()[a]);
-        SimplexProxRow(s.row(a).data(), y.row(a).data(), pull, 1.0F, labels, y_new.data());
+        SimplexProxRow(s.row(a).data(), y.row(a).data(), pull, 1.0F, labels, y_new.data(),
+                       &lambda[a]);
         std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels),
                   y.row(a).begin());
       }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "submarine/dense/simplex_kernels.h"
 
@@ -63,69 +64,6 @@ HWY_INLINE float Least(const float* s, std::size_t n) {
   return hn::GetLane(hn::MinOfLanes(d, least));
 }
 
-// omega(x), x clamped to [-60, inf): Newton's method on w + log w = x from a guess within 30%; the
-// relative error is squared and more than halved in each of the three steps.
-HWY_INLINE Vec WrightOmega(Vec x) {
-  const Wide d;
-  const Vec one = hn::Set(d, 1.0F);
-  const Vec low = hn::Exp(d, hn::Max(hn::Min(x, one), hn::Set(d, -60.0F)));
-  const Vec small = hn::Div(low, hn::Add(one, low));
-  const Vec above = hn::Max(x, one);
-  const Vec large = hn::Sub(above, hn::Log(d, above));
-  Vec w = hn::IfThenElse(hn::Gt(x, one), large, small);
-  x = hn::Max(x, hn::Set(d, -60.0F));
-  for (int k = 0; k < 3; ++k) {
-    const Vec step = hn::Div(hn::Add(one, hn::Sub(x, hn::Log(d, w))), hn::Add(one, w));
-    w = hn::Mul(w, step);
-  }
-  return w;
-}
-
-void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
-                    float* y) {
-  const Wide d;
-  const float inverse = 1.0F / temperature;
-  g = std::max(g, kLeastProxRatio * temperature);
-  const float ratio = g * inverse;  // G
-  // y holds (g centre - s)/T minus its largest entry; all arguments of omega are relative to it.
-  Vec largest = hn::Set(d, -HUGE_VALF);
-  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
-    const Vec x =
-        hn::Mul(hn::Set(d, inverse), hn::NegMulAdd(hn::Set(d, -g), LoadRow(mask, centre, i, n),
-                                                   hn::Neg(LoadRow(mask, s, i, n))));
-    largest = hn::IfThenElse(mask, hn::Max(largest, x), largest);
-    StoreRow(x, mask, y, i, n);
-  });
-  const Vec top = hn::Set(d, hn::GetLane(hn::MaxOfLanes(d, largest)));
-  // Start where omega of the largest entry alone is G: left of the root, so that Newton's steps
-  // never overshoot.
-  float offset = ratio + std::log(ratio);
-  for (int k = 0; k < 50; ++k) {
-    Vec sum = hn::Zero(d);
-    Vec slope = hn::Zero(d);
-    ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
-      const Vec x = hn::Add(hn::Sub(LoadRow(mask, y, i, n), top), hn::Set(d, offset));
-      const auto matters = hn::And(mask, hn::Gt(x, hn::Set(d, -30.0F)));
-      if (hn::AllFalse(d, matters)) return;
-      const Vec w = hn::IfThenElseZero(matters, WrightOmega(x));
-      sum = hn::Add(sum, w);
-      slope = hn::Add(slope, hn::Div(w, hn::Add(w, hn::Set(d, 1.0F))));
-    });
-    const float excess = hn::GetLane(hn::SumOfLanes(d, sum)) - ratio;
-    offset -= excess / hn::GetLane(hn::SumOfLanes(d, slope));
-    if (std::abs(excess) <= 1e-5F * ratio) break;
-  }
-  Vec total = hn::Zero(d);
-  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
-    const Vec w = WrightOmega(hn::Add(hn::Sub(LoadRow(mask, y, i, n), top), hn::Set(d, offset)));
-    total = hn::Add(total, hn::IfThenElseZero(mask, w));
-    StoreRow(w, mask, y, i, n);
-  });
-  const Vec scale = hn::Set(d, 1.0F / hn::GetLane(hn::SumOfLanes(d, total)));
-  ForRow(n, [&](std::size_t i, auto mask)
-                HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
-}
-
 // exp(x) for x <= 0, within 2 epsilon; 0 where it would be below the least normal number.
 // x = n log 2 + r, |r| <= log(2) / 2, and a polynomial within 1.05e-7 of exp(r), best in the sense of
 // Chebyshev among those of its degree that begin with 1 + r.
@@ -144,6 +82,105 @@ HWY_INLINE V ExpOfNonPositive(D d, V x) {
   const auto exponent = hn::ShiftLeft<23>(hn::BitCast(integers, shifted));
   const V scaled = hn::BitCast(d, hn::Add(hn::BitCast(integers, p), exponent));
   return hn::IfThenElseZero(hn::Gt(x, hn::Set(d, -87.33F)), scaled);
+}
+
+// omega(x), x clamped to [-60, inf): a guess within 7%, then one step of Fritsch, Shafer and Crowley on
+// w + log w = x, which raises the relative error to the fourth power.
+HWY_INLINE Vec WrightOmega(Vec x) {
+  const Wide d;
+  const Vec one = hn::Set(d, 1.0F);
+  x = hn::Max(x, hn::Set(d, -60.0F));
+  const Vec t = hn::Exp(d, hn::Min(x, one));  // omega(log t) = t - t^2 + 3/2 t^3 ..., by Pade
+  const Vec above =
+      hn::MulAdd(t, hn::MulAdd(t, hn::Set(d, 17.0F), hn::Set(d, 114.0F)), hn::Set(d, 60.0F));
+  const Vec below =
+      hn::MulAdd(t, hn::MulAdd(t, hn::Set(d, 101.0F), hn::Set(d, 174.0F)), hn::Set(d, 60.0F));
+  const Vec small = hn::Div(hn::Mul(t, above), below);
+  const Vec high = hn::Max(x, one);
+  const Vec log = hn::Log(d, high);
+  const Vec large = hn::Add(hn::Sub(high, log), hn::Div(log, high));
+  const Vec w = hn::IfThenElse(hn::Gt(x, one), large, small);
+  const Vec r = hn::Sub(hn::Sub(x, w), hn::Log(d, w));
+  const Vec inverse = hn::Div(one, hn::Add(w, one));
+  const Vec q = hn::Mul(r, inverse);
+  const Vec p = hn::Mul(q, inverse);
+  const Vec m = hn::MulAdd(hn::Set(d, 2.0F / 3.0F), q, one);
+  const Vec step = hn::Div(hn::Mul(q, hn::NegMulAdd(hn::Set(d, 0.5F), p, m)), hn::Sub(m, p));
+  return hn::MulAdd(w, step, w);
+}
+
+// Below this omega(x) = exp(x) (1 - exp(x)) to single precision.
+constexpr float kOmegaIsExponential = -9.0F;
+
+// The offset at which omega(x_i - top + offset) sum to G, by Newton's method on a function that is
+// convex and increasing: from the second step on the offsets fall. The largest entry has between G / n
+// and all of G, which bounds the offset; entries too small to matter at the upper bound never do.
+HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size_t n, float guess,
+                               float* scratch) {
+  const Wide d;
+  constexpr float kShareThatMatters = -16.0F;  // its logarithm
+  const float largest = ratio + std::log(ratio);
+  const float share = ratio / static_cast<float>(n);
+  const Vec least = hn::Set(d, std::log(ratio) + kShareThatMatters - largest);
+  std::size_t count = 0;
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec relative = hn::Sub(LoadRow(mask, x, i, n), hn::Set(d, top));
+    const auto matters = hn::And(mask, hn::Ge(relative, least));
+    if (!hn::AllFalse(d, matters))
+      count += hn::CompressStore(relative, matters, d, scratch + count);
+  });
+  // A guess that is not a number is none.
+  float offset = guess < largest ? std::max(guess, share + std::log(share)) : largest;
+  for (int k = 0; k < 50; ++k) {
+    Vec sum = hn::Zero(d);
+    Vec slope = hn::Zero(d);
+    ForRow(count, [&](std::size_t i, auto mask) HWY_ATTR {
+      const Vec w = hn::IfThenElseZero(
+          mask, WrightOmega(hn::Add(hn::LoadU(d, scratch + i), hn::Set(d, offset))));
+      sum = hn::Add(sum, w);
+      slope = hn::Add(slope, hn::Div(w, hn::Add(w, hn::Set(d, 1.0F))));
+    });
+    const float excess = hn::GetLane(hn::SumOfLanes(d, sum)) - ratio;
+    offset = std::min(largest, offset - excess / hn::GetLane(hn::SumOfLanes(d, slope)));
+    if (std::abs(excess) <= 1e-5F * ratio) break;
+  }
+  return offset;
+}
+
+void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
+                    float* y, float* lambda) {
+  const Wide d;
+  const float inverse = 1.0F / temperature;
+  g = std::max(g, kLeastProxRatio * temperature);
+  const float ratio = g * inverse;  // G
+  // y holds (g centre - s)/T; arguments of omega are relative to its largest entry.
+  Vec largest = hn::Set(d, -HUGE_VALF);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec x =
+        hn::Mul(hn::Set(d, inverse), hn::NegMulAdd(hn::Set(d, -g), LoadRow(mask, centre, i, n),
+                                                   hn::Neg(LoadRow(mask, s, i, n))));
+    largest = hn::IfThenElse(mask, hn::Max(largest, x), largest);
+    StoreRow(x, mask, y, i, n);
+  });
+  const float top = hn::GetLane(hn::MaxOfLanes(d, largest));
+  thread_local std::vector<float> scratch;
+  scratch.resize(n + 2 * hn::Lanes(d));
+  const float offset = SimplexOffset(y, top, ratio, n, top - *lambda, scratch.data());
+  *lambda = top - offset;
+  const Vec one = hn::Set(d, 1.0F);
+  Vec total = hn::Zero(d);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec x = hn::Add(hn::Sub(LoadRow(mask, y, i, n), hn::Set(d, top)), hn::Set(d, offset));
+    const auto large = hn::And(mask, hn::Gt(x, hn::Set(d, kOmegaIsExponential)));
+    Vec w = ExpOfNonPositive(d, hn::Min(x, hn::Zero(d)));
+    w = hn::Mul(w, hn::Sub(one, w));
+    if (!hn::AllFalse(d, large)) w = hn::IfThenElse(large, WrightOmega(x), w);
+    total = hn::Add(total, hn::IfThenElseZero(mask, w));
+    StoreRow(w, mask, y, i, n);
+  });
+  const Vec scale = hn::Set(d, 1.0F / hn::GetLane(hn::SumOfLanes(d, total)));
+  ForRow(n, [&](std::size_t i, auto mask)
+                HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
 }
 
 struct Normaliser {
@@ -389,8 +426,8 @@ HWY_EXPORT(EntropyMinusEnergy);
 HWY_EXPORT(FreeEnergy);
 
 void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
-                    float* y) {
-  HWY_DYNAMIC_DISPATCH(SimplexProxRow)(s, centre, g, temperature, n, y);
+                    float* y, float* lambda) {
+  HWY_DYNAMIC_DISPATCH(SimplexProxRow)(s, centre, g, temperature, n, y, lambda);
 }
 float SoftmaxRow(const float* s, std::size_t n, float* y) {
   return HWY_DYNAMIC_DISPATCH(Softmax)(s, n, y);

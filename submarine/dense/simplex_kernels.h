@@ -4,12 +4,16 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 namespace submarine {
 
 // So small a square moves the marginals by no more than rounding does; a smaller G would be beyond
 // the range of exp in the search for lambda.
 inline constexpr float kLeastProxRatio = 1e-6F;
+
+// A guess at lambda that is none.
+inline constexpr float kUnknownLambda = std::numeric_limits<float>::quiet_NaN();
 
 // Rows of SoftmaxBlock are aligned to so many floats.
 inline constexpr std::size_t kBlockLanes = 8;
@@ -21,9 +25,10 @@ namespace scalar {
 // With G = g/T, its optimality condition log y_i + G y_i = (g centre_i - s_i)/T - lambda has the
 // solution y_i = omega(x_i - lambda)/G, omega the Wright function (omega + log omega = x); lambda
 // follows from sum_i y_i = 1 by Newton's method, which is monotone as the sum is convex in lambda.
-// g below kLeastProxRatio T counts as that.
+// g below kLeastProxRatio T counts as that. lambda comes as a guess, which saves time, such as the last
+// one of this variable, and leaves as what was found.
 void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
-                    float* y);
+                    float* y, float* lambda);
 
 // y = softmax(-s); returns log sum_i exp(-s_i).
 float SoftmaxRow(const float* s, std::size_t n, float* y);
@@ -47,7 +52,7 @@ float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_
 }  // namespace scalar
 
 void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
-                    float* y);
+                    float* y, float* lambda);
 float SoftmaxRow(const float* s, std::size_t n, float* y);
 void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y);
 void SoftmaxBlock(std::size_t count, std::size_t n, std::size_t stride, float* rows, float* y);

@@ -16,7 +16,7 @@ double WrightOmega(double x) {
 }  // namespace
 
 void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
-                    float* y) {
+                    float* y, float* lambda) {
   g = std::max(g, kLeastProxRatio * temperature);
   const double ratio = static_cast<double>(g) / temperature;
   const auto argument = [&](std::size_t i) {
@@ -38,6 +38,7 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
   }
   for (std::size_t i = 0; i < n; ++i)
     y[i] = static_cast<float>(WrightOmega(argument(i) - top + offset) / ratio);
+  *lambda = static_cast<float>(top - offset);
 }
 
 float SoftmaxRow(const float* s, std::size_t n, float* y) {

@@ -117,17 +117,21 @@ void ExpectDistribution(const Row& y) {
 
 // Since log y + G y = x - lambda, dy/dx = y / (1 + G y): what an error of x costs y, and once more
 // through lambda.
-void ExpectProx(const ProxCase& c) {
+void ExpectProx(const ProxCase& c, float guess) {
   const std::size_t n = c.s.size();
   Row fast(n, 3);
   Row slow(n, 1);
-  SimplexProxRow(c.s.data(), c.centre.data(), c.g, c.temperature, n, fast.data());
-  scalar::SimplexProxRow(c.s.data(), c.centre.data(), c.g, c.temperature, n, slow.data());
+  float fast_lambda = guess;
+  float slow_lambda = kUnknownLambda;
+  SimplexProxRow(c.s.data(), c.centre.data(), c.g, c.temperature, n, fast.data(), &fast_lambda);
+  scalar::SimplexProxRow(c.s.data(), c.centre.data(), c.g, c.temperature, n, slow.data(),
+                         &slow_lambda);
   fast.ExpectCanariesAlive();
   slow.ExpectCanariesAlive();
   ASSERT_NO_FATAL_FAILURE(ExpectDistribution(fast));
   ASSERT_NO_FATAL_FAILURE(ExpectDistribution(slow));
   const double error = c.ArgumentError();
+  ASSERT_NEAR(fast_lambda, slow_lambda, error + 1e-4 * (1.0 + c.ratio()));
   // Arguments are clamped at -60.
   const double floor = 2.0 * std::exp(-60.0) / c.ratio() + kTiny;
   for (std::size_t i = 0; i < n; ++i) {
@@ -160,7 +164,9 @@ TEST(SimplexKernelsTest, ProxAgreesWithItsTwinAndIsOptimal) {
                                               << ", s up to " << spread);
             const ProxCase c{random.Uniform(n, -spread, spread), random.Distribution(n),
                              static_cast<float>(g), temperature};
-            ASSERT_NO_FATAL_FAILURE(ExpectProx(c));
+            const float near = static_cast<float>(-spread * random.Uniform(1, 0.0, 1.0)[0]);
+            for (float guess : {kUnknownLambda, near, -1e30F, 1e30F})
+              ASSERT_NO_FATAL_FAILURE(ExpectProx(c, guess)) << "guess " << guess;
           }
         }
       }
@@ -179,7 +185,8 @@ TEST(SimplexKernelsTest, ProxOfEqualCostsStaysAtTheUniformCentre) {
           centre[i] = 1.0F / static_cast<float>(n);
         }
         Row y(n, 0);
-        SimplexProxRow(s.data(), centre.data(), g, 1.0F, n, y.data());
+        float lambda = kUnknownLambda;
+        SimplexProxRow(s.data(), centre.data(), g, 1.0F, n, y.data(), &lambda);
         for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], centre[i], 4 * kEpsilon);
       }
     }
@@ -205,8 +212,9 @@ TEST(SimplexKernelsTest, ProxWithVanishingSquareIsTheSoftmax) {
               kEpsilon * (4.0 * 5.0 / temperature + 2.0 * std::log(1e6) + 2.0 * kMaxLabels);
           for (const bool fast : {false, true}) {
             Row y(n, 0);
+            float lambda = kUnknownLambda;
             (fast ? SimplexProxRow : scalar::SimplexProxRow)(s.data(), centre.data(), g,
-                                                             temperature, n, y.data());
+                                                             temperature, n, y.data(), &lambda);
             for (std::size_t i = 0; i < n; ++i)
               ASSERT_NEAR(y[i], softmax[i], softmax[i] * error + 1e-18)
                   << n << " labels, T " << temperature << ", g " << g << ", fast " << fast;
@@ -227,9 +235,12 @@ TEST(SimplexKernelsTest, ProxIsADistributionAtAnyMagnitude) {
           const Row s = random.Uniform(n, -spread, spread);
           const Row centre = random.Distribution(n);
           Row y(n, 2);
-          SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), 1.0F, n, y.data());
+          float lambda = kUnknownLambda;
+          SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), 1.0F, n, y.data(),
+                         &lambda);
           ASSERT_NO_FATAL_FAILURE(ExpectDistribution(y)) << "g " << g << ", spread " << spread;
-          scalar::SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), 1.0F, n, y.data());
+          scalar::SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), 1.0F, n, y.data(),
+                                 &lambda);
           ASSERT_NO_FATAL_FAILURE(ExpectDistribution(y)) << "g " << g << ", spread " << spread;
         }
       }
@@ -386,7 +397,8 @@ TEST(SimplexKernelsTest, KnownValues) {
     Row cost(2, 0);
     cost[0] = 0.0F;
     cost[1] = 2.5F;
-    SimplexProxRow(cost.data(), half.data(), 1.0F, 1.0F, 2, y.data());
+    float lambda = kUnknownLambda;
+    SimplexProxRow(cost.data(), half.data(), 1.0F, 1.0F, 2, y.data(), &lambda);
     const double p = y[0];
     EXPECT_NEAR(std::log(p / (1.0 - p)) + p - (1.0 - p), 2.5, 20 * kEpsilon);
   });

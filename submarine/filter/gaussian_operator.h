@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,11 @@ class GaussianOperator {
   // "neighbour list, cutoff 0.01, 29.6e6 pairs", "lattice of 236129 vertices": the K that
   // certificates about this operator are about.
   virtual std::string Description() const = 0;
+
+  // A cheaper operator with the strongest of this one's pairs, for the first iterations of a solver; null
+  // where there is none. A flow on some pairs is a flow on all (0 on the others), so that upper bounds
+  // from it are true; lower bounds and dual values are not.
+  virtual std::unique_ptr<GaussianOperator> Strongest() const { return nullptr; }
 
   virtual std::size_t bytes() const = 0;  // memory held
 };

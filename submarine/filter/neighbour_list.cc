@@ -16,11 +16,28 @@ namespace submarine {
 namespace {
 
 constexpr std::size_t kBytesPerEntry = sizeof(std::uint32_t) + sizeof(float);
-constexpr std::size_t kRowGrain = 64;
+constexpr std::size_t kListGrain = 64;
+
+// Pairs with a kernel value from here on are the strong ones. In a Gaussian of two dimensions they are
+// half of the pairs within the default cutoff, and 98% of the weight.
+constexpr float kStrong = 0.02F;
 
 struct Entry {
   std::uint32_t neighbour;
   float weight;
+};
+struct Neighbours {
+  std::vector<Entry> strong;
+  std::vector<Entry> weak;
+  std::size_t size() const { return strong.size() + weak.size(); }
+  void Clear() {
+    strong.clear();
+    weak.clear();
+  }
+  void Append(const Neighbours& other) {
+    strong.insert(strong.end(), other.strong.begin(), other.strong.end());
+    weak.insert(weak.end(), other.weak.begin(), other.weak.end());
+  }
 };
 
 // One kernel's pairs, found through a tree over its features.
@@ -39,7 +56,7 @@ class PairFinder {
 
   // Appends the neighbours of the k-th point of the bucket and their weights.
   void Find(std::size_t bucket, std::size_t k, const std::vector<std::uint32_t>& near,
-            std::vector<Entry>* found) const {
+            Neighbours* found) const {
     const std::uint32_t a = tree_.variables(bucket)[k];
     float point[kMaxFeatureDimension];
     for (std::size_t d = 0; d < tree_.dimension(); ++d) point[d] = kernel_.features(a, d);
@@ -57,7 +74,8 @@ class PairFinder {
         const float weight = kernel_.scale.empty()
                                  ? factor_ * value[j]
                                  : factor_ * (kernel_.scale[a] * kernel_.scale[b]) * value[j];
-        if (weight > 0.0F) found->push_back({b, weight});
+        if (weight > 0.0F)
+          (value[j] >= kStrong ? found->strong : found->weak).push_back({b, weight});
       }
     }
   }
@@ -109,47 +127,67 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
                     options.cutoff, estimate / 1e9, static_cast<double>(options.max_bytes) / 1e9));
   }
   const std::size_t n = kernels.front().kernel->size();
-  self_ = SelfTerms(kernels);
+  auto rows = std::make_shared<Rows>();
+  rows->self = SelfTerms(kernels);
 
   // Entries of all kernels, by variable; one kernel's variables come bucket by bucket.
-  std::vector<std::vector<Entry>> entries(n);
+  std::vector<Neighbours> entries(n);
   for (const WeightedKernel& weighted : kernels) {
     const PairFinder finder(weighted, options.cutoff);
     const FeatureTree& tree = finder.tree();
     ParallelFor(tree.num_buckets(), 4, [&](std::size_t begin, std::size_t end) {
       std::vector<std::uint32_t> near;
-      std::vector<Entry> found;
+      Neighbours found;
       for (std::size_t bucket = begin; bucket < end; ++bucket) {
         finder.Near(bucket, &near);
         for (std::size_t k = 0; k < tree.variables(bucket).size(); ++k) {
-          found.clear();
+          found.Clear();
           finder.Find(bucket, k, near, &found);
-          std::vector<Entry>& row = entries[tree.variables(bucket)[k]];
-          row.insert(row.end(), found.begin(), found.end());
+          entries[tree.variables(bucket)[k]].Append(found);
         }
       }
     });
-    order_.clear();  // the last kernel's order: by custom the one with the most dimensions
+    rows->order.clear();  // the last kernel's order: by custom the one with the most dimensions
     for (std::size_t bucket = 0; bucket < tree.num_buckets(); ++bucket) {
       const auto variables = tree.variables(bucket);
-      order_.insert(order_.end(), variables.begin(), variables.end());
+      rows->order.insert(rows->order.end(), variables.begin(), variables.end());
     }
   }
 
-  row_begin_.resize(n + 1);
-  for (std::size_t k = 0; k < n; ++k) row_begin_[k + 1] = row_begin_[k] + entries[order_[k]].size();
-  neighbour_.resize(row_begin_.back());
-  weight_.resize(row_begin_.back());
-  ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+  rows->begin.resize(n + 1);
+  rows->strong_end.resize(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Neighbours& row = entries[rows->order[k]];
+    rows->strong_end[k] = rows->begin[k] + row.strong.size();
+    rows->begin[k + 1] = rows->begin[k] + row.size();
+  }
+  num_entries_ = rows->begin.back();
+  rows->neighbour.resize(num_entries_);
+  rows->weight.resize(num_entries_);
+  ParallelFor(n, kListGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
-      std::vector<Entry>& row = entries[order_[k]];
-      for (std::size_t j = 0; j < row.size(); ++j) {
-        neighbour_[row_begin_[k] + j] = row[j].neighbour;
-        weight_[row_begin_[k] + j] = row[j].weight;
+      Neighbours& row = entries[rows->order[k]];
+      std::uint64_t at = rows->begin[k];
+      for (const std::vector<Entry>* part : {&row.strong, &row.weak}) {
+        for (const Entry& entry : *part) {
+          rows->neighbour[at] = entry.neighbour;
+          rows->weight[at++] = entry.weight;
+        }
       }
-      std::vector<Entry>().swap(row);
+      row = {};
     }
   });
+  rows_ = std::move(rows);
+}
+
+NeighbourList::NeighbourList(std::shared_ptr<const Rows> rows, double strong_cutoff)
+    : rows_(std::move(rows)), strong_only_(true), cutoff_(strong_cutoff) {
+  for (std::size_t k = 0; k < size(); ++k) num_entries_ += Row(k).count;
+}
+
+std::unique_ptr<GaussianOperator> NeighbourList::Strongest() const {
+  if (cutoff_ >= kStrong) return nullptr;
+  return std::unique_ptr<GaussianOperator>(new NeighbourList(rows_, kStrong));
 }
 
 double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff) {
@@ -161,13 +199,13 @@ double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, dou
     const std::size_t buckets = finder.tree().num_buckets();
     const std::size_t stride = std::max<std::size_t>(1, buckets / 64);
     std::vector<std::uint32_t> near;
-    std::vector<Entry> found;
+    Neighbours found;
     double sampled = 0.0;
     double count = 0.0;
     for (std::size_t bucket = 0; bucket < buckets; bucket += stride) {
       finder.Near(bucket, &near);
       for (std::size_t k = 0; k < finder.tree().variables(bucket).size(); k += 8) {
-        found.clear();
+        found.Clear();
         finder.Find(bucket, k, near, &found);
         sampled += 1.0;
         count += static_cast<double>(found.size());
@@ -181,12 +219,8 @@ double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, dou
 
 template <class Body>
 void NeighbourList::ForRows(const Body& body) const {
-  ParallelFor(order_.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      body(std::size_t{order_[k]},
-           NeighbourRow{neighbour_.data() + row_begin_[k], weight_.data() + row_begin_[k],
-                        row_begin_[k + 1] - row_begin_[k]});
-    }
+  ParallelFor(size(), kListGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) body(std::size_t{rows_->order[k]}, Row(k));
   });
 }
 
@@ -212,13 +246,11 @@ void NeighbourList::AddFlow(const Matrix<float>& v, FlowShape shape, float facto
 
 std::vector<double> NeighbourList::TotalVariation(const Matrix<float>& x) const {
   constexpr std::size_t kGrain = 1024;
-  Matrix<double> parts((order_.size() + kGrain - 1) / kGrain, x.cols());
-  ParallelFor(order_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  Matrix<double> parts((size() + kGrain - 1) / kGrain, x.cols());
+  ParallelFor(size(), kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<float> sum(x.cols());
     for (std::size_t k = begin; k < end; ++k) {
-      const NeighbourRow row{neighbour_.data() + row_begin_[k], weight_.data() + row_begin_[k],
-                             row_begin_[k + 1] - row_begin_[k]};
-      SumDistances(row, x.data(), order_[k], x.cols(), sum.data());
+      SumDistances(Row(k), x.data(), rows_->order[k], x.cols(), sum.data());
       for (std::size_t c = 0; c < x.cols(); ++c) parts(begin / kGrain, c) += 0.5 * sum[c];
     }
   });
@@ -231,7 +263,7 @@ std::vector<double> NeighbourList::TotalVariation(const Matrix<float>& x) const 
 
 std::vector<float> NeighbourList::RowSumsWithSelf() const {
   std::vector<float> sums = Degrees(*this);
-  for (std::size_t a = 0; a < sums.size(); ++a) sums[a] += self_[a];
+  for (std::size_t a = 0; a < sums.size(); ++a) sums[a] += rows_->self[a];
   return sums;
 }
 
@@ -240,8 +272,8 @@ std::string NeighbourList::Description() const {
 }
 
 std::size_t NeighbourList::bytes() const {
-  return neighbour_.size() * kBytesPerEntry + row_begin_.size() * sizeof(std::uint64_t) +
-         order_.size() * (sizeof(std::uint32_t) + sizeof(float));
+  return rows_->neighbour.size() * kBytesPerEntry +
+         size() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + sizeof(float));
 }
 
 }  // namespace submarine

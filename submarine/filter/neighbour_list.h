@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "submarine/filter/gaussian_kernel.h"
 #include "submarine/filter/gaussian_operator.h"
+#include "submarine/filter/pair_kernels.h"
 
 namespace submarine {
 
@@ -29,17 +31,18 @@ class NeighbourList : public GaussianOperator {
   // What the constructor would store, from a sample of the variables.
   static double EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff);
 
-  std::size_t size() const override { return order_.size(); }
+  std::size_t size() const override { return rows_->order.size(); }
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
   std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
+  std::unique_ptr<GaussianOperator> Strongest() const override;
   std::size_t bytes() const override;
 
   // Unordered pairs held, summed over the kernels.
-  std::uint64_t num_pairs() const { return neighbour_.size() / 2; }
+  std::uint64_t num_pairs() const { return num_entries_ / 2; }
   double cutoff() const { return cutoff_; }
 
  private:
@@ -47,14 +50,31 @@ class NeighbourList : public GaussianOperator {
   template <class Body>
   void ForRows(const Body& body) const;
 
-  // Row k belongs to variable order_[k]. Variables close in feature space follow each other: they
+  // Row k belongs to variable order[k]. Variables close in feature space follow each other: they
   // have most of their neighbours in common, which then are still in the cache.
-  std::vector<std::uint32_t> order_;
-  std::vector<std::uint64_t> row_begin_;
-  std::vector<std::uint32_t>
-      neighbour_;  // both directions of every pair; twice where two kernels have it
-  std::vector<float> weight_;
-  std::vector<float> self_;  // sum over the kernels of factor_m r_a^2
+  struct Rows {
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint64_t> begin;       // N + 1 of them
+    std::vector<std::uint64_t> strong_end;  // strong pairs stand first in their row
+    // Both directions of every pair; twice where two kernels have it.
+    std::vector<std::uint32_t> neighbour;
+    std::vector<float> weight;
+    std::vector<float> self;  // sum over the kernels of factor_m r_a^2
+  };
+
+  NeighbourList(std::shared_ptr<const Rows> rows, double strong_cutoff);
+
+  std::size_t RowEnd(std::size_t k) const {
+    return strong_only_ ? rows_->strong_end[k] : rows_->begin[k + 1];
+  }
+  NeighbourRow Row(std::size_t k) const {
+    const std::uint64_t begin = rows_->begin[k];
+    return {rows_->neighbour.data() + begin, rows_->weight.data() + begin, RowEnd(k) - begin};
+  }
+
+  std::shared_ptr<const Rows> rows_;
+  bool strong_only_ = false;
+  std::uint64_t num_entries_ = 0;
   double cutoff_;
 };
 

@@ -211,6 +211,23 @@ Matrix<float> Entries(const GaussianOperator& op) {
 
 // Each stored value is that of its mirror image. Where several kernels hold a pair, their values are
 // added in the order of the row, which may round differently for the mirror image.
+TEST(NeighbourListTest, StrongestPairsAreThoseOfALargerCutoff) {
+  std::mt19937_64 rng(11);
+  for (std::size_t dimension = 1; dimension <= 6; ++dimension) {
+    const GaussianKernel first = RandomKernel(131, dimension, 2.0, true, &rng);
+    const GaussianKernel second = RandomKernel(131, 2, 4.0, false, &rng);
+    const std::vector<WeightedKernel> kernels{{&first, 0.7}, {&second, 1.1}};
+    const NeighbourList list(kernels, {.cutoff = 0.001});
+    const NeighbourList expected(kernels, {.cutoff = 0.02});
+    const auto strongest = list.Strongest();
+    ASSERT_NE(strongest, nullptr);
+    EXPECT_EQ(Entries(*strongest), Entries(expected));
+    EXPECT_EQ(static_cast<const NeighbourList&>(*strongest).num_pairs(), expected.num_pairs());
+    EXPECT_LT(expected.num_pairs(), list.num_pairs());
+    EXPECT_EQ(expected.Strongest(), nullptr);
+  }
+}
+
 TEST(NeighbourListTest, IsSymmetric) {
   std::mt19937_64 rng(4);
   for (std::size_t dimension = 1; dimension <= 6; ++dimension) {

@@ -90,6 +90,15 @@ std::string SumOperator::Description() const {
   return text.empty() ? "no pairs" : text;
 }
 
+std::unique_ptr<GaussianOperator> SumOperator::Strongest() const {
+  std::vector<Part> parts;
+  for (const Part& part : parts_) {
+    parts.push_back({part.factor, part.op->Strongest()});
+    if (parts.back().op == nullptr) return nullptr;
+  }
+  return parts.empty() ? nullptr : std::make_unique<SumOperator>(size_, std::move(parts));
+}
+
 std::size_t SumOperator::bytes() const {
   std::size_t bytes = 0;
   for (const Part& part : parts_) bytes += part.op->bytes();

@@ -48,6 +48,7 @@ class SumOperator final : public GaussianOperator {
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
   std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
+  std::unique_ptr<GaussianOperator> Strongest() const override;
   std::size_t bytes() const override;
 
  private:
