@@ -33,7 +33,7 @@ constexpr double kMaxCheckedBytes = 1e9;
 
 // The certificate counts the pairs that the lists leave out; solving to less than the gap asked for
 // makes room for them. At the default cutoff they cost some 0.3% of the bound.
-constexpr double kShareForSolver = 0.6;
+constexpr double kShareForSolver = 0.5;
 constexpr double kRoomForFarPairs = 0.004;
 
 // What an iteration of mean field must gain, relative to the gap asked for.
