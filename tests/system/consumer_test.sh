@@ -62,7 +62,8 @@ headers_stand_alone "$work/static"
 echo "== shared"
 shared_build=$SUBMARINE_BUILD_DIR/shared
 cmake -S "$SUBMARINE_SOURCE_DIR" -B "$shared_build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
-  -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DSUBMARINE_BUILD_{TESTS,APPS,BENCHMARKS}=OFF
+  -DCMAKE_CXX_FLAGS_RELEASE="-O0 -w" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 \
+  -DSUBMARINE_BUILD_{TESTS,APPS,BENCHMARKS}=OFF
 cmake --build "$shared_build" -j2
 cmake --install "$shared_build" --prefix "$work/shared" >/dev/null
 use_installed "$work/shared"
