@@ -379,39 +379,38 @@ void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node
                         LeafRows* rows, PairSums* sums) const {
   double squared[kLeaf];
   tree_.SquaredDistances(point, to.begin / kLeaf, squared);
+  const std::size_t first = std::max(to.begin, p + 1);
+  double kernel[kLeaf];
   double weight = 0.0;
   double far_weight = 0.0;
-  if (!label_.empty()) {
-    double expected = 0.0;
-    double variation = 0.0;
-    for (std::size_t b = std::max(to.begin, p + 1); b < to.end; ++b) {
-      const double far = squared[b - to.begin];
-      const double k = factor_ * (tree_.scale(p) * tree_.scale(b)) * std::exp(-0.5 * far);
-      weight += k;
-      far_weight += k * far;
-      expected += k * distance_(label_[p], label_[b]);
-      variation += k * variation_(label_[p], label_[b]);
-    }
-    sums->expected.Add(expected, 0.0, Roundings());
-    sums->variation.Add(variation, weight * 2.0 * label_length_, Roundings());
-    WidenForKernel(far_weight, sums);
-    return;
-  }
-  std::fill(rows->neighbours.begin(), rows->neighbours.end(), 0.0);
-  std::fill(rows->variation.begin(), rows->variation.end(), 0.0);
-  for (std::size_t b = std::max(to.begin, p + 1); b < to.end; ++b) {
+  for (std::size_t b = first; b < to.end; ++b) {
     const double far = squared[b - to.begin];
     const double k = factor_ * (tree_.scale(p) * tree_.scale(b)) * std::exp(-0.5 * far);
+    kernel[b - to.begin] = k;
     weight += k;
     far_weight += k * far;
-    AddScaled(y_.row(b).data(), k, y_.cols(), rows->neighbours.data());
-    AddVariation(z().row(p).data(), z().row(b).data(), k, length_.size(), rows->variation.data());
   }
-  sums->expected.Add(Dot(rows->cost.row(p % kLeaf).data(), rows->neighbours.data(), y_.cols()), 0.0,
-                     Roundings());
+  double expected = 0.0;
+  double variation = 0.0;
+  if (label_.empty()) {
+    std::fill(rows->neighbours.begin(), rows->neighbours.end(), 0.0);
+    std::fill(rows->variation.begin(), rows->variation.end(), 0.0);
+    for (std::size_t b = first; b < to.end; ++b) {
+      const double k = kernel[b - to.begin];
+      AddScaled(y_.row(b).data(), k, y_.cols(), rows->neighbours.data());
+      AddVariation(z().row(p).data(), z().row(b).data(), k, length_.size(), rows->variation.data());
+    }
+    expected = Dot(rows->cost.row(p % kLeaf).data(), rows->neighbours.data(), y_.cols());
+    variation = Dot(rows->variation.data(), length_.data(), length_.size());
+  } else {
+    for (std::size_t b = first; b < to.end; ++b) {
+      expected += kernel[b - to.begin] * distance_(label_[p], label_[b]);
+      variation += kernel[b - to.begin] * variation_(label_[p], label_[b]);
+    }
+  }
+  sums->expected.Add(expected, 0.0, Roundings());
   // The differences of z inherit the roundings of z.
-  sums->variation.Add(Dot(rows->variation.data(), length_.data(), length_.size()),
-                      weight * 2.0 * label_length_, Roundings());
+  sums->variation.Add(variation, weight * 2.0 * label_length_, Roundings());
   WidenForKernel(far_weight, sums);
 }
 
