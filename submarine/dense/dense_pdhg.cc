@@ -62,7 +62,8 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
                         : TemperedMarginals(problem, std::max(1.0, mean_pull));
   Matrix<float> v = options.start.potentials.size() > 0 ? options.start.potentials
                                                         : Matrix<float>(n, problem.num_active());
-  std::vector<float> lambda(n, kUnknownLambda);
+  std::vector<float> lambda = options.start.multipliers;
+  lambda.resize(n, kUnknownLambda);
   Matrix<float> s(n, labels);
   DenseResult result;
   DenseProgress progress(problem, options, &result);
@@ -103,7 +104,7 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
   }
   if (options.looks_at_marginals && result.labels.empty()) progress.OfferMarginals(y);  // stopped
   result.marginals = y;
-  result.state = {std::move(y), std::move(v), before + result.iterations};
+  result.state = {std::move(y), std::move(v), before + result.iterations, std::move(lambda)};
   return result;
 }
 

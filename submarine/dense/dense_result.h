@@ -18,7 +18,8 @@ namespace submarine {
 struct DenseStart {
   Matrix<float> marginals = {};
   Matrix<float> potentials = {};
-  int iterations = 0;  // already made, on the way there
+  int iterations = 0;                   // already made, on the way there
+  std::vector<float> multipliers = {};  // guesses for the prox of every variable, or none
 };
 
 // All values are those of the operator's model, in single precision sums; bound/dense_verifier.h

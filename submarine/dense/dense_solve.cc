@@ -276,12 +276,7 @@ class Run {
   void PolishLower() {
     // Gains that are small beside the gap asked for are not worth their time.
     const double tolerance = std::max(1e-5, kWorthwhileGain * TargetGap());
-    // One step from the marginals tells whether they or their labels are the better start.
-    const std::vector<int> rounded = ArgmaxLabels(bound_.marginals);
-    Matrix<float> start = Indicator(rounded, problem_.num_labels());
-    DenseMeanFieldResult step = MeanFieldFrom(bound_.marginals, 1, tolerance);
-    if (step.lower > -problem_.Energy(rounded)) start = std::move(step.marginals);
-    KeepLower(MeanFieldFrom(std::move(start), options_.mean_field_iterations, tolerance));
+    KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), options_.mean_field_iterations, tolerance));
     polished_ = true;
     std::vector<int> labels = ArgmaxLabels(mean_field_);
     const double energy = problem_.Energy(labels);
@@ -289,6 +284,14 @@ class Run {
       bound_.energy = energy;
       bound_.labels = std::move(labels);
     }
+  }
+
+  // One step from the marginals tells whether they or their labels are the better start.
+  Matrix<float> MeanFieldStart(double tolerance) {
+    DenseMeanFieldResult step = MeanFieldFrom(bound_.marginals, 1, tolerance);
+    const std::vector<int> rounded = ArgmaxLabels(bound_.marginals);
+    if (step.lower > -problem_.Energy(rounded)) return std::move(step.marginals);
+    return Indicator(rounded, problem_.num_labels());
   }
 
   DenseMeanFieldResult MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
