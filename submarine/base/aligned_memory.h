@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 
 namespace submarine {
 
@@ -23,6 +24,20 @@ struct AlignedAllocator {
   T* allocate(std::size_t n) { return static_cast<T*>(AllocateAligned(n * sizeof(T))); }
   void deallocate(T* p, std::size_t n) { FreeAligned(p, n * sizeof(T)); }
   bool operator==(const AlignedAllocator&) const = default;
+};
+
+// Leaves what is allocated as it is: an array that several threads are about to fill need not be filled
+// with zeros by one of them first, page by fresh page.
+template <class T>
+struct UninitialisedAllocator : AlignedAllocator<T> {
+  template <class U>
+  struct rebind {
+    using other = UninitialisedAllocator<U>;
+  };
+  template <class U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
 };
 
 }  // namespace submarine

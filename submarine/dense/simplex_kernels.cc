@@ -6,6 +6,7 @@
 // clang-format off
 #include <hwy/highway.h>
 #include <hwy/contrib/math/math-inl.h>
+#include "submarine/base/compress-inl.h"
 // clang-format on
 
 #include <algorithm>
@@ -126,8 +127,7 @@ HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
     const Vec relative = hn::Sub(LoadRow(mask, x, i, n), hn::Set(d, top));
     const auto matters = hn::And(mask, hn::Ge(relative, least));
-    if (!hn::AllFalse(d, matters))
-      count += hn::CompressStore(relative, matters, d, scratch + count);
+    if (!hn::AllFalse(d, matters)) count += StoreCompressed(d, relative, matters, scratch + count);
   });
   // A guess that is not a number is none.
   float offset = guess < largest ? std::max(guess, share + std::log(share)) : largest;
@@ -141,8 +141,12 @@ HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size
       slope = hn::Add(slope, hn::Div(w, hn::Add(w, hn::Set(d, 1.0F))));
     });
     const float excess = hn::GetLane(hn::SumOfLanes(d, sum)) - ratio;
-    offset = std::min(largest, offset - excess / hn::GetLane(hn::SumOfLanes(d, slope)));
-    if (std::abs(excess) <= 1e-5F * ratio) break;
+    const float step = excess / hn::GetLane(hn::SumOfLanes(d, slope));
+    offset = std::min(largest, offset - step);
+    // omega'' <= omega', so that at most the product of both is left of the excess.
+    if (std::abs(excess) * std::min(1.0F, std::abs(step)) <= 1e-6F * ratio ||
+        std::abs(excess) <= 1e-5F * ratio)
+      break;
   }
   return offset;
 }

@@ -4,6 +4,7 @@
 // clang-format off
 #include <hwy/highway.h>
 #include <hwy/contrib/math/math-inl.h>
+#include "submarine/base/compress-inl.h"
 // clang-format on
 
 #include <algorithm>
@@ -144,9 +145,9 @@ std::size_t SelectNear(const float* coordinates, std::size_t stride, std::size_t
     if (hn::AllFalse(d, hn::And(present, hn::Le(squared, hn::Set(d, farthest))))) continue;
     const Vec values = hn::Exp(d, hn::Mul(hn::Set(d, -0.5F), squared));
     const auto near = hn::And(present, hn::Ge(values, hn::Set(d, cutoff)));
-    hn::CompressStore(hn::Iota(du, static_cast<std::uint32_t>(j)), hn::RebindMask(du, near), du,
-                      index + found);
-    found += hn::CompressStore(values, near, d, value + found);
+    StoreCompressed(du, hn::Iota(du, static_cast<std::uint32_t>(j)), hn::RebindMask(du, near),
+                    index + found);
+    found += StoreCompressed(d, values, near, value + found);
   }
   return found;
 }
