@@ -99,23 +99,26 @@ double SquaredLimit(double weight, double cutoff) {
 // of its two ends: |flow| <= 1 needs both.
 double BoxLimit(double limit) { return limit + 1e-12 * (1.0 + std::abs(limit)); }
 
-// One quiet comparison of the magnitude, then the sign: compilers vectorise this, but not two
-// comparisons in a row, which become branches.
-SUBMARINE_FOR_WIDE_REGISTERS void AddClip(const double* __restrict v_a, const float* __restrict v_b,
+// Differences are rounded to single precision: to the same magnitude from both ends, and any
+// antisymmetric flow within its bounds is a flow. One quiet comparison of the magnitude, then the sign:
+// compilers vectorise this, but not two comparisons in a row, which become branches.
+SUBMARINE_FOR_WIDE_REGISTERS void AddClip(const float* __restrict v_a, const float* __restrict v_b,
                                           double weight, std::size_t cuts, double* __restrict out) {
   for (std::size_t c = 0; c < cuts; ++c) {
-    const double difference = v_a[c] - static_cast<double>(v_b[c]);
-    const double size = std::abs(difference);
-    out[c] += weight * std::copysign(std::isless(size, 1.0) ? size : 1.0, difference);
+    const float difference = v_a[c] - v_b[c];
+    const float size = std::abs(difference);
+    const float flow = std::copysign(std::isless(size, 1.0F) ? size : 1.0F, difference);
+    out[c] += weight * static_cast<double>(flow);
   }
 }
 
-SUBMARINE_FOR_WIDE_REGISTERS void AddSign(const double* __restrict v_a, const float* __restrict v_b,
+SUBMARINE_FOR_WIDE_REGISTERS void AddSign(const float* __restrict v_a, const float* __restrict v_b,
                                           double weight, std::size_t cuts, double* __restrict out) {
   for (std::size_t c = 0; c < cuts; ++c) {
-    const double difference = v_a[c] - static_cast<double>(v_b[c]);
-    const double size = std::abs(difference);
-    out[c] += weight * std::copysign(std::isgreater(size, 0.0) ? 1.0 : 0.0, difference);
+    const float difference = v_a[c] - v_b[c];
+    const float size = std::abs(difference);
+    const float flow = std::copysign(std::isgreater(size, 0.0F) ? 1.0F : 0.0F, difference);
+    out[c] += weight * static_cast<double>(flow);
   }
 }
 
@@ -214,7 +217,6 @@ class FlowSums {
     double squared[kLeaf];
     double weight[kLeaf];
     std::size_t position[kLeaf];
-    std::vector<double> v_a(active_.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
       tree.Point(from.begin + i, point);
       if (tree.SquaredDistance(point, other).least > BoxLimit(limit)) continue;
@@ -237,11 +239,10 @@ class FlowSums {
       if (count == 0) continue;
       for (std::size_t t = 0; t < potentials.size(); ++t) {
         const Matrix<float>& v = potentials[t];
-        std::copy_n(v.row(from.begin + i).begin(), v_a.size(), v_a.begin());
         const double share = proof_[t].share * share_scale_;
         const auto add = proof_[t].shape == FlowShape::kClip ? AddClip : AddSign;
         for (std::size_t k = 0; k < count; ++k) {
-          add(v_a.data(), v.row(position[k]).data(), share * weight[k], v_a.size(),
+          add(v.row(from.begin + i).data(), v.row(position[k]).data(), share * weight[k], v.cols(),
               sums->sum.row(i).data());
         }
       }

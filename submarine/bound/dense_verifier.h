@@ -23,7 +23,8 @@
 namespace submarine {
 
 // A convex combination of potentials is the evidence for an upper bound:
-//   q_ab = sum_t share_t psi_t(v^t_a - v^t_b).
+//   q_ab = sum_t share_t psi_t(v^t_a - v^t_b),
+// with differences rounded to single precision, which are antisymmetric as well.
 // The columns of v are the cuts of the model's label space.
 struct FlowTerm {
   double share = 1.0;
@@ -51,6 +52,9 @@ struct PairOptions {
 // than 1, values that are not finite. So do options that are negative or not finite, here and below.
 double VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options);
 
+// What to verify at a point: either value alone takes about half the time. The other is -infinity.
+enum class VerifiedValues { kBoth, kLower, kDual };
+
 struct VerifiedPoint {
   double lower;  // mean-field free energy H(y) - <E>_y, or less: a lower bound on log Z
   double dual;   // H(y) - f(y), or less: a lower bound on the least upper bound
@@ -58,7 +62,7 @@ struct VerifiedPoint {
 };
 // Rows of the marginals are normalised first; a row that is no distribution throws InvalidInput.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
-                         const PairOptions& options);
+                         const PairOptions& options, VerifiedValues values = VerifiedValues::kBoth);
 
 // The same at the distribution that is certain of a labeling, faster: E(x) is at most -lower, by no
 // more than the far_tolerance is meant to allow.

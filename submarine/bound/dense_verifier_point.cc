@@ -99,16 +99,22 @@ class PointPairs {
  public:
   // The labeling that the marginals are certain of, if they are; else empty.
   PointPairs(const DenseCrf& model, const GaussianKernel& kernel, const Matrix<float>& marginals,
-             std::span<const int> labeling);
+             std::span<const int> labeling, VerifiedValues values);
 
   // Group bounds are accepted that lose at most `threshold` per pair.
   PairSums SumLeaf(std::size_t leaf, double threshold) const;
   PairSums SumSample(double threshold) const;  // scaled up to all leaves
   const PairTree& tree() const { return tree_; }
+  // What the threshold is for.
+  const SafeSum& Of(const PairSums& sums) const {
+    return SumsExpected() ? sums.expected : sums.variation;
+  }
   double largest_cost() const { return factor_ * largest_distance_ * Square(tree_.node(0).scale); }
 
  private:
   static double Square(double x) { return x * x; }
+  bool SumsExpected() const { return values_ != VerifiedValues::kDual; }
+  bool SumsVariation() const { return values_ != VerifiedValues::kLower; }
 
   // One side of a group of pairs.
   struct Side {
@@ -152,6 +158,7 @@ class PointPairs {
 
   const Matrix<double>& z() const { return z_is_y_ ? y_ : z_; }
 
+  VerifiedValues values_;
   PairTree tree_;
   const Matrix<double>& distance_;
   double factor_;  // c w^(m)
@@ -170,8 +177,10 @@ class PointPairs {
 };
 
 PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
-                       const Matrix<float>& marginals, std::span<const int> labeling)
-    : tree_(kernel),
+                       const Matrix<float>& marginals, std::span<const int> labeling,
+                       VerifiedValues values)
+    : values_(values),
+      tree_(kernel),
       distance_(model.metric().distance),
       factor_(model.pair_factor() * kernel.weight),
       largest_distance_(*std::max_element(distance_.data(), distance_.data() + distance_.size())),
@@ -257,9 +266,33 @@ SUBMARINE_FOR_WIDE_REGISTERS double Dot(const double* x, const double* y, std::s
   return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
-// Bounds all pairs of `side` and the node, if not too much is lost by it. With means m, n variables
-// and deviations v on either side, the pairs of one cut have
+// With means m, n variables and deviations v on either side, the pairs of one cut have
 //   n n' |m - m'|  <=  sum |z_a - z_b|  <=  min(n n' (m + m' - 2 m m'), n v' + n n' |m - m'| + n' v).
+SUBMARINE_FOR_WIDE_REGISTERS void BoundVariation(double size, const double* mean,
+                                                 const double* deviation, double other_size,
+                                                 const double* other_mean,
+                                                 const double* other_deviation,
+                                                 const double* length, std::size_t cuts,
+                                                 double* least, double* largest) {
+  const double pairs = size * other_size;
+  double least_lane[kBlock] = {};
+  double largest_lane[kBlock] = {};
+  for (std::size_t c = 0; c < cuts; c += kBlock) {
+    for (std::size_t u = 0; u < kBlock; ++u) {
+      const double m = mean[c + u];
+      const double m_other = other_mean[c + u];
+      const double apart = pairs * std::abs(m - m_other);
+      const double triangle = size * other_deviation[c + u] + apart + other_size * deviation[c + u];
+      const double product = pairs * (m + m_other - 2.0 * m * m_other);
+      least_lane[u] += length[c + u] * apart;
+      largest_lane[u] += length[c + u] * (std::isless(triangle, product) ? triangle : product);
+    }
+  }
+  *least = (least_lane[0] + least_lane[1]) + (least_lane[2] + least_lane[3]);
+  *largest = (largest_lane[0] + largest_lane[1]) + (largest_lane[2] + largest_lane[3]);
+}
+
+// Bounds all pairs of `side` and the node, if not too much is lost by it.
 bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Range& squared,
                        double threshold, LeafRows* rows, PairSums* sums) const {
   const PairTree::Node& node = tree_.node(other);
@@ -269,28 +302,18 @@ bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Rang
       factor_ * (side.least_scale * node.least_scale) * std::exp(-0.5 * squared.largest);
   const auto size = static_cast<double>(node.size());
   const double pairs = side.size * size;
-  const double expected = Dot(side.cost, node_y_.row(other).data(), node_y_.cols());
+  const double expected =
+      SumsExpected() ? Dot(side.cost, node_y_.row(other).data(), node_y_.cols()) : 0.0;
   const double loss_expected = (largest - least) * expected;
   if (loss_expected > threshold * pairs) return false;
 
-  const double* mean = node_mean_.row(other).data();
-  const double* deviation = node_deviation_.row(other).data();
-  double least_lane[kBlock] = {};
-  double largest_lane[kBlock] = {};
-  for (std::size_t c = 0; c < length_.size(); c += kBlock) {
-    for (std::size_t u = 0; u < kBlock; ++u) {
-      const double m = side.mean[c + u];
-      const double m_other = mean[c + u];
-      const double apart = pairs * std::abs(m - m_other);
-      const double triangle = side.size * deviation[c + u] + apart + size * side.deviation[c + u];
-      const double product = pairs * (m + m_other - 2.0 * m * m_other);
-      least_lane[u] += length_[c + u] * apart;
-      largest_lane[u] += length_[c + u] * (triangle < product ? triangle : product);
-    }
+  double least_variation = 0.0;
+  double variation = 0.0;
+  if (SumsVariation()) {
+    BoundVariation(side.size, side.mean, side.deviation, size, node_mean_.row(other).data(),
+                   node_deviation_.row(other).data(), length_.data(), length_.size(),
+                   &least_variation, &variation);
   }
-  const double least_variation = (least_lane[0] + least_lane[1]) + (least_lane[2] + least_lane[3]);
-  const double variation =
-      (largest_lane[0] + largest_lane[1]) + (largest_lane[2] + largest_lane[3]);
   const double loss_variation = largest * variation - least * least_variation;
   if (loss_variation > threshold * pairs) return false;
 
@@ -309,7 +332,7 @@ PairSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   LeafRows rows{Matrix<double>(node.size(), y_.cols(), 0.0), std::vector<double>(y_.cols(), 0.0),
                 std::vector<double>(length_.size(), 0.0), std::vector<double>(y_.cols()),
                 std::vector<double>(length_.size())};
-  for (std::size_t k = 0; k < node.size(); ++k) {
+  for (std::size_t k = 0; k < (SumsExpected() ? node.size() : 0); ++k) {
     for (std::size_t j = 0; j < labels_; ++j) {
       const double p = y_(node.begin + k, j);
       if (p == 0.0) continue;
@@ -397,8 +420,11 @@ void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node
     std::fill(rows->variation.begin(), rows->variation.end(), 0.0);
     for (std::size_t b = first; b < to.end; ++b) {
       const double k = kernel[b - to.begin];
-      AddScaled(y_.row(b).data(), k, y_.cols(), rows->neighbours.data());
-      AddVariation(z().row(p).data(), z().row(b).data(), k, length_.size(), rows->variation.data());
+      if (SumsExpected()) AddScaled(y_.row(b).data(), k, y_.cols(), rows->neighbours.data());
+      if (SumsVariation()) {
+        AddVariation(z().row(p).data(), z().row(b).data(), k, length_.size(),
+                     rows->variation.data());
+      }
     }
     expected = Dot(rows->cost.row(p % kLeaf).data(), rows->neighbours.data(), y_.cols());
     variation = Dot(rows->variation.data(), length_.data(), length_.size());
@@ -427,12 +453,14 @@ PairSums PointPairs::SumSample(double threshold) const {
   const double times = static_cast<double>(leaves) / static_cast<double>(sample);
   PairSums scaled;
   scaled.expected.Add(times * sum.expected.Above());
+  scaled.variation.Add(times * sum.variation.Above());
   scaled.loss = times * sum.loss;
   return scaled;
 }
 
 // The largest threshold per pair, to a factor of 2, whose loss stays within the tolerance as far as a
-// sample of leaves can tell. `value` is the free energy without this kernel.
+// sample of leaves can tell. `value` is the free energy without this kernel, or the dual value if only
+// that is asked for.
 double Threshold(const PointPairs& pairs, double tolerance, double value,
                  const Progress& progress) {
   if (tolerance == 0.0) return 0.0;
@@ -440,7 +468,7 @@ double Threshold(const PointPairs& pairs, double tolerance, double value,
   const auto acceptable = [&](double threshold) {
     const PairSums sums = pairs.SumSample(threshold);
     progress.Report(0.0);
-    const double with_pairs = value - (sums.expected.Above() - sums.loss);
+    const double with_pairs = value - (pairs.Of(sums).Above() - sums.loss);
     const double scale = std::max({1.0, std::abs(value), std::abs(with_pairs)});
     return sums.loss <= kSafety * tolerance * scale;
   };
@@ -451,7 +479,8 @@ double Threshold(const PointPairs& pairs, double tolerance, double value,
 }
 
 VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& marginals,
-                              std::span<const int> labeling, const PairOptions& options) {
+                              std::span<const int> labeling, const PairOptions& options,
+                              VerifiedValues values) {
   CheckOptions(options);
   SafeSum lower = UnaryPart(model, marginals);
   SafeSum dual = lower;
@@ -460,9 +489,10 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
   Progress progress(options, model.kernels().size());
   for (const GaussianKernel& kernel : model.kernels()) {
     if (kernel.weight > 0.0) {
-      const PointPairs pairs(model, kernel, marginals, labeling);
+      const PointPairs pairs(model, kernel, marginals, labeling, values);
       const double threshold =
-          Threshold(pairs, options.far_tolerance / kernels, lower.Below(), progress);
+          Threshold(pairs, options.far_tolerance / kernels,
+                    (values == VerifiedValues::kDual ? dual : lower).Below(), progress);
       std::vector<PairSums> part(pairs.tree().num_leaves());
       ForLeaves(pairs.tree(), progress,
                 [&](std::size_t leaf) { part[leaf] = pairs.SumLeaf(leaf, threshold); });
@@ -475,19 +505,22 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
     progress.NextPart();
   }
   progress.Report(0.0);
-  return {lower.Below(), dual.Below(), loss};
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  return {values == VerifiedValues::kDual ? kNone : lower.Below(),
+          values == VerifiedValues::kLower ? kNone : dual.Below(), loss};
 }
 
 }  // namespace
 
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
-                         const PairOptions& options) {
-  return VerifiedAtPoint(model, marginals, {}, options);
+                         const PairOptions& options, VerifiedValues values) {
+  return VerifiedAtPoint(model, marginals, {}, options, values);
 }
 
 VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling,
                          const PairOptions& options) {
-  return VerifiedAtPoint(model, CertainOf(model, labeling), labeling, options);
+  return VerifiedAtPoint(model, CertainOf(model, labeling), labeling, options,
+                         VerifiedValues::kBoth);
 }
 
 double VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,

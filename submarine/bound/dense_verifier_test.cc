@@ -58,7 +58,8 @@ long double UpperByDefinition(const DenseCrf& model, const FlowProof& proof,
       for (int c = 0; c < model.num_cuts(); ++c) {
         long double q = 0.0L;
         for (const FlowTerm& term : proof) {
-          q += term.share * Psi(term.shape, static_cast<long double>(term.v(a, c)) - term.v(b, c));
+          const float difference = term.v(a, c) - term.v(b, c);
+          q += term.share * Psi(term.shape, difference);
         }
         for (int i : model.labels().cuts->set(c)) {
           exponents[i] -= weight * model.metric().length[c] * q;
@@ -354,6 +355,30 @@ TEST(DenseVerifierTest, EnergyIsNeverBelowTheTruth) {
     for (double tolerance : {1e-3, 1.0}) {
       EXPECT_GE(VerifiedEnergy(model, labeling, {.far_tolerance = tolerance}), energy - rounding);
     }
+  }
+}
+
+TEST(DenseVerifierTest, EitherValueAlone) {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  RandomModels random(18);
+  for (int trial = 0; trial < 40; ++trial) {
+    const DenseCrf model = Medium(&random);
+    const Matrix<float> marginals = RandomMarginals(model, &random);
+    const VerifiedPoint both = VerifiedAt(model, marginals, kExact);
+    const VerifiedPoint lower = VerifiedAt(model, marginals, kExact, VerifiedValues::kLower);
+    EXPECT_EQ(lower.lower, both.lower);
+    EXPECT_EQ(lower.dual, kNone);
+    const VerifiedPoint dual = VerifiedAt(model, marginals, kExact, VerifiedValues::kDual);
+    EXPECT_EQ(dual.dual, both.dual);
+    EXPECT_EQ(dual.lower, kNone);
+    // In groups, each loses what it may and no more than it says.
+    const PairOptions grouped{.far_tolerance = 1e-2};
+    const VerifiedPoint at_most = VerifiedAt(model, marginals, grouped, VerifiedValues::kDual);
+    EXPECT_LE(at_most.dual, both.dual + 1e-9 * (1.0 + std::abs(both.dual)));
+    EXPECT_GE(at_most.dual, both.dual - at_most.loss - 1e-9 * (1.0 + std::abs(both.dual)));
+    const VerifiedPoint lower_most = VerifiedAt(model, marginals, grouped, VerifiedValues::kLower);
+    EXPECT_LE(lower_most.lower, both.lower + 1e-9 * (1.0 + std::abs(both.lower)));
+    EXPECT_GE(lower_most.lower, both.lower - lower_most.loss - 1e-9 * (1.0 + std::abs(both.lower)));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "submarine/bound/dense_verifier.h"
@@ -45,7 +46,10 @@ TEST(DenseBounds, BracketTheExactPartitionFunction) {
     const PairOptions all{.cutoff = 0.0, .far_tolerance = 0.0};
     const PairOptions some{.cutoff = std::pow(10.0, random.Real(-4.0, 1.0)),
                            .far_tolerance = std::pow(10.0, random.Real(-4.0, 1.0))};
-    const Matrix<float> v = RandomPotential(model, &random);
+    // In steps of 2^-12, so that differences have no rounding, and the sparse verifier has the same.
+    Matrix<float> v = RandomPotential(model, &random);
+    for (std::size_t k = 0; k < v.size(); ++k)
+      v.data()[k] = std::round(v.data()[k] * 0x1p12F) * 0x1p-12F;
     const Matrix<float> y = RandomMarginals(model, &random);
     for (const PairOptions& options : {all, some}) {
       const VerifiedPoint at = VerifiedAt(model, y, options);
@@ -191,6 +195,46 @@ TEST(DenseBounds, CertificatesAboutTheOperatorHoldAndAgreeWithTheSolver) {
     EXPECT_NEAR(*certificate.upper, *last.upper, 1e-4 * size);
     // Mean field's point may have a dual value that the solver did not ask for.
     EXPECT_GE(*certificate.dual, *last.dual - 1e-4 * size);
+  }
+}
+
+// `auto` begins on a sample of the pairs where variables have many; PDHG on all of them has the same
+// optimum, and both certificates are about the whole model.
+TEST(DenseBounds, ASampleChangesTheWayAndNotTheResult) {
+  RandomModels random(20275);
+  constexpr std::size_t kCount = 900;
+  Matrix<float> unary(kCount, 4);
+  Matrix<float> features(kCount, 2);
+  for (std::size_t a = 0; a < kCount; ++a) {
+    for (std::size_t d = 0; d < 2; ++d) features(a, d) = static_cast<float>(random.Real(0.0, 6.0));
+    for (std::size_t i = 0; i < 4; ++i) unary(a, i) = static_cast<float>(random.Real(0.0, 10.0));
+    unary(a, features(a, 0) > 3.0F ? 1 : 2) -= 4.0F;
+  }
+  const DenseCrf model(unary, {{"random", features, 0.1}}, PottsLabels(4));
+  DenseSolveOptions options{.relative_gap = 0.01, .certify = Certify::kExact};
+  int sampled = 0;
+  const DenseOutcome with_sample =
+      SolveDense(model, options, [&](std::string_view phase, const DenseRecord&) {
+        if (phase.find("sample") != std::string_view::npos) ++sampled;
+        return true;
+      });
+  options.method = DenseMethod::kPdhg;
+  options.relative_gap = 1e-3;
+  const DenseOutcome all_pairs = SolveDense(model, options, {});
+  EXPECT_GT(sampled, 0);
+  for (const DenseOutcome* outcome : {&with_sample, &all_pairs}) {
+    EXPECT_EQ(outcome->termination, "gap reached");
+    EXPECT_LE(*outcome->certificate.lower, *outcome->certificate.upper);
+    EXPECT_LE(-outcome->energy, *all_pairs.certificate.upper);
+  }
+  // Each upper bound is above each dual value, and so close to it.
+  const auto gap = [](const DenseOutcome& upper, const DenseOutcome& dual) {
+    return (*upper.certificate.upper - *dual.certificate.dual) / std::abs(*upper.certificate.upper);
+  };
+  for (const double g :
+       {gap(with_sample, with_sample), gap(with_sample, all_pairs), gap(all_pairs, with_sample)}) {
+    EXPECT_GE(g, 0.0);
+    EXPECT_LE(g, 0.011);
   }
 }
 
