@@ -31,8 +31,8 @@ Matrix<float> TemperedMarginals(const DenseProblem& problem, double temperature)
 
 double BalanceAt(double balance, int k) { return balance * (1.0 + 2.0 * std::exp(-k / 20.0)); }
 
-// Two passes over the pairs each time.
-bool LooksAtMarginals(int k) { return k > 0 && k % 16 == 0; }
+// One or two passes over the pairs each time.
+bool LooksAtMarginals(int k) { return k % 8 == 0 || k == 4; }
 
 }  // namespace
 
@@ -66,7 +66,7 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
   lambda.resize(n, kUnknownLambda);
   Matrix<float> s(n, labels);
   DenseResult result;
-  DenseProgress progress(problem, options, &result);
+  DenseProgress progress(problem, options, &result, options.keeps_evidence);
 
   // v <- v + step z(point), for one variable.
   const auto step_potentials = [&](std::size_t a, std::span<const float> point, double rho) {
@@ -76,11 +76,17 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
   if (before == 0) {  // the potentials of a state to go on from have made their step already
     problem.LabelModular(v, FlowShape::kClip, &s);
     progress.OfferUpper(s, v, FlowShape::kClip);
-    for (std::size_t a = 0; a < n; ++a) step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
+    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t a = begin; a < end; ++a)
+        step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
+    });
   }
   for (int k = 1;; ++k) {
+    const bool last =
+        k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
+    const bool looks = last || LooksAtMarginals(k);
     problem.LabelModular(v, FlowShape::kClip, &s);
-    progress.OfferUpper(s, v, FlowShape::kClip);
+    if (looks || options.keeps_evidence) progress.OfferUpper(s, v, FlowShape::kClip);
     const double rho = BalanceAt(options.balance, before + k - 1);
     const double next_rho = BalanceAt(options.balance, before + k);
     ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
@@ -97,12 +103,10 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
         step_potentials(a, {y_new.data(), labels}, next_rho);
       }
     });
-    const bool last =
-        k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
-    if (options.looks_at_marginals && (last || LooksAtMarginals(k))) progress.OfferMarginals(y);
+    if (looks) progress.OfferMarginals(y);
     if (!progress.Continue(k)) break;
   }
-  if (options.looks_at_marginals && result.labels.empty()) progress.OfferMarginals(y);  // stopped
+  if (result.labels.empty()) progress.OfferMarginals(y);  // stopped
   result.marginals = y;
   result.state = {std::move(y), std::move(v), before + result.iterations, std::move(lambda)};
   return result;

@@ -26,8 +26,9 @@ namespace submarine {
 
 struct DensePdhgOptions : BoundOptions {
   double balance = 1.0;  // rho in the long run
-  // Dual values and labels, now and then and at the end.
-  bool looks_at_marginals = true;
+  // Keeps what proves the best bounds. Without, for a problem whose bounds only tell how far its solution
+  // has come, even the upper bound is looked at only as often as the dual value and the labels.
+  bool keeps_evidence = true;
   DenseStart start = {};
 };
 

@@ -4,23 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/dense/simplex_kernels.h"
 
 namespace submarine {
-namespace {
-
-void CopyUnaries(const DenseCrf& model, Matrix<float>* s) {
-  const Matrix<float>& unary = model.unary();
-  ParallelFor(unary.size(), kRowGrain * 64, [&](std::size_t begin, std::size_t end) {
-    std::copy(unary.data() + begin, unary.data() + end, s->data() + begin);
-  });
-}
-
-}  // namespace
-
 DenseProblem::DenseProblem(const DenseCrf& model, const GaussianOperator& pairs)
     : model_(model), pairs_(pairs), degrees_(Degrees(pairs)) {
   if (pairs.size() != model.num_variables()) {
@@ -97,7 +87,7 @@ void DenseProblem::AddToLabels(const Matrix<float>& f, Matrix<float>* s) const {
 }
 
 void DenseProblem::LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<float>* s) const {
-  CopyUnaries(model_, s);
+  CopyMatrix(model_.unary(), s);
   if (plain_) {
     pairs_.AddFlow(v, shape, length_[0], s);
     return;
@@ -108,7 +98,7 @@ void DenseProblem::LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<
 }
 
 void DenseProblem::QuadraticModular(const Matrix<float>& y, Matrix<float>* s) const {
-  CopyUnaries(model_, s);
+  CopyMatrix(model_.unary(), s);
   const auto add_own = [&](const Matrix<float>& z, float factor, Matrix<float>* out) {
     ParallelFor(z.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
@@ -129,7 +119,7 @@ void DenseProblem::QuadraticModular(const Matrix<float>& y, Matrix<float>* s) co
 }
 
 void DenseProblem::MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) const {
-  CopyUnaries(model_, s);
+  CopyMatrix(model_.unary(), s);
   if (plain_) {
     // d(i, j) = 2 l [i != j], and the masses of all labels add up to the degree.
     pairs_.AddProduct(y, -2.0F * length_[0], s);
@@ -178,6 +168,12 @@ double DenseProblem::Dual(const Matrix<float>& y) const {
 }
 
 double DenseProblem::Energy(const std::vector<int>& labels) const {
+  if (const std::optional<double> cut = plain_ ? pairs_.CutWeight(labels) : std::nullopt) {
+    double energy = model_.constant() + 2.0 * static_cast<double>(length_[0]) * *cut;
+    for (std::size_t a = 0; a < labels.size(); ++a)
+      energy += model_.unary()(a, static_cast<std::size_t>(labels[a]));
+    return energy;
+  }
   // The dual value of a labeling is minus its energy in the metric of the cuts.
   return -Dual(Indicator(labels, num_labels()));
 }
@@ -203,11 +199,21 @@ void DenseProblem::StoreEvidence(const Matrix<float>& v, FlowShape shape, double
 
 std::vector<int> ArgmaxLabels(const Matrix<float>& y) {
   std::vector<int> labels(y.rows());
-  for (std::size_t a = 0; a < y.rows(); ++a) {
-    const auto row = y.row(a);
-    labels[a] = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
-  }
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const auto row = y.row(a);
+      labels[a] = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
+    }
+  });
   return labels;
+}
+
+void CopyMatrix(const Matrix<float>& from, Matrix<float>* to) {
+  if (to->rows() != from.rows() || to->cols() != from.cols())
+    *to = Matrix<float>(from.rows(), from.cols());
+  ParallelFor(from.size(), kRowGrain * 64, [&](std::size_t begin, std::size_t end) {
+    std::copy(from.data() + begin, from.data() + end, to->data() + begin);
+  });
 }
 
 Matrix<float> Indicator(const std::vector<int>& labels, std::size_t num_labels) {

@@ -12,20 +12,22 @@
 #include "submarine/solver/line_search.h"
 
 namespace submarine {
+
 void DenseProgress::OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape) {
   const double upper = problem_.Upper(s);
   if (!(upper < result_.upper)) return;
   result_.upper = upper;
+  if (!keeps_evidence_) return;
   result_.proof.resize(1);
   problem_.StoreEvidence(v, shape, 1.0, &result_.proof.front());
-  result_.modular = s;
+  CopyMatrix(s, &result_.modular);
 }
 
 void DenseProgress::OfferMarginals(const Matrix<float>& y) {
   const double soft = problem_.Dual(y);
   if (soft > result_.dual) {
     result_.dual = soft;
-    result_.dual_point = y;
+    if (keeps_evidence_) CopyMatrix(y, &result_.dual_point);
   }
   std::vector<int> labels = ArgmaxLabels(y);
   const double energy = problem_.Energy(labels);
@@ -33,7 +35,7 @@ void DenseProgress::OfferMarginals(const Matrix<float>& y) {
     result_.energy = energy;
     if (-energy > result_.dual) {
       result_.dual = -energy;
-      result_.dual_point = Indicator(labels, y.cols());
+      if (keeps_evidence_) result_.dual_point = Indicator(labels, y.cols());
     }
     result_.labels = std::move(labels);
   }

@@ -42,8 +42,10 @@ struct DenseResult {
 // Bookkeeping of a dense solver: what has been proven so far, and whether to go on.
 class DenseProgress {
  public:
-  DenseProgress(const DenseProblem& problem, const BoundOptions& options, DenseResult* result)
-      : problem_(problem), options_(options), result_(*result) {}
+  // Without evidence, the values are known but not what proves them.
+  DenseProgress(const DenseProblem& problem, const BoundOptions& options, DenseResult* result,
+                bool keeps_evidence = true)
+      : problem_(problem), options_(options), result_(*result), keeps_evidence_(keeps_evidence) {}
 
   // Takes the bound s at potentials v after k iterations.
   void OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape);
@@ -60,6 +62,7 @@ class DenseProgress {
   const DenseProblem& problem_;
   const BoundOptions& options_;
   DenseResult& result_;
+  bool keeps_evidence_;
   Stopwatch clock_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ class GaussianOperator {
   // For every column at least sum_{a<b} k_ab |x_a - x_b|; exactly that where the operator can.
   virtual std::vector<double> TotalVariation(const Matrix<float>& x) const = 0;
 
+  // sum_{a<b} k_ab [x_a != x_b] where that takes less than the total variation of indicators; else none.
+  virtual std::optional<double> CutWeight(const std::vector<int>& /*labels*/) const { return {}; }
+
   // sum_b k_ab with the self term that the kernel has by itself (1 for a Gaussian of scale 1, times its
   // factor): what symmetric normalisation divides by.
   virtual std::vector<float> RowSumsWithSelf() const = 0;
@@ -48,10 +52,10 @@ class GaussianOperator {
   // certificates about this operator are about.
   virtual std::string Description() const = 0;
 
-  // A cheaper operator with the strongest of this one's pairs, for the first iterations of a solver; null
-  // where there is none. A flow on some pairs is a flow on all (0 on the others), so that upper bounds
-  // from it are true; lower bounds and dual values are not.
-  virtual std::unique_ptr<GaussianOperator> Strongest() const { return nullptr; }
+  // A cheaper operator with some of this one's pairs, drawn at random and weighted so that all its sums
+  // are those of this one on average, for the first iterations of a solver: so many neighbours of a
+  // variable on average. Null where this one has not many more, or cannot. Its bounds are about itself.
+  virtual std::unique_ptr<GaussianOperator> Sample(double /*neighbours*/) const { return nullptr; }
 
   virtual std::size_t bytes() const = 0;  // memory held
 };

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <numeric>
 
@@ -18,27 +20,8 @@ namespace {
 constexpr std::size_t kBytesPerEntry = sizeof(std::uint32_t) + sizeof(float);
 constexpr std::size_t kListGrain = 64;
 
-// Pairs with a kernel value from here on are the strong ones. In a Gaussian of two dimensions they are
-// half of the pairs within the default cutoff, and 98% of the weight.
-constexpr float kStrong = 0.02F;
-
-struct Entry {
-  std::uint32_t neighbour;
-  float weight;
-};
-struct Neighbours {
-  std::vector<Entry> strong;
-  std::vector<Entry> weak;
-  std::size_t size() const { return strong.size() + weak.size(); }
-  void Clear() {
-    strong.clear();
-    weak.clear();
-  }
-  void Append(const Neighbours& other) {
-    strong.insert(strong.end(), other.strong.begin(), other.strong.end());
-    weak.insert(weak.end(), other.weak.begin(), other.weak.end());
-  }
-};
+// A list that is not so many times longer is its own sample.
+constexpr double kWorthSampling = 2.0;
 
 // One kernel's pairs, found through a tree over its features.
 class PairFinder {
@@ -54,9 +37,10 @@ class PairFinder {
 
   const FeatureTree& tree() const { return tree_; }
 
-  // Appends the neighbours of the k-th point of the bucket and their weights.
+  // Calls found(b, weight) for all neighbours of the k-th point of the bucket.
+  template <class Found>
   void Find(std::size_t bucket, std::size_t k, const std::vector<std::uint32_t>& near,
-            Neighbours* found) const {
+            const Found& found) const {
     const std::uint32_t a = tree_.variables(bucket)[k];
     float point[kMaxFeatureDimension];
     for (std::size_t d = 0; d < tree_.dimension(); ++d) point[d] = kernel_.features(a, d);
@@ -74,14 +58,28 @@ class PairFinder {
         const float weight = kernel_.scale.empty()
                                  ? factor_ * value[j]
                                  : factor_ * (kernel_.scale[a] * kernel_.scale[b]) * value[j];
-        if (weight > 0.0F)
-          (value[j] >= kStrong ? found->strong : found->weak).push_back({b, weight});
+        if (weight > 0.0F) found(b, weight);
       }
     }
   }
 
   void Near(std::size_t bucket, std::vector<std::uint32_t>* near) const {
     tree_.Near(bucket, radius_, near);
+  }
+
+  // Calls body(a, for_neighbours) for all variables, in parallel; for_neighbours takes what Find does.
+  template <class Body>
+  void ForAll(const Body& body) const {
+    ParallelFor(tree_.num_buckets(), 4, [&](std::size_t begin, std::size_t end) {
+      std::vector<std::uint32_t> near;
+      for (std::size_t bucket = begin; bucket < end; ++bucket) {
+        Near(bucket, &near);
+        for (std::size_t k = 0; k < tree_.variables(bucket).size(); ++k) {
+          body(tree_.variables(bucket)[k],
+               [&](const auto& found) { Find(bucket, k, near, found); });
+        }
+      }
+    });
   }
 
  private:
@@ -91,6 +89,19 @@ class PairFinder {
   FeatureTree tree_;
   double radius_;
 };
+
+// Whether an entry is kept: always from the threshold on, below it with a probability in proportion to
+// its weight. The same for both directions of a pair, and for the same list every time.
+bool IsDrawn(std::size_t a, std::uint32_t b, float weight, float threshold) {
+  if (weight >= threshold) return true;
+  // The weight tells the same pair in two kernels apart. Multiplications and shifts that mix all bits.
+  std::uint64_t bits =
+      (std::uint64_t{std::min<std::size_t>(a, b)} << 32) ^ std::max<std::size_t>(a, b);
+  bits = (bits ^ std::bit_cast<std::uint32_t>(weight)) * 0x9E3779B97F4A7C15U;
+  bits = (bits ^ (bits >> 32)) * 0xD6E8FEB86659FD93U;
+  bits = (bits ^ (bits >> 29)) * 0xC2B2AE3D27D4EB4FU;
+  return static_cast<float>(bits >> 40) * 0x1p-24F * threshold < weight;
+}
 
 void CheckList(std::span<const WeightedKernel> kernels, double cutoff) {
   if (kernels.empty()) throw InvalidInput("a neighbour list needs at least one kernel");
@@ -127,67 +138,92 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
                     options.cutoff, estimate / 1e9, static_cast<double>(options.max_bytes) / 1e9));
   }
   const std::size_t n = kernels.front().kernel->size();
-  auto rows = std::make_shared<Rows>();
-  rows->self = SelfTerms(kernels);
+  std::deque<PairFinder> finders;
+  for (const WeightedKernel& weighted : kernels) finders.emplace_back(weighted, options.cutoff);
 
-  // Entries of all kernels, by variable; one kernel's variables come bucket by bucket.
-  std::vector<Neighbours> entries(n);
-  for (const WeightedKernel& weighted : kernels) {
-    const PairFinder finder(weighted, options.cutoff);
-    const FeatureTree& tree = finder.tree();
-    ParallelFor(tree.num_buckets(), 4, [&](std::size_t begin, std::size_t end) {
-      std::vector<std::uint32_t> near;
-      Neighbours found;
-      for (std::size_t bucket = begin; bucket < end; ++bucket) {
-        finder.Near(bucket, &near);
-        for (std::size_t k = 0; k < tree.variables(bucket).size(); ++k) {
-          found.Clear();
-          finder.Find(bucket, k, near, &found);
-          entries[tree.variables(bucket)[k]].Append(found);
-        }
-      }
+  rows_.self = SelfTerms(kernels);
+  // The last kernel's order: by custom the one with the most dimensions.
+  for (std::size_t bucket = 0; bucket < finders.back().tree().num_buckets(); ++bucket) {
+    const auto variables = finders.back().tree().variables(bucket);
+    rows_.order.insert(rows_.order.end(), variables.begin(), variables.end());
+  }
+  std::vector<std::uint32_t> row_of(n);
+  for (std::size_t k = 0; k < n; ++k) row_of[rows_.order[k]] = static_cast<std::uint32_t>(k);
+
+  // Twice over all pairs, to count and to store: cheaper than to collect them first, in twice the memory.
+  rows_.begin.assign(n + 1, 0);
+  for (const PairFinder& finder : finders) {
+    finder.ForAll([&](std::uint32_t a, const auto& for_neighbours) {
+      std::uint64_t count = 0;
+      for_neighbours([&](std::uint32_t, float) { ++count; });
+      rows_.begin[row_of[a] + 1] += count;
     });
-    rows->order.clear();  // the last kernel's order: by custom the one with the most dimensions
-    for (std::size_t bucket = 0; bucket < tree.num_buckets(); ++bucket) {
-      const auto variables = tree.variables(bucket);
-      rows->order.insert(rows->order.end(), variables.begin(), variables.end());
-    }
   }
+  rows_.Allocate();
+  std::vector<std::uint64_t> next(rows_.begin.begin(), rows_.begin.end() - 1);
+  for (const PairFinder& finder : finders) {
+    finder.ForAll([&](std::uint32_t a, const auto& for_neighbours) {
+      std::uint64_t at = next[row_of[a]];
+      for_neighbours([&](std::uint32_t b, float weight) {
+        rows_.neighbour[at] = b;
+        rows_.weight[at++] = weight;
+      });
+      next[row_of[a]] = at;
+    });
+  }
+}
 
-  rows->begin.resize(n + 1);
-  rows->strong_end.resize(n);
-  for (std::size_t k = 0; k < n; ++k) {
-    const Neighbours& row = entries[rows->order[k]];
-    rows->strong_end[k] = rows->begin[k] + row.strong.size();
-    rows->begin[k + 1] = rows->begin[k] + row.size();
+void NeighbourList::Rows::Allocate() {
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  neighbour.resize(begin.back());
+  weight.resize(begin.back());
+}
+
+double NeighbourList::SampleThreshold(double per_row) const {
+  const std::size_t stride = std::max<std::size_t>(1, size() / 1024);
+  const auto left = [&](double threshold) {
+    double expected = 0.0;
+    double rows = 0.0;
+    for (std::size_t k = 0; k < size(); k += stride) {
+      const NeighbourRow row = Row(k);
+      for (std::size_t j = 0; j < row.count; ++j)
+        expected += std::min(1.0, row.weight[j] / threshold);
+      rows += 1.0;
+    }
+    return expected / rows;
+  };
+  double low = 0.0;
+  double high = 1.0;
+  while (left(high) > per_row) high *= 2.0;
+  for (int step = 0; step < 16; ++step) {
+    const double middle = 0.5 * (low + high);
+    (left(middle) > per_row ? low : high) = middle;
   }
-  num_entries_ = rows->begin.back();
-  rows->neighbour.resize(num_entries_);
-  rows->weight.resize(num_entries_);
-  ParallelFor(n, kListGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      Neighbours& row = entries[rows->order[k]];
-      std::uint64_t at = rows->begin[k];
-      for (const std::vector<Entry>* part : {&row.strong, &row.weak}) {
-        for (const Entry& entry : *part) {
-          rows->neighbour[at] = entry.neighbour;
-          rows->weight[at++] = entry.weight;
-        }
-      }
-      row = {};
+  return high;
+}
+
+std::unique_ptr<GaussianOperator> NeighbourList::Sample(double neighbours) const {
+  const auto n = static_cast<double>(size());
+  if (static_cast<double>(rows_.neighbour.size()) < kWorthSampling * neighbours * n) return nullptr;
+  const auto threshold = static_cast<float>(SampleThreshold(neighbours));
+  Rows rows;
+  rows.order = rows_.order;
+  rows.self = rows_.self;
+  rows.begin.assign(size() + 1, 0);
+  ForRows([&](std::size_t k, std::size_t a, const NeighbourRow& row) {
+    for (std::size_t j = 0; j < row.count; ++j)
+      rows.begin[k + 1] += IsDrawn(a, row.neighbour[j], row.weight[j], threshold) ? 1 : 0;
+  });
+  rows.Allocate();
+  ForRows([&](std::size_t k, std::size_t a, const NeighbourRow& row) {
+    std::uint64_t at = rows.begin[k];
+    for (std::size_t j = 0; j < row.count; ++j) {
+      if (!IsDrawn(a, row.neighbour[j], row.weight[j], threshold)) continue;
+      rows.neighbour[at] = row.neighbour[j];
+      rows.weight[at++] = std::max(row.weight[j], threshold);
     }
   });
-  rows_ = std::move(rows);
-}
-
-NeighbourList::NeighbourList(std::shared_ptr<const Rows> rows, double strong_cutoff)
-    : rows_(std::move(rows)), strong_only_(true), cutoff_(strong_cutoff) {
-  for (std::size_t k = 0; k < size(); ++k) num_entries_ += Row(k).count;
-}
-
-std::unique_ptr<GaussianOperator> NeighbourList::Strongest() const {
-  if (cutoff_ >= kStrong) return nullptr;
-  return std::unique_ptr<GaussianOperator>(new NeighbourList(rows_, kStrong));
+  return std::unique_ptr<GaussianOperator>(new NeighbourList(std::move(rows), cutoff_));
 }
 
 double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff) {
@@ -197,35 +233,36 @@ double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, dou
   for (const WeightedKernel& weighted : kernels) {
     const PairFinder finder(weighted, cutoff);
     const std::size_t buckets = finder.tree().num_buckets();
-    const std::size_t stride = std::max<std::size_t>(1, buckets / 64);
-    std::vector<std::uint32_t> near;
-    Neighbours found;
-    double sampled = 0.0;
-    double count = 0.0;
-    for (std::size_t bucket = 0; bucket < buckets; bucket += stride) {
-      finder.Near(bucket, &near);
-      for (std::size_t k = 0; k < finder.tree().variables(bucket).size(); k += 8) {
-        found.Clear();
-        finder.Find(bucket, k, near, &found);
-        sampled += 1.0;
-        count += static_cast<double>(found.size());
+    // Rows differ by factors of a hundred where parts of an image are flat: many buckets, few of each.
+    const std::size_t stride = std::max<std::size_t>(1, buckets / 512);
+    const std::size_t sampled_buckets = (buckets + stride - 1) / stride;
+    std::vector<double> rows(sampled_buckets, 0.0);
+    std::vector<double> count(sampled_buckets, 0.0);
+    ParallelFor(sampled_buckets, 4, [&](std::size_t begin, std::size_t end) {
+      std::vector<std::uint32_t> near;
+      for (std::size_t k = begin; k < end; ++k) {
+        finder.Near(k * stride, &near);
+        for (std::size_t j = 0; j < finder.tree().variables(k * stride).size(); j += 16) {
+          rows[k] += 1.0;
+          finder.Find(k * stride, j, near, [&](std::uint32_t, float) { count[k] += 1.0; });
+        }
       }
-    }
-    entries += count / sampled * static_cast<double>(n);
+    });
+    entries += std::accumulate(count.begin(), count.end(), 0.0) /
+               std::accumulate(rows.begin(), rows.end(), 0.0) * static_cast<double>(n);
   }
-  // While the list is built, its entries exist twice.
-  return entries * 2.0 * kBytesPerEntry + static_cast<double>(n) * 64.0;
+  return entries * kBytesPerEntry + static_cast<double>(n) * 64.0;
 }
 
 template <class Body>
 void NeighbourList::ForRows(const Body& body) const {
   ParallelFor(size(), kListGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) body(std::size_t{rows_->order[k]}, Row(k));
+    for (std::size_t k = begin; k < end; ++k) body(k, std::size_t{rows_.order[k]}, Row(k));
   });
 }
 
 void NeighbourList::AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const {
-  ForRows([&](std::size_t a, const NeighbourRow& row) {
+  ForRows([&](std::size_t, std::size_t a, const NeighbourRow& row) {
     thread_local std::vector<float> sum;
     sum.resize(x.cols());
     SumProducts(row, x.data(), x.cols(), sum.data());
@@ -236,7 +273,7 @@ void NeighbourList::AddProduct(const Matrix<float>& x, float factor, Matrix<floa
 void NeighbourList::AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                             Matrix<float>* out) const {
   const auto sum_row = shape == FlowShape::kClip ? SumClipped : SumSigns;
-  ForRows([&](std::size_t a, const NeighbourRow& row) {
+  ForRows([&](std::size_t, std::size_t a, const NeighbourRow& row) {
     thread_local std::vector<float> sum;
     sum.resize(v.cols());
     sum_row(row, v.data(), a, v.cols(), sum.data());
@@ -250,7 +287,7 @@ std::vector<double> NeighbourList::TotalVariation(const Matrix<float>& x) const 
   ParallelFor(size(), kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<float> sum(x.cols());
     for (std::size_t k = begin; k < end; ++k) {
-      SumDistances(Row(k), x.data(), rows_->order[k], x.cols(), sum.data());
+      SumDistances(Row(k), x.data(), rows_.order[k], x.cols(), sum.data());
       for (std::size_t c = 0; c < x.cols(); ++c) parts(begin / kGrain, c) += 0.5 * sum[c];
     }
   });
@@ -261,9 +298,22 @@ std::vector<double> NeighbourList::TotalVariation(const Matrix<float>& x) const 
   return total;
 }
 
+std::optional<double> NeighbourList::CutWeight(const std::vector<int>& labels) const {
+  return ParallelSum(size(), kListGrain, [&](std::size_t begin, std::size_t end) {
+    double sum = 0.0;
+    for (std::size_t k = begin; k < end; ++k) {
+      const NeighbourRow row = Row(k);
+      const int own = labels[rows_.order[k]];
+      for (std::size_t j = 0; j < row.count; ++j)
+        sum += labels[row.neighbour[j]] != own ? static_cast<double>(row.weight[j]) : 0.0;
+    }
+    return 0.5 * sum;
+  });
+}
+
 std::vector<float> NeighbourList::RowSumsWithSelf() const {
   std::vector<float> sums = Degrees(*this);
-  for (std::size_t a = 0; a < sums.size(); ++a) sums[a] += rows_->self[a];
+  for (std::size_t a = 0; a < sums.size(); ++a) sums[a] += rows_.self[a];
   return sums;
 }
 
@@ -272,7 +322,7 @@ std::string NeighbourList::Description() const {
 }
 
 std::size_t NeighbourList::bytes() const {
-  return rows_->neighbour.size() * kBytesPerEntry +
+  return rows_.neighbour.size() * kBytesPerEntry +
          size() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + sizeof(float));
 }
 

@@ -9,9 +9,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "submarine/base/aligned_memory.h"
 #include "submarine/filter/gaussian_kernel.h"
 #include "submarine/filter/gaussian_operator.h"
 #include "submarine/filter/pair_kernels.h"
@@ -31,18 +34,19 @@ class NeighbourList : public GaussianOperator {
   // What the constructor would store, from a sample of the variables.
   static double EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff);
 
-  std::size_t size() const override { return rows_->order.size(); }
+  std::size_t size() const override { return rows_.order.size(); }
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::optional<double> CutWeight(const std::vector<int>& labels) const override;
   std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
-  std::unique_ptr<GaussianOperator> Strongest() const override;
+  std::unique_ptr<GaussianOperator> Sample(double neighbours) const override;
   std::size_t bytes() const override;
 
   // Unordered pairs held, summed over the kernels.
-  std::uint64_t num_pairs() const { return num_entries_ / 2; }
+  std::uint64_t num_pairs() const { return rows_.neighbour.size() / 2; }
   double cutoff() const { return cutoff_; }
 
  private:
@@ -54,27 +58,27 @@ class NeighbourList : public GaussianOperator {
   // have most of their neighbours in common, which then are still in the cache.
   struct Rows {
     std::vector<std::uint32_t> order;
-    std::vector<std::uint64_t> begin;       // N + 1 of them
-    std::vector<std::uint64_t> strong_end;  // strong pairs stand first in their row
+    std::vector<std::uint64_t> begin;  // N + 1 of them
     // Both directions of every pair; twice where two kernels have it.
-    std::vector<std::uint32_t> neighbour;
-    std::vector<float> weight;
+    std::vector<std::uint32_t, UninitialisedAllocator<std::uint32_t>> neighbour;
+    std::vector<float, UninitialisedAllocator<float>> weight;
     std::vector<float> self;  // sum over the kernels of factor_m r_a^2
+
+    // Makes room for the entries when begin[k + 1] holds the number of those of row k.
+    void Allocate();
   };
 
-  NeighbourList(std::shared_ptr<const Rows> rows, double strong_cutoff);
+  NeighbourList(Rows rows, double cutoff) : rows_(std::move(rows)), cutoff_(cutoff) {}
 
-  std::size_t RowEnd(std::size_t k) const {
-    return strong_only_ ? rows_->strong_end[k] : rows_->begin[k + 1];
-  }
   NeighbourRow Row(std::size_t k) const {
-    const std::uint64_t begin = rows_->begin[k];
-    return {rows_->neighbour.data() + begin, rows_->weight.data() + begin, RowEnd(k) - begin};
+    const std::uint64_t begin = rows_.begin[k];
+    return {rows_.neighbour.data() + begin, rows_.weight.data() + begin,
+            rows_.begin[k + 1] - begin};
   }
+  // The weight below which entries are drawn, so that about `per_row` of a row are left on average.
+  double SampleThreshold(double per_row) const;
 
-  std::shared_ptr<const Rows> rows_;
-  bool strong_only_ = false;
-  std::uint64_t num_entries_ = 0;
+  Rows rows_;
   double cutoff_;
 };
 

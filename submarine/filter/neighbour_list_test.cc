@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -209,25 +211,100 @@ Matrix<float> Entries(const GaussianOperator& op) {
   return entries;
 }
 
-// Each stored value is that of its mirror image. Where several kernels hold a pair, their values are
-// added in the order of the row, which may round differently for the mirror image.
-TEST(NeighbourListTest, StrongestPairsAreThoseOfALargerCutoff) {
+TEST(NeighbourListTest, SampleIsTheListOnAverage) {
   std::mt19937_64 rng(11);
-  for (std::size_t dimension = 1; dimension <= 6; ++dimension) {
-    const GaussianKernel first = RandomKernel(131, dimension, 2.0, true, &rng);
-    const GaussianKernel second = RandomKernel(131, 2, 4.0, false, &rng);
+  constexpr std::size_t kCount = 700;
+  for (std::size_t dimension : {1, 2, 5}) {
+    const GaussianKernel first = RandomKernel(kCount, dimension, 1.0, false, &rng);
+    const GaussianKernel second = RandomKernel(kCount, 2, 0.5, false, &rng);
     const std::vector<WeightedKernel> kernels{{&first, 0.7}, {&second, 1.1}};
     const NeighbourList list(kernels, {.cutoff = 0.001});
-    const NeighbourList expected(kernels, {.cutoff = 0.02});
-    const auto strongest = list.Strongest();
-    ASSERT_NE(strongest, nullptr);
-    EXPECT_EQ(Entries(*strongest), Entries(expected));
-    EXPECT_EQ(static_cast<const NeighbourList&>(*strongest).num_pairs(), expected.num_pairs());
-    EXPECT_LT(expected.num_pairs(), list.num_pairs());
-    EXPECT_EQ(expected.Strongest(), nullptr);
+    constexpr double kNeighbours = 60.0;
+    const auto sample = list.Sample(kNeighbours);
+    ASSERT_NE(sample, nullptr);
+    const double pairs = static_cast<double>(static_cast<NeighbourList&>(*sample).num_pairs());
+    EXPECT_NEAR(2.0 * pairs / kCount, kNeighbours, 0.05 * kNeighbours);
+
+    const Matrix<float> k = Entries(list);
+    const Matrix<float> drawn = Entries(*sample);
+    double sum = 0.0;
+    double drawn_sum = 0.0;
+    double largest_degree_error = 0.0;
+    for (std::size_t a = 0; a < kCount; ++a) {
+      double degree = 0.0;
+      double drawn_degree = 0.0;
+      for (std::size_t b = 0; b < kCount; ++b) {
+        ASSERT_NEAR(drawn(a, b), drawn(b, a), 2.0 * kEpsilon * drawn(a, b)) << a << ", " << b;
+        EXPECT_TRUE(k(a, b) > 0.0F || drawn(a, b) == 0.0F);
+        degree += k(a, b);
+        drawn_degree += drawn(a, b);
+      }
+      largest_degree_error = std::max(largest_degree_error, std::abs(drawn_degree / degree - 1.0));
+      sum += degree;
+      drawn_sum += drawn_degree;
+    }
+    // Some 21000 independent draws, and some 60 for a row, of which the worst of 700 is 4 deviations off.
+    EXPECT_NEAR(drawn_sum / sum, 1.0, 4.0 / std::sqrt(21000.0));
+    EXPECT_LT(largest_degree_error, 5.0 / std::sqrt(kNeighbours));
+
+    // The same every time; and none where it would not be much shorter.
+    EXPECT_EQ(Entries(*list.Sample(kNeighbours)), drawn);
+    EXPECT_EQ(list.Sample(0.6 * 2.0 * static_cast<double>(list.num_pairs()) / kCount), nullptr);
+    EXPECT_EQ(sample->Sample(kNeighbours), nullptr);
   }
 }
 
+// Pairs of large weight are kept as they are: only small ones are left to chance.
+TEST(NeighbourListTest, SampleKeepsTheStrongestPairs) {
+  std::mt19937_64 rng(12);
+  const GaussianKernel kernel = RandomKernel(400, 2, 1.5, true, &rng);
+  const std::vector<WeightedKernel> kernels{{&kernel, 1.0}};
+  const NeighbourList list(kernels, {.cutoff = 0.001});
+  const auto sample = list.Sample(80.0);
+  ASSERT_NE(sample, nullptr);
+  const Matrix<float> k = Entries(list);
+  const Matrix<float> drawn = Entries(*sample);
+  float threshold = std::numeric_limits<float>::infinity();
+  for (std::size_t e = 0; e < k.size(); ++e) {
+    if (drawn.data()[e] > k.data()[e]) threshold = std::min(threshold, drawn.data()[e]);
+  }
+  std::size_t kept = 0;
+  std::size_t dropped = 0;
+  for (std::size_t e = 0; e < k.size(); ++e) {
+    if (k.data()[e] >= threshold) {
+      EXPECT_EQ(drawn.data()[e], k.data()[e]);
+      ++kept;
+    } else if (k.data()[e] > 0.0F) {
+      EXPECT_TRUE(drawn.data()[e] == 0.0F || drawn.data()[e] == threshold) << drawn.data()[e];
+      if (drawn.data()[e] == 0.0F) ++dropped;
+    }
+  }
+  EXPECT_GT(kept, 0U);
+  EXPECT_GT(dropped, 0U);
+}
+
+TEST(NeighbourListTest, CutWeightIsTheVariationOfIndicators) {
+  std::mt19937_64 rng(13);
+  const GaussianKernel first = RandomKernel(150, 3, 2.0, true, &rng);
+  const GaussianKernel second = RandomKernel(150, 2, 4.0, false, &rng);
+  const std::vector<WeightedKernel> kernels{{&first, 0.7}, {&second, 1.1}};
+  const NeighbourList list(kernels, {.cutoff = 0.01});
+  std::vector<int> labels(150);
+  Matrix<float> indicator(150, 4);
+  for (std::size_t a = 0; a < labels.size(); ++a) {
+    labels[a] = static_cast<int>(rng() % 4);
+    indicator(a, static_cast<std::size_t>(labels[a])) = 1.0F;
+  }
+  const std::vector<double> variation = list.TotalVariation(indicator);
+  const double expected = 0.5 * std::accumulate(variation.begin(), variation.end(), 0.0);
+  const std::optional<double> weight = list.CutWeight(labels);
+  ASSERT_TRUE(weight.has_value());
+  EXPECT_NEAR(*weight, expected, 1e-5 * expected);
+  EXPECT_EQ(list.CutWeight(std::vector<int>(150, 2)), 0.0);
+}
+
+// Each stored value is that of its mirror image. Where several kernels hold a pair, their values are
+// added in the order of the row, which may round differently for the mirror image.
 TEST(NeighbourListTest, IsSymmetric) {
   std::mt19937_64 rng(4);
   for (std::size_t dimension = 1; dimension <= 6; ++dimension) {
@@ -331,8 +408,8 @@ TEST(NeighbourListTest, KnowsItsSizeBeforehand) {
             std::vector<WeightedKernel>{{&kernel, 1.0}, {&other, 0.5}}}) {
         const double estimate = NeighbourList::EstimateBytes(kernels, 0.05);
         const NeighbourList list(kernels, {.cutoff = 0.05});
-        // Stored pairs exist twice while the list is built; rows cost up to 64 bytes each.
-        const double needed = 2.0 * static_cast<double>(2 * list.num_pairs() * 8 + 32 * n);
+        // Rows cost up to 64 bytes each.
+        const double needed = static_cast<double>(2 * list.num_pairs() * 8 + 64 * n);
         EXPECT_GT(estimate, needed / 2.0) << list.Description();
         EXPECT_LT(estimate, needed * 2.0) << list.Description();
         EXPECT_GE(list.bytes(), 2 * list.num_pairs() * 8);
@@ -350,7 +427,7 @@ TEST(NeighbourListTest, RefusesToGrowTooLarge) {
     const NeighbourList list(kernels, {.cutoff = 0.01, .max_bytes = 1'000'000});
     FAIL() << "4e6 entries in a megabyte";
   } catch (const TooLarge& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("at cutoff 0.01 needs about 0.064"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("at cutoff 0.01 needs about 0.032"));
     EXPECT_THAT(error.what(), ::testing::HasSubstr("the limit of 0.001 GB"));
   }
   EXPECT_NO_THROW(NeighbourList(kernels, {.cutoff = 0.01, .max_bytes = 80'000'000}));

@@ -15,7 +15,7 @@ namespace {
 // per stored pair and column, and per variable, simplex corner and column of one lattice filter.
 constexpr double kListNanoseconds = 0.12;
 constexpr double kLatticeNanoseconds = 0.6;
-constexpr double kListBytesPerEntry = 16.0;  // while it is built
+constexpr double kListBytesPerEntry = 8.0;
 // A list has the true weights, and flows without levels converge in fewer iterations: it may take
 // this much longer than a lattice and still be the better choice.
 constexpr double kPriceOfTruth = 8.0;
@@ -75,6 +75,16 @@ std::vector<double> SumOperator::TotalVariation(const Matrix<float>& x) const {
   return total;
 }
 
+std::optional<double> SumOperator::CutWeight(const std::vector<int>& labels) const {
+  double total = 0.0;
+  for (const Part& part : parts_) {
+    const std::optional<double> weight = part.op->CutWeight(labels);
+    if (!weight) return std::nullopt;
+    total += part.factor * *weight;
+  }
+  return total;
+}
+
 std::vector<float> SumOperator::RowSumsWithSelf() const {
   std::vector<float> sums(size_, 0.0F);
   for (const Part& part : parts_) {
@@ -90,10 +100,10 @@ std::string SumOperator::Description() const {
   return text.empty() ? "no pairs" : text;
 }
 
-std::unique_ptr<GaussianOperator> SumOperator::Strongest() const {
+std::unique_ptr<GaussianOperator> SumOperator::Sample(double neighbours) const {
   std::vector<Part> parts;
   for (const Part& part : parts_) {
-    parts.push_back({part.factor, part.op->Strongest()});
+    parts.push_back({part.factor, part.op->Sample(neighbours)});
     if (parts.back().op == nullptr) return nullptr;
   }
   return parts.empty() ? nullptr : std::make_unique<SumOperator>(size_, std::move(parts));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -46,9 +47,10 @@ class SumOperator final : public GaussianOperator {
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::optional<double> CutWeight(const std::vector<int>& labels) const override;
   std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
-  std::unique_ptr<GaussianOperator> Strongest() const override;
+  std::unique_ptr<GaussianOperator> Sample(double neighbours) const override;
   std::size_t bytes() const override;
 
  private:
