@@ -53,9 +53,10 @@ constexpr double kSampleNeighbours = 96.0;
 constexpr double kGapOfSample = 0.03;
 // The first iterations on all pairs make up for so much of the gap asked for.
 constexpr double kAimOfSample = 1.15;
-// It looks at all pairs after so many iterations, then after eight times as many.
-constexpr int kFirstLook = 4;
-constexpr int kLookFactor = 8;
+// Before, so many iterations on all pairs prove something at once; later, it looks at them after so many
+// on the sample, then after twice as many.
+constexpr int kIterationsBeforeSample = 3;
+constexpr int kFirstLook = 32;
 // What a sample has made of single variables is mended soonest with the balance of so early an iteration.
 constexpr int kBalanceAfterSample = 20;
 
@@ -265,8 +266,10 @@ class Run {
   // Iterations on a sample of the pairs take a fraction of the time and come as far: on average it has the
   // same sums. Only their state is taken; one iteration on all pairs tells what it proves.
   void SolveSample() {
-    const std::unique_ptr<GaussianOperator> sample =
-        pairs_.exact ? pairs_.op->Sample(kSampleNeighbours) : nullptr;
+    if (!pairs_.exact) return;
+    SolvePairs(kIterationsBeforeSample);
+    if (Stopped() || Gap() <= TargetGap()) return;
+    const std::unique_ptr<GaussianOperator> sample = pairs_.op->Sample(kSampleNeighbours);
     if (sample == nullptr) return;
     const DenseProblem problem(model_, *sample);
     const double aim = std::max(kAimOfSample * TargetGap(), kGapOfSample);
@@ -274,7 +277,7 @@ class Run {
     double gap_before = gap;
     for (int stage = kFirstLook;
          gap > aim && !(gap > kStallRatio * gap_before) && !Stopped() && RoomFor(stage);
-         stage *= kLookFactor) {
+         stage *= 2) {
       DensePdhgOptions solver;
       solver.relative_gap = aim;
       solver.max_iterations = stage - 1;
