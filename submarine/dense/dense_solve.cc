@@ -43,22 +43,21 @@ constexpr double kMaxFarTolerance = 1e-3;
 // A lower bound that is better than the labels' by less than this share of the gap asked for is left.
 constexpr double kWorthVerifying = 1.0 / 20.0;
 
-// What an iteration of mean field must gain, relative to the gap asked for.
-constexpr double kWorthwhileGain = 1.0 / 50.0;
+// What an iteration of mean field, or one more potential in a proof, must gain relative to the gap asked
+// for.
+constexpr double kWorthwhileGain = 1.0 / 25.0;
 
 // `auto` begins on a sample of the pairs, with so many neighbours of a variable on average. Fewer, and
 // its state takes longer to settle on all pairs; more, and the marginals are no longer what an iteration
 // spends its time on. Gaps on a sample are those on all pairs but for its noise, which is of this size.
 constexpr double kSampleNeighbours = 96.0;
 constexpr double kGapOfSample = 0.03;
-// The first iterations on all pairs make up for so much of the gap asked for.
-constexpr double kAimOfSample = 1.15;
 // Before, so many iterations on all pairs prove something at once; later, it looks at them after so many
 // on the sample, then after twice as many.
 constexpr int kIterationsBeforeSample = 3;
-constexpr int kFirstLook = 32;
+constexpr int kFirstLook = 64;
 // What a sample has made of single variables is mended soonest with the balance of so early an iteration.
-constexpr int kBalanceAfterSample = 20;
+constexpr int kBalanceAfterSample = 10;
 
 // Then it doubles its iterations from stage to stage, the gap should halve about. Where it falls by less
 // than a tenth, more stages will not reach it, either.
@@ -158,14 +157,17 @@ class Run {
 
   // The best point on the segment between what was known and what is new, with its proof.
   void TakeUpper(DenseResult* result) {
-    const bool had_proof = std::isfinite(bound_.upper);
-    if (had_proof && bound_.proof.size() + result->proof.size() <= kMaxHullTerms) {
+    // Between bounds far apart there is nothing to find, and every term of a proof takes time to verify.
+    const double least = std::min(bound_.upper, result->upper);
+    const double share = TargetGap() * std::max(1.0, std::abs(least));
+    const bool near = std::abs(bound_.upper - result->upper) <= share;
+    if (near && bound_.proof.size() + result->proof.size() <= kMaxHullTerms) {
       const double t = BestOnSegment(bound_.modular, result->modular);
       Matrix<float> s = bound_.modular;
       for (std::size_t j = 0; j < s.size(); ++j)
         s.data()[j] += static_cast<float>(t) * (result->modular.data()[j] - s.data()[j]);
       const double upper = problem_.Upper(s);
-      if (upper < std::min(bound_.upper, result->upper)) {
+      if (upper < least - kWorthwhileGain * share) {
         for (FlowTerm& term : bound_.proof) term.share *= 1.0 - t;
         for (FlowTerm& term : result->proof) {
           term.share *= t;
@@ -272,7 +274,7 @@ class Run {
     const std::unique_ptr<GaussianOperator> sample = pairs_.op->Sample(kSampleNeighbours);
     if (sample == nullptr) return;
     const DenseProblem problem(model_, *sample);
-    const double aim = std::max(kAimOfSample * TargetGap(), kGapOfSample);
+    const double aim = std::max(TargetGap(), kGapOfSample);
     double gap = std::numeric_limits<double>::infinity();
     double gap_before = gap;
     for (int stage = kFirstLook;
