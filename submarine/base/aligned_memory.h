@@ -31,10 +31,6 @@ struct AlignedAllocator {
 template <class T>
 struct UninitialisedAllocator : AlignedAllocator<T> {
   template <class U>
-  struct rebind {
-    using other = UninitialisedAllocator<U>;
-  };
-  template <class U>
   void construct(U* place) {
     ::new (static_cast<void*>(place)) U;
   }
