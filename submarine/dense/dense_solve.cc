@@ -365,9 +365,15 @@ class Run {
       if (kernel.weight > 0.0) least = std::min(least, kernel.weight);
     }
     pairs.cutoff = std::isfinite(least) ? options_.pairs.cutoff * least : options_.pairs.cutoff;
+    pairs.on_progress = Reporter(phase);
+    return pairs;
+  }
+
+  // For bounds, not for the energy of the labels, which others may be compared with.
+  PairOptions BoundVerifierOptions(std::string_view phase) {
+    PairOptions pairs = VerifierOptions(phase);
     pairs.far_tolerance =
         std::clamp(kShareForGroups * options_.relative_gap, pairs.far_tolerance, kMaxFarTolerance);
-    pairs.on_progress = Reporter(phase);
     return pairs;
   }
 
@@ -436,16 +442,17 @@ class Run {
     };
     const bool own_dual = bound_.dual > std::max(lower_, -bound_.energy) && !reaches_gap();
     const double gain = (lower_ + outcome_.energy) / std::max(1.0, std::abs(outcome_.energy));
-    if (gain > kWorthVerifying * options_.relative_gap || !(own_dual || reaches_gap())) {
+    if (!has_upper || gain > kWorthVerifying * options_.relative_gap ||
+        !(own_dual || reaches_gap())) {
       const VerifiedPoint soft =
-          VerifiedAt(model_, mean_field_, VerifierOptions("certify lower bound"),
+          VerifiedAt(model_, mean_field_, BoundVerifierOptions("certify lower bound"),
                      own_dual || reaches_gap() ? VerifiedValues::kLower : VerifiedValues::kBoth);
       certificate.lower = std::max(*certificate.lower, soft.lower);
       if (has_upper) certificate.dual = std::max(*certificate.dual, soft.dual);
     }
     if (own_dual) {
-      const VerifiedPoint own = VerifiedAt(model_, bound_.dual_point,
-                                           VerifierOptions("certify dual"), VerifiedValues::kDual);
+      const VerifiedPoint own = VerifiedAt(
+          model_, bound_.dual_point, BoundVerifierOptions("certify dual"), VerifiedValues::kDual);
       certificate.dual = std::max(*certificate.dual, own.dual);
     }
   }
