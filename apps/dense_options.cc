@@ -13,13 +13,6 @@
 
 namespace submarine::apps {
 
-SolveOptions DenseCommand::Settled() const {
-  SolveOptions settled = solve;
-  settled.max_iterations = max_iterations.value_or(
-      solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
-  return settled;
-}
-
 void AddOutputOption(CLI::App* sub, std::string* directory) {
   sub->add_option("-o,--output", *directory,
                   "The directory of the results; report.html in it shows them")
@@ -28,30 +21,27 @@ void AddOutputOption(CLI::App* sub, std::string* directory) {
 
 void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
   SolveOptions* solve = &command->solve;
-  std::vector<std::pair<std::string, Method>> methods = {{"auto", Method::kAuto},
-                                                         {"pdhg", Method::kPdhg},
-                                                         {"quadratic", Method::kQuadratic},
-                                                         {"fw", Method::kFrankWolfe},
-                                                         {"mf", Method::kMeanField}};
+  std::vector<std::pair<std::string, Method>> methods;
+  for (const MethodInfo& info : Methods()) {
+    // A picture has far too many variables for exact inference.
+    if (info.dense && info.method != Method::kExact) methods.emplace_back(info.name, info.method);
+  }
   // The default is named first.
   std::stable_partition(methods.begin(), methods.end(),
                         [&](const auto& method) { return method.second == solve->method; });
-  AddChoice<Method>(sub, "--method", &solve->method, methods,
-                    "auto: the chain of solvers that is fastest; pdhg: upper bound to a certified "
-                    "gap; quadratic: cheap and looser; fw: Frank-Wolfe, as published; mf: mean "
-                    "field, lower bound only");
+  AddChoice<Method>(sub, "--method", &solve->method, methods, MethodHelp(ModelKind::kDense));
   AddChoice<bool>(sub, "--step", &solve->harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
   sub->add_option("--gap", solve->relative_gap, "Stop when upper - dual <= gap * max(1, |upper|)")
       ->check(NumberBetween(0, 1e12))
-      ->capture_default_str();
-  sub->add_option("--max-iterations", command->max_iterations, "Stop after so many iterations")
+      ->default_str(fmt::format(
+          "{:g}", solve->relative_gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense))));
+  sub->add_option("--max-iterations", solve->max_iterations, "Stop after this many iterations")
       ->check(NumberBetween(0, 2000000000))
-      ->default_str(fmt::format("{}, fw {}", kDenseIterations, kDenseFrankWolfeIterations));
-  sub->add_option("--time-limit", solve->time_limit_seconds,
-                  "Stop after so many seconds with the best found; certifying it takes more")
-      ->check(NumberBetween(0, 1e12));
+      ->default_str(fmt::format("{}, fw {}", DefaultIterations(Method::kAuto, ModelKind::kDense),
+                                DefaultIterations(Method::kFrankWolfe, ModelKind::kDense)));
+  AddLimitOptions(sub, solve);
   sub->add_option("--top", command->top,
                   "Write only the K most probable labels of every pixel; 0: all")
       ->type_name("K")
@@ -61,6 +51,31 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
       ->check(NumberBetween(0, 100000))
       ->capture_default_str();
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+}
+
+void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
+  sub->add_option("--time-limit", solve->time_limit_seconds,
+                  "End after this many seconds, reading, certifying and writing included, with the "
+                  "best that could be proven by then")
+      ->check(NumberBetween(0, 1e12));
+  sub->add_option_function<double>(
+         "--max-memory,--memory",
+         [solve](double gigabytes) {
+           solve->max_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9));
+         },
+         "Gigabytes that everything together may take; what needs more is refused before it starts")
+      ->check(NumberBetween(0, 1e6))
+      ->default_str(
+          fmt::format("{:.1f} on this machine", static_cast<double>(DefaultMemory()) / 1e9));
+}
+
+double SecondsToSolve(const SolveOptions& solve, double spent, const DenseCrf& model) {
+  // Pictures, arrays and the page: compressing takes most of it.
+  constexpr double kWritingSecondsPerValue = 1e-8;
+  constexpr double kWritingSecondsPerPixel = 1e-6;
+  const double writing = kWritingSecondsPerValue * static_cast<double>(model.unary().size()) +
+                         kWritingSecondsPerPixel * static_cast<double>(model.num_variables());
+  return std::max(0.0, solve.time_limit_seconds - spent - writing);
 }
 
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
@@ -125,10 +140,13 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       ->group(group);
   AddChoice<Certify>(
       sub, "--certify", &solve->certify,
-      {{"auto", Certify::kAuto}, {"exact", Certify::kExact}, {"operator", Certify::kOperator}},
+      {{"auto", Certify::kAuto},
+       {"exact", Certify::kExact},
+       {"operator", Certify::kOperator},
+       {"none", Certify::kNone}},
       "What the bounds are about. exact: the Gaussian model, by enumerating its "
       "pairs; operator: the model with the pair weights of --pairs; auto: exact where "
-      "that takes about a minute at most")
+      "that takes about a minute at most; none: labels and marginals without bounds")
       ->group(group);
   std::vector<std::pair<std::string, DenseMarginals>> owners = {
       {"upper-bound", DenseMarginals::kUpperBound}, {"mean-field", DenseMarginals::kMeanField}};
@@ -137,16 +155,6 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
                             "Whose marginals to return: the upper bound's, or those of mean field "
                             "started from them, which "
                             "are sharper where unaries are weak")
-      ->group(group);
-  sub->add_option_function<double>(
-         "--max-memory",
-         [solve](double gigabytes) {
-           solve->pairs.max_bytes = static_cast<std::size_t>(gigabytes * 1e9);
-           solve->pairs.lattice.max_bytes = solve->pairs.max_bytes;
-         },
-         "Gigabytes that lists and lattices may take")
-      ->check(NumberBetween(0, 1e6))
-      ->default_str(fmt::format("{:.2g}", static_cast<double>(pairs.max_bytes) / 1e9))
       ->group(group);
 }
 

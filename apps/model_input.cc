@@ -10,7 +10,6 @@
 #include "submarine/io/fg.h"
 #include "submarine/io/grid_bundle.h"
 #include "submarine/io/uai.h"
-#include "submarine/model/recognise.h"
 
 namespace submarine::apps {
 
@@ -26,7 +25,6 @@ void ReadBundleTo(const std::string& file, bool strict_hst, ModelInput* input) {
   if (ReadBundleKind(file) == "dense") {
     LoadedDense loaded = ReadDenseBundle(file, strict_hst);
     input->depth = loaded.depth;
-    input->normalisation = std::move(loaded.normalisation);
     input->dense = take(std::move(loaded));
   } else {
     input->crf = take(ReadBundle(file, strict_hst));
@@ -55,12 +53,10 @@ ModelInput ReadModel(const std::string& file, const std::string& evidence, bool 
   return input;
 }
 
-SparseCrf ToSparseCrf(ModelInput input) {
-  return input.crf ? std::move(*input.crf) : RecogniseSparseCrf(*input.graph);
-}
-
-FactorGraph ToTables(ModelInput input) {
-  return input.graph ? std::move(*input.graph) : ToFactorGraph(*input.crf);
+SolveResult Solve(const ModelInput& input, const SolveOptions& options, const Watch& watch) {
+  if (input.dense) return submarine::Solve(*input.dense, options, watch);
+  if (input.crf) return submarine::Solve(*input.crf, options, watch);
+  return submarine::Solve(*input.graph, options, watch);
 }
 
 }  // namespace submarine::apps

@@ -6,20 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "submarine/filter/gaussian_kernel.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::apps {
 
 struct ModelInput {
   std::string file;
-  std::optional<FactorGraph> graph;                // from .uai and .fg
-  std::optional<SparseCrf> crf;                    // from .json of kind "grid" and "graph"
-  std::optional<DenseCrf> dense;                   // from .json of kind "dense"
-  std::vector<KernelNormalisation> normalisation;  // of the dense kernels, not yet applied
-  int width = 0;                                   // 0 unless the variables are laid out
+  std::optional<FactorGraph> graph;  // from .uai and .fg
+  std::optional<SparseCrf> crf;      // from .json of kind "grid" and "graph"
+  std::optional<DenseCrf> dense;     // from .json of kind "dense"
+  int width = 0;                     // 0 unless the variables are laid out
   int height = 0;
   int depth = 0;  // 0 unless they are voxels
   std::vector<std::string> warnings;
@@ -28,10 +27,7 @@ struct ModelInput {
 // `evidence` may be empty. Throws FileError for an ending that is none of the three.
 ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst);
 
-// A model that is not dense, with a submodular extension. Throws NotExpressible naming the factor that prevents it.
-SparseCrf ToSparseCrf(ModelInput input);
-
-// A model that is not dense as tables, for exact inference.
-FactorGraph ToTables(ModelInput input);
+// Solve() of the one model that there is.
+SolveResult Solve(const ModelInput& input, const SolveOptions& options, const Watch& watch);
 
 }  // namespace submarine::apps

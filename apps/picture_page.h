@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/bundle.h"
-#include "apps/solve.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::apps {
 

@@ -21,6 +21,7 @@
 #include "apps/terminal.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/stopwatch.h"
 #include "submarine/io/dense_bundle.h"
 #include "submarine/io/npy.h"
 
@@ -71,9 +72,11 @@ ModelInput BuildModel(const SegmentCommand& command, const Image& image, Matrix<
                             .weight = command.bilateral[2]});
   }
   ModelInput input;
+  for (auto& kernel : spec.kernels) {
+    kernel.normalisation =
+        command.normalise ? KernelNormalisation::kSymmetric : KernelNormalisation::kNone;
+  }
   input.dense = BuildDenseCrf(spec);
-  if (command.normalise)
-    input.normalisation.assign(spec.kernels.size(), KernelNormalisation::kSymmetric);
   return input;
 }
 
@@ -90,7 +93,7 @@ nlohmann::ordered_json SettingsJson(const SegmentCommand& command) {
 }
 
 PicturePage SegmentPage(const Bundle* bundle, const SegmentCommand& command, const Image& image,
-                        const Segments& segments, const SolveOutcome& outcome) {
+                        const Segments& segments, const SolveResult& outcome) {
   PicturePage page(
       bundle, image.width, image.height,
       fmt::format("Segmentation: {}", std::filesystem::path(command.image).filename().string()));
@@ -107,15 +110,18 @@ PicturePage SegmentPage(const Bundle* bundle, const SegmentCommand& command, con
 }
 
 void RunSegment(const SegmentCommand& command) {
+  const Stopwatch clock;
   SetThreadCount(command.dense.threads);
-  const SolveOptions solve = command.dense.Settled();
+  CatchInterrupts();
+  SolveOptions solve = command.dense.solve;
   const Image image = ReadImage(command.image);
   Segments segments = ReadSegments(command, image);
   ModelInput input = BuildModel(command, image, std::move(segments.unary));
   Bundle bundle(command.directory);
-  CatchInterrupts();
   SolveProgress progress(solve, command.dense.quiet);
-  const SolveOutcome outcome = Solve(std::move(input), solve, std::ref(progress));
+  solve.time_limit_seconds = SecondsToSolve(solve, clock.Seconds(), *input.dense);
+  SolveResult outcome = Solve(input, solve, std::ref(progress));
+  outcome.seconds = clock.Seconds();
   progress.Clear();
   nlohmann::ordered_json summary = SummaryJson(outcome, solve, command.image, true);
   summary["options"]["segment"] = SettingsJson(command);
@@ -131,7 +137,6 @@ void RunSegment(const SegmentCommand& command) {
 
 void AddSegmentCommand(CLI::App* app) {
   auto command = std::make_shared<SegmentCommand>();
-  command->dense.solve.relative_gap = kDenseGap;
   // Scribbles are weak unaries beside these kernels: the upper bound is far from tight there and takes
   // minutes, while mean field is what such models are used with.
   command->dense.solve.method = Method::kMeanField;

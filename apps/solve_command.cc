@@ -20,35 +20,28 @@
 #include "apps/dense_options.h"
 #include "apps/option_checks.h"
 #include "apps/picture_page.h"
-#include "apps/solve.h"
 #include "apps/solve_output.h"
 #include "apps/solve_progress.h"
 #include "apps/terminal.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/stopwatch.h"
 #include "submarine/io/atomic_file.h"
 #include "submarine/io/npy.h"
 #include "submarine/io/uai.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::apps {
 namespace {
 
-// What a gap and a limit of iterations are by default depends on the model.
-constexpr double kSparseGap = 1e-4;
-constexpr double kTrwGain = 1e-7;
-constexpr int kSparseIterations = 100000;
-
 struct SolveCommand {
   SolveOptions solve;
-  std::optional<double> gap;
-  std::optional<int> max_iterations;
   std::vector<std::string> given;  // options on the command line
   std::string model;
   std::string evidence;
   bool strict_hst = false;
   bool quiet = false;
   int threads = 0;
-  double exact_gigabytes = 4.0;
   std::string json;
   std::string marginals;
   std::string mar;
@@ -110,8 +103,8 @@ bool Given(const SolveCommand& command, std::string_view option) {
 }
 
 void RefuseForSparse(const SolveCommand& command) {
-  for (const char* option : {"--pairs", "--cutoff", "--levels", "--hard-bins", "--certify",
-                             "--marginals-of", "--max-memory"}) {
+  for (const char* option :
+       {"--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--marginals-of"}) {
     if (Given(command, option)) {
       throw InvalidInput(
           fmt::format("{} is for dense models, but {} is none", option, command.model));
@@ -121,21 +114,9 @@ void RefuseForSparse(const SolveCommand& command) {
 
 void RefuseForDense(const SolveCommand& command) {
   const SolveOptions& solve = command.solve;
-  for (Method method : {Method::kBlockFrankWolfe, Method::kTrw, Method::kHybrid}) {
-    if (solve.method == method) {
-      throw InvalidInput(fmt::format(
-          "the method {} is not for dense models; use auto, pdhg, quadratic, fw, mf or exact",
-          ToString(method)));
-    }
-  }
+  RequireAccepted(solve.method, ModelKind::kDense);
   if (solve.extension != ExtensionKind::kOptimal) {
     throw InvalidInput("the alternate extension is not for dense models");
-  }
-  if (solve.temperature != 1.0) {
-    throw InvalidInput(fmt::format(
-        "--temperature is {:g}, but dense models are solved at temperature 1; scale unaries and "
-        "weights instead",
-        solve.temperature));
   }
   for (const char* option : {"--rounding", "--starts", "--seed"}) {
     if (Given(command, option)) {
@@ -175,21 +156,12 @@ void RefuseForOtherMethods(const SolveCommand& command) {
   }
 }
 
-// Settles what depends on the kind of the model.
-void AdaptToModel(const ModelInput& input, SolveCommand* command) {
-  SolveOptions& solve = command->solve;
-  RefuseForOtherMethods(*command);
+void CheckOptions(const ModelInput& input, const SolveCommand& command) {
+  RefuseForOtherMethods(command);
   if (input.dense) {
-    RefuseForDense(*command);
-    solve.relative_gap = command->gap.value_or(kDenseGap);
-    solve.max_iterations = command->max_iterations.value_or(
-        solve.method == Method::kFrankWolfe ? kDenseFrankWolfeIterations : kDenseIterations);
+    RefuseForDense(command);
   } else {
-    RefuseForSparse(*command);
-    solve.relative_gap =
-        command->gap.value_or(solve.method == Method::kTrw ? kTrwGain : kSparseGap);
-    solve.max_iterations = command->max_iterations.value_or(kSparseIterations);
-    if (solve.method == Method::kAuto) solve.method = Method::kPdhg;
+    RefuseForSparse(command);
   }
 }
 
@@ -249,7 +221,7 @@ void WriteMarginals(const std::string& file, const MarginalRows& marginals, NpyS
       marginals);
 }
 
-void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, const Layout& layout) {
+void WriteOutputs(const SolveCommand& command, const SolveResult& outcome, const Layout& layout) {
   if (!command.marginals.empty()) {
     WriteMarginals(command.marginals, outcome.marginals, layout.shape);
   }
@@ -266,7 +238,8 @@ void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, cons
   }
   if (!command.pr.empty()) {
     const Certificate& certificate = outcome.certificate;
-    WriteUaiPr(command.pr, certificate.upper ? *certificate.upper : *certificate.lower);
+    if (certificate.upper || certificate.lower)
+      WriteUaiPr(command.pr, certificate.upper ? *certificate.upper : *certificate.lower);
   }
   if (!command.picture.empty()) {
     WritePicture(command.picture, outcome, static_cast<int>(layout.shape[1]),
@@ -279,7 +252,7 @@ void WriteOutputs(const SolveCommand& command, const SolveOutcome& outcome, cons
 }
 
 // What a page can show: the page finds these names by itself.
-void WriteBundle(const SolveCommand& command, const SolveOutcome& outcome, const Layout& layout,
+void WriteBundle(const SolveCommand& command, const SolveResult& outcome, const Layout& layout,
                  Bundle* bundle) {
   const auto file = [&](const char* name) { return bundle->File(name).string(); };
   SolveCommand inside = command;
@@ -294,22 +267,24 @@ void WriteBundle(const SolveCommand& command, const SolveOutcome& outcome, const
 }
 
 void RunSolve(SolveCommand command) {
+  const Stopwatch clock;
   if (command.threads < 0)
     throw InvalidInput(fmt::format("--threads is {}, expected 0 or more", command.threads));
   SetThreadCount(command.threads);
-  command.solve.max_exact_bytes =
-      static_cast<std::int64_t>(std::min(command.exact_gigabytes, 1e6) * 1e9);
+  CatchInterrupts();
   ModelInput input = ReadModel(command.model, command.evidence, command.strict_hst);
   for (const std::string& warning : input.warnings)
     fmt::print(stderr, "submarine: warning: {}\n", warning);
-  AdaptToModel(input, &command);
+  CheckOptions(input, command);
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
   std::optional<Bundle> bundle;
   if (!command.bundle.empty()) bundle.emplace(command.bundle);
-  if (command.solve.method != Method::kExact) CatchInterrupts();
   SolveProgress reporter(command.solve, command.quiet);
-  const SolveOutcome outcome = Solve(std::move(input), command.solve, std::ref(reporter));
+  SolveOptions solve = command.solve;
+  solve.time_limit_seconds = std::max(0.0, solve.time_limit_seconds - clock.Seconds());
+  SolveResult outcome = Solve(input, solve, std::ref(reporter));
+  outcome.seconds = clock.Seconds();
   reporter.Clear();
   WriteOutputs(command, outcome, layout);
   if (bundle) WriteBundle(command, outcome, layout, &*bundle);
@@ -360,22 +335,9 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("MODEL", command->model,
                   "A .uai or .fg file, or a .json bundle (docs/formats.md)")
       ->required();
-  AddChoice<Method>(
-      sub, "--method", &solve.method,
-      {{"auto", Method::kAuto},
-       {"pdhg", Method::kPdhg},
-       {"quadratic", Method::kQuadratic},
-       {"fw", Method::kFrankWolfe},
-       {"bcfw", Method::kBlockFrankWolfe},
-       {"trw", Method::kTrw},
-       {"hybrid", Method::kHybrid},
-       {"mf", Method::kMeanField},
-       {"exact", Method::kExact}},
-      "auto: pdhg, or for dense models the chain of solvers that is fastest; pdhg: "
-      "upper bound to a certified gap; quadratic (dense): cheap and looser; fw, bcfw "
-      "(sparse): Frank-Wolfe; trw (sparse, and any tables of pairs): tree-reweighted; "
-      "hybrid (sparse): exact along a forest, flows elsewhere; mf: lower bound only; exact: "
-      "variable elimination");
+  std::vector<std::pair<std::string, Method>> methods;
+  for (const MethodInfo& info : Methods()) methods.emplace_back(info.name, info.method);
+  AddChoice<Method>(sub, "--method", &solve.method, methods, MethodHelp());
   AddChoice<ExtensionKind>(
       sub, "--extension", &solve.extension,
       {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}},
@@ -388,18 +350,20 @@ void AddSolveCommand(CLI::App* app) {
                   "finds the MAP (exact)")
       ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
-  sub->add_option("--gap", command->gap,
+  sub->add_option("--gap", solve.relative_gap,
                   "Stop when upper - dual <= gap * max(1, |upper|); trw: when a sweep gains less")
       ->check(NumberBetween(0, 1e12))
-      ->default_str(fmt::format("{:g}, trw {:g}, dense {:g}", kSparseGap, kTrwGain, kDenseGap));
-  sub->add_option("--max-iterations", command->max_iterations, "Stop after so many iterations")
+      ->default_str(fmt::format("{:g}, trw {:g}, dense {:g}",
+                                DefaultGap(Method::kPdhg, ModelKind::kSparse),
+                                DefaultGap(Method::kTrw, ModelKind::kSparse),
+                                DefaultGap(Method::kAuto, ModelKind::kDense)));
+  sub->add_option("--max-iterations", solve.max_iterations, "Stop after this many iterations")
       ->check(NumberBetween(0, 2000000000))
-      ->default_str(fmt::format("{}, dense {}, dense fw {}", kSparseIterations, kDenseIterations,
-                                kDenseFrankWolfeIterations));
-  sub->add_option("--time-limit", solve.time_limit_seconds,
-                  "Stop after so many seconds with the best certificate; dense models take more "
-                  "to certify it")
-      ->check(NumberBetween(0, 1e12));
+      ->default_str(fmt::format("{}, dense {}, dense fw {}",
+                                DefaultIterations(Method::kPdhg, ModelKind::kSparse),
+                                DefaultIterations(Method::kAuto, ModelKind::kDense),
+                                DefaultIterations(Method::kFrankWolfe, ModelKind::kDense)));
+  AddLimitOptions(sub, &solve);
   sub->add_option("--rounding", solve.rounding_draws, "Random roundings tried for the labeling")
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
@@ -410,9 +374,6 @@ void AddSolveCommand(CLI::App* app) {
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();
   sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
-      ->capture_default_str();
-  sub->add_option("--memory", command->exact_gigabytes, "Gigabytes that exact inference may take")
-      ->check(NumberBetween(0, 1e6))
       ->capture_default_str();
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
   sub->add_flag("--deterministic", solve.deterministic,

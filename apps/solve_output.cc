@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "apps/numbers.h"
 #include "apps/terminal.h"
 #include "submarine/base/error.h"
 #include "submarine/base/row_kernels.h"
@@ -22,14 +23,110 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json NumberOrNull(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+template <class Number>
+Json NumberOrNull(const std::optional<Number>& value) {
+  return value ? NumberOrNull(static_cast<double>(*value)) : Json(nullptr);
 }
 
-Json OptionsJson(const SolveOptions& options, bool dense) {
+Json ProvenanceOrNull(const std::optional<Bound>& bound) {
+  return bound ? Json(ToString(bound->provenance())) : Json(nullptr);
+}
+
+struct IntervalWidth {
+  double nats;
+  double relative;      // of the larger end, or of 1
+  double per_variable;  // nats
+};
+
+IntervalWidth WidthOf(const SolveResult& result) {
+  const Certificate& certificate = result.certificate;
+  const double width = certificate.upper->value() - certificate.lower->value();
+  return {width,
+          width / std::max({1.0, std::abs(certificate.upper->value()),
+                            std::abs(certificate.lower->value())}),
+          width / static_cast<double>(std::max<std::size_t>(1, result.labels.size()))};
+}
+
+std::string Quantity(double temperature) {
+  return temperature == 1.0   ? "log Z"
+         : temperature == 0.0 ? "the least energy"
+                              : fmt::format("T log Z at T = {:g}", temperature);
+}
+
+// How far the upper bound is from the best of its kind: says nothing about how far it is from log Z.
+std::string OptimalityText(const SolveResult& result) {
+  const Certificate& certificate = result.certificate;
+  if (!certificate.upper || !certificate.dual || result.termination == Termination::kExact)
+    return "";
+  const double gap = std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual));
+  return fmt::format(
+      "Optimality: no upper bound {} is lower by more than {:.2g}% (optimality gap).\n",
+      certificate.extension.empty() ? "from these forests"
+                                    : fmt::format("from the {} extension", certificate.extension),
+      100.0 * gap);
+}
+
+std::string EnergyText(const SolveResult& result) {
+  if (!result.energy) return "";
+  const Certificate& certificate = result.certificate;
+  // Exact inference at T > 0 looks for no labeling; its labels are those of the largest marginals.
+  const bool searched = result.termination != Termination::kExact || certificate.temperature == 0.0;
+  std::string text = fmt::format(
+      "{}: energy {}", searched ? "Best labeling found" : "Labeling of the largest marginals",
+      RoundedUp(*result.energy));
+  if (certificate.upper)
+    text += fmt::format("; no labeling has less than {}", RoundedDown(-certificate.upper->value()));
+  return text + ".\n";
+}
+
+// An interval that is wider than this, relative to its ends, deserves a word.
+constexpr double kWide = 0.1;
+
+std::string IntervalText(const SolveResult& result) {
+  const Certificate& certificate = result.certificate;
+  const double T = certificate.temperature;
+  const std::string what = Quantity(T);
+  if (!certificate.lower || !certificate.upper) {
+    if (certificate.upper)
+      return fmt::format(
+          "Certified: {} is at {} {}.\n", what, T == 0.0 ? "least" : "most",
+          T == 0.0 ? RoundedDown(-certificate.upper->value()) : RoundedUp(*certificate.upper));
+    if (certificate.lower)
+      return fmt::format(
+          "Certified: {} is at {} {}.\n", what, T == 0.0 ? "most" : "least",
+          T == 0.0 ? RoundedUp(-certificate.lower->value()) : RoundedDown(*certificate.lower));
+    return "";
+  }
+  const IntervalWidth width = WidthOf(result);
+  const bool exact = result.termination == Termination::kExact;
+  const double lower = T == 0.0 ? -certificate.upper->value() : certificate.lower->value();
+  const double upper = T == 0.0 ? -certificate.lower->value() : certificate.upper->value();
+  std::string text;
+  if (exact) {
+    text = fmt::format("Exact inference, rounding errors included: {} lies between {} and {}.\n",
+                       what, RoundedDown(lower, 9), RoundedUp(upper, 9));
+  } else {
+    text = fmt::format(
+        "Certified: {} lies between {} and {} (width {:.3g}% of its size, {:.3g} nats per "
+        "variable).\n",
+        what, RoundedDown(lower), RoundedUp(upper), 100.0 * width.relative, width.per_variable);
+    if (width.relative > kWide && result.termination == Termination::kGapReached) {
+      text +=
+          "The interval is wide although the gap was reached: the upper bound is nearly the best "
+          "of its "
+          "kind, and its kind is loose on this model.\n";
+    }
+  }
+  return text;
+}
+
+Json OptionsJson(const SolveResult& result, const SolveOptions& options, bool dense) {
+  const ModelKind kind = dense ? ModelKind::kDense : ModelKind::kSparse;
   Json json = {
-      {"gap", options.relative_gap},
-      {"max_iterations", options.max_iterations},
+      {"method", ToString(options.method)},
+      {"gap", options.relative_gap.value_or(DefaultGap(result.method, kind))},
+      {"max_iterations", options.max_iterations.value_or(DefaultIterations(result.method, kind))},
       {"time_limit", std::isfinite(options.time_limit_seconds) ? Json(options.time_limit_seconds)
                                                                : Json(nullptr)},
       {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
@@ -45,7 +142,7 @@ Json OptionsJson(const SolveOptions& options, bool dense) {
     json["starts"] = options.starts;
     json["seed"] = options.seed;
     if (options.rho) json["rho"] = *options.rho;
-    if (options.method == Method::kTrw) json["rho_steps"] = options.rho_steps;
+    if (result.method == Method::kTrw) json["rho_steps"] = options.rho_steps;
   }
   return json;
 }
@@ -82,29 +179,41 @@ int Zoom(int width, int height) {
 
 }  // namespace
 
-Json SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
+Json SummaryJson(const SolveResult& result, const SolveOptions& options,
                  const std::string& model_file, bool dense) {
-  const Certificate& certificate = outcome.certificate;
+  const Certificate& certificate = result.certificate;
   Json json;
   json["lower"] = NumberOrNull(certificate.lower);
   json["upper"] = NumberOrNull(certificate.upper);
   json["dual"] = NumberOrNull(certificate.dual);
-  json["energy"] = NumberOrNull(outcome.energy);
-  json["seconds"] = outcome.seconds;
-  json["termination"] = outcome.termination;
-  json["method"] = ToString(options.method);
+  json["energy"] = NumberOrNull(result.energy);
+  json["provenance"] = {{"lower", ProvenanceOrNull(certificate.lower)},
+                        {"upper", ProvenanceOrNull(certificate.upper)},
+                        {"dual", ProvenanceOrNull(certificate.dual)},
+                        {"energy", ProvenanceOrNull(result.energy)}};
+  if (certificate.lower && certificate.upper) {
+    const IntervalWidth width = WidthOf(result);
+    json["interval"] = {
+        {"width", width.nats}, {"relative", width.relative}, {"per_variable", width.per_variable}};
+  }
+  json["seconds"] = result.seconds;
+  json["termination"] = ToString(result.termination);
+  json["method"] = ToString(result.method);
   json["extension"] = certificate.extension.empty() ? Json(nullptr) : Json(certificate.extension);
   json["temperature"] = certificate.temperature;
   json["about"] = certificate.model;
-  json["pairs"] = outcome.pairs.empty() ? Json(nullptr) : Json(outcome.pairs);
+  json["defect"] = certificate.defect;
+  json["notes"] = result.notes;
+  json["pairs"] = result.pairs.empty() ? Json(nullptr) : Json(result.pairs);
   json["model"] = model_file;
   // T log Z_T >= -min E, so minus the upper bound is a lower bound on the least energy.
-  json["map"]["lower"] = certificate.upper ? NumberOrNull(-*certificate.upper) : Json(nullptr);
-  json["map"]["upper"] = NumberOrNull(outcome.energy);
-  json["options"] = OptionsJson(options, dense);
+  json["map"]["lower"] =
+      certificate.upper ? NumberOrNull(Negated(*certificate.upper)) : Json(nullptr);
+  json["map"]["upper"] = NumberOrNull(result.energy);
+  json["options"] = OptionsJson(result, options, dense);
   json["version"] = kVersion;
   json["iterations"] = Json::array();
-  for (const SolveRecord& record : outcome.records) {
+  for (const SolveRecord& record : result.records) {
     Json entry = {{"k", record.k},
                   {"seconds", record.seconds},
                   {"upper", NumberOrNull(record.upper)},
@@ -135,45 +244,21 @@ std::vector<float> Entropies(const MarginalRows& marginals) {
   return entropies;
 }
 
-std::string SummaryText(const SolveOutcome& outcome) {
-  const Certificate& certificate = outcome.certificate;
-  const double T = certificate.temperature;
-  const std::string what = T == 1.0 ? "log Z" : fmt::format("T log Z at T = {:g}", T);
+std::string SummaryText(const SolveResult& result) {
+  const Certificate& certificate = result.certificate;
   std::string text = fmt::format("{}\n", certificate.model);
-  text +=
-      fmt::format("Stopped after {}: {}.\n", DurationText(outcome.seconds), outcome.termination);
-  if (!outcome.pairs.empty()) text += fmt::format("Pairs applied by {}.\n", outcome.pairs);
-  if (certificate.upper && certificate.dual) {
+  text += fmt::format("Method {}, {}: {}.\n", ToString(result.method), DurationText(result.seconds),
+                      ToString(result.termination));
+  if (!result.pairs.empty()) text += fmt::format("Pairs applied by {}.\n", result.pairs);
+  for (const std::string& note : result.notes) text += note + "\n";
+  if (certificate.defect > 0.0) {
     text += fmt::format(
-        "Upper bound {:.6f}, at most {:.2e} (relative) above the best {} can give.\n",
-        *certificate.upper, std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual)),
-        certificate.extension.empty() ? "these forests"
-                                      : fmt::format("the {} extension", certificate.extension));
+        "The tables were turned into a model whose energies differ from theirs by at most {:.2g}; "
+        "both ends below allow for it.\n",
+        certificate.defect);
   }
-  if (outcome.energy) {
-    // Exact inference at T > 0 looks for no labeling; its labels are those of the largest marginals.
-    const bool searched = outcome.termination != "exact" || T == 0.0;
-    text += fmt::format("{}: energy {:.6f}",
-                        searched ? "Best labeling found" : "Labeling of the largest marginals",
-                        *outcome.energy);
-    text += certificate.upper
-                ? fmt::format("; no labeling has less than {:.6f}.\n", -*certificate.upper)
-                : ".\n";
-  }
-  if (outcome.termination == "exact") {
-    text += T == 0.0 ? fmt::format("The least energy is {:.9f}, exactly.\n", -*certificate.upper)
-                     : fmt::format("{} is {:.9f}, exactly.\n", what, *certificate.upper);
-  } else if (certificate.lower && certificate.upper && T == 0.0) {
-    text += fmt::format("Certified: the least energy lies between {:.6f} and {:.6f}.\n",
-                        -*certificate.upper, -*certificate.lower);
-  } else if (certificate.lower && certificate.upper) {
-    text += fmt::format("Certified: {} lies between {:.6f} and {:.6f}.\n", what, *certificate.lower,
-                        *certificate.upper);
-  } else if (certificate.upper) {
-    text += fmt::format("Certified: {} is at most {:.6f}.\n", what, *certificate.upper);
-  } else if (certificate.lower) {
-    text += fmt::format("Certified: {} is at least {:.6f}.\n", what, *certificate.lower);
-  }
+  text += OptimalityText(result) + EnergyText(result) + IntervalText(result);
+  if (!certificate.lower && !certificate.upper) text += "Nothing was certified.\n";
   return text;
 }
 
@@ -185,9 +270,9 @@ void CheckPictureSize(int width, int height) {
   }
 }
 
-void WritePicture(const std::string& file, const SolveOutcome& outcome, int width, int height) {
-  const std::vector<float> entropies = Entropies(outcome.marginals);
-  const auto num_labels = static_cast<double>(NumLabels(outcome.marginals));
+void WritePicture(const std::string& file, const SolveResult& result, int width, int height) {
+  const std::vector<float> entropies = Entropies(result.marginals);
+  const auto num_labels = static_cast<double>(NumLabels(result.marginals));
   const int zoom = Zoom(width, height);
   const int panel = width * zoom;
   const int picture_width = 2 * panel + kPanelGap;
@@ -209,7 +294,7 @@ void WritePicture(const std::string& file, const SolveOutcome& outcome, int widt
     for (int column = 0; column < width; ++column) {
       const auto a = static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
                      static_cast<std::size_t>(column);
-      paint(0, column, row, ColourMap(outcome.labels[a] / (num_labels - 1.0)));
+      paint(0, column, row, ColourMap(result.labels[a] / (num_labels - 1.0)));
       paint(panel + kPanelGap, column, row, ColourMap(entropies[a] / most_entropy));
     }
   }

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/solve.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::apps {
 
 // Top level: lower, upper, dual, energy, seconds (null where the method has none), iterations, and
 // what they are about. The options are those that `dense` models have, or the others.
-nlohmann::ordered_json SummaryJson(const SolveOutcome& outcome, const SolveOptions& options,
+nlohmann::ordered_json SummaryJson(const SolveResult& result, const SolveOptions& options,
                                    const std::string& model_file, bool dense);
 
 // As text. File names are bytes; those that are no UTF-8 appear as replacement characters.
@@ -21,13 +21,13 @@ std::string JsonText(const nlohmann::ordered_json& json);
 std::vector<float> Entropies(const MarginalRows& marginals);
 
 // A few lines that end with the certified interval in one plain sentence.
-std::string SummaryText(const SolveOutcome& outcome);
+std::string SummaryText(const SolveResult& result);
 
 // Throws InvalidInput when the picture of such a grid would be too large for a PNG.
 void CheckPictureSize(int width, int height);
 
 // Two panels side by side: the best label of every pixel, and the entropy of its marginal (dark:
 // certain).
-void WritePicture(const std::string& file, const SolveOutcome& outcome, int width, int height);
+void WritePicture(const std::string& file, const SolveResult& result, int width, int height);
 
 }  // namespace submarine::apps

@@ -4,41 +4,55 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 namespace submarine::apps {
 namespace {
 
-// How much longer, if the gap keeps falling as a power of time at the pace of the second half of
-// the run.
-std::string TimeLeft(const std::vector<std::pair<double, double>>& gaps,
-                     const SolveOptions& options) {
-  double left = options.time_limit_seconds - gaps.back().first;
-  const auto middle =
-      std::lower_bound(gaps.begin(), gaps.end(), std::pair(gaps.back().first / 2.0, 0.0));
-  const auto [t0, gap0] = *middle;
-  const auto [t1, gap1] = gaps.back();
-  if (t0 > 0.0 && t1 > t0 && gap1 < gap0 && gap1 > options.relative_gap) {
-    const double power = std::log(gap0 / gap1) / std::log(t1 / t0);
-    left = std::min(left, t1 * (std::pow(gap1 / options.relative_gap, 1.0 / power) - 1.0));
-  }
-  return std::isfinite(left) && left < 1e6 ? "about " + DurationText(std::max(left, 0.0)) + " left"
-                                           : "";
+// Nothing is better than an estimate that has run out.
+std::string LeftText(double seconds) {
+  return std::isfinite(seconds) && seconds >= 0.5 && seconds < 1e6
+             ? fmt::format("  about {} left", DurationText(seconds))
+             : "";
 }
 
 }  // namespace
 
+// If the gap keeps falling as a power of time at the pace of the second half of the run.
+std::string SolveProgress::TimeToGap() const {
+  double left = options_.time_limit_seconds - gaps_.back().first;
+  const double aim = options_.relative_gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense));
+  const auto middle =
+      std::lower_bound(gaps_.begin(), gaps_.end(), std::pair(gaps_.back().first / 2.0, 0.0));
+  const auto [t0, gap0] = *middle;
+  const auto [t1, gap1] = gaps_.back();
+  if (t0 > 0.0 && t1 > t0 && gap1 < gap0 && gap1 > aim) {
+    const double power = std::log(gap0 / gap1) / std::log(t1 / t0);
+    left = std::min(left, t1 * (std::pow(gap1 / aim, 1.0 / power) - 1.0));
+  }
+  return LeftText(left);
+}
+
+std::string SolveProgress::TimeToEndOfPhase(const SolveRecord& record) const {
+  const double spent = record.seconds - phase_begin_;
+  return *record.done > 0.05 ? LeftText(spent * (1.0 - *record.done) / *record.done) : "";
+}
+
 bool SolveProgress::operator()(std::string_view phase, const SolveRecord& record) {
-  // Some phases have no iterations: they only say that they are at work.
+  if (phase != phase_) {
+    phase_ = phase;
+    phase_begin_ = record.seconds;
+  }
+  // Some phases have no iterations: they say how far they are, or only that they are at work.
   const bool iterates = record.k >= 0;
-  std::string text = iterates ? fmt::format("{} {:>5}  {:.1f} s", phase, record.k, record.seconds)
-                              : fmt::format("{}  {:.1f} s", phase, record.seconds);
+  std::string text(phase);
+  if (iterates) text += fmt::format(" {}", record.k);
+  if (record.done)
+    text += fmt::format(" {:.0f}%{}", 100.0 * *record.done, TimeToEndOfPhase(record));
   if (record.upper) text += fmt::format("  upper {:.4f}", *record.upper);
   if (iterates && record.upper && record.dual) {
     const double gap = RelativeGap(*record.upper, *record.dual);
     gaps_.emplace_back(record.seconds, gap);
-    text +=
-        fmt::format("  dual {:.4f}  gap {:.2e}  {}", *record.dual, gap, TimeLeft(gaps_, options_));
+    text += fmt::format("  dual {:.4f}  gap {:.2e}{}", *record.dual, gap, TimeToGap());
   }
   if (record.lower) text += fmt::format("  lower {:.4f}", *record.lower);
   line_.Show(text);

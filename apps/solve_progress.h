@@ -1,12 +1,13 @@
 // The progress line of a solve: phase, bounds, and how much longer it may take.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "apps/solve.h"
 #include "apps/terminal.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::apps {
 
@@ -19,9 +20,14 @@ class SolveProgress {
   void Clear() { line_.Clear(); }
 
  private:
+  std::string TimeToGap() const;
+  std::string TimeToEndOfPhase(const SolveRecord& record) const;
+
   const SolveOptions& options_;
   ProgressLine line_;
   std::vector<std::pair<double, double>> gaps_;  // (seconds, gap)
+  std::string phase_;
+  double phase_begin_ = 0.0;
 };
 
 }  // namespace submarine::apps

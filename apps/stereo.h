@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/solve.h"
-#include "submarine/dense/dense_solve.h"
 #include "submarine/model/dense_crf.h"
+#include "submarine/solve/solve.h"
 #include "submarine/stereo/evaluation.h"
 #include "submarine/stereo/matching_cost.h"
 

@@ -14,9 +14,8 @@
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/bound/dense_verifier.h"
-#include "submarine/dense/dense_frank_wolfe.h"
-#include "submarine/dense/dense_solve.h"
 #include "submarine/filter/operator_choice.h"
+#include "submarine/solve/solve.h"
 #include "submarine/stereo/disparity.h"
 
 namespace submarine::apps {
@@ -92,55 +91,45 @@ Solved SolveMeanFieldOfModel(const DenseCrf& model, const BenchSettings& setting
   return solved;
 }
 
-Solved SolveByFrankWolfe(const DenseCrf& model, const BenchSettings& settings,
-                         const BenchWatch& watch) {
-  const Stopwatch clock;
-  const ChosenOperator pairs = ExactPairs(model, true);
-  const DenseProblem problem(model, *pairs.op);
-  DenseFrankWolfeOptions options;
-  options.relative_gap = 0.0;
-  options.max_iterations = settings.frank_wolfe_iterations;
-  options.keep_proof = false;  // a hundred matrices; the bound is the operator's
-  options.on_iteration = [&](const IterationRecord& record) {
-    return watch(
-        fmt::format("{:>5}  {:.1f} s  upper {:.6g}", record.k, record.seconds, record.upper));
-  };
-  DenseResult run = SolveFrankWolfe(problem, options);
-  Solved solved;
-  solved.result.seconds = clock.Seconds();
-  solved.result.upper = run.upper;
-  solved.result.dual = run.dual;
-  solved.result.iterations = run.iterations;
-  solved.result.termination = ToString(run.termination);
-  solved.result.pairs = pairs.op->Description();
-  solved.labels = ArgmaxLabels(run.marginals);
-  solved.marginals = std::move(run.marginals);
-  return solved;
-}
-
-Solved SolveByChain(const DenseCrf& model, const BenchSettings& settings, const BenchWatch& watch) {
-  DenseSolveOptions options;
-  options.relative_gap = settings.gap;
+Solved SolveCertified(const DenseCrf& model, SolveOptions options, const BenchWatch& watch) {
   options.certify = Certify::kExact;
-  const auto tell = [&](std::string_view phase, const DenseRecord& record) {
+  const auto tell = [&](std::string_view phase, const SolveRecord& record) {
     std::string text = fmt::format("{:.1f} s  {}", record.seconds, phase);
     if (record.k >= 0) text += fmt::format(" {}", record.k);
     if (record.upper) text += fmt::format("  upper {:.6g}", *record.upper);
     if (record.lower) text += fmt::format("  lower {:.6g}", *record.lower);
     return watch(text);
   };
-  DenseOutcome run = SolveDense(model, options, tell);
+  SolveResult run = Solve(model, options, tell);
   Solved solved;
   solved.result.seconds = run.seconds;
-  solved.result.lower = run.certificate.lower;
-  solved.result.upper = run.certificate.upper;
-  solved.result.dual = run.certificate.dual;
+  if (run.certificate.lower) solved.result.lower = run.certificate.lower->value();
+  if (run.certificate.upper) solved.result.upper = run.certificate.upper->value();
+  if (run.certificate.dual) solved.result.dual = run.certificate.dual->value();
   if (!run.records.empty()) solved.result.iterations = run.records.back().k;
-  solved.result.termination = run.termination;
+  solved.result.termination = ToString(run.termination);
   solved.result.pairs = run.pairs;
   solved.labels = std::move(run.labels);
-  solved.marginals = std::move(run.marginals);
+  solved.marginals = std::move(std::get<Matrix<float>>(run.marginals));
   return solved;
+}
+
+Solved SolveByFrankWolfe(const DenseCrf& model, const BenchSettings& settings,
+                         const BenchWatch& watch) {
+  SolveOptions options;
+  options.method = Method::kFrankWolfe;
+  options.relative_gap = 0.0;
+  options.max_iterations = settings.frank_wolfe_iterations;
+  options.pairs.kind = OperatorKind::kNeighbourList;
+  Solved solved = SolveCertified(model, options, watch);
+  solved.labels = ArgmaxLabels(solved.marginals);  // the published algorithm's
+  return solved;
+}
+
+Solved SolveByChain(const DenseCrf& model, const BenchSettings& settings, const BenchWatch& watch) {
+  SolveOptions options;
+  options.relative_gap = settings.gap;
+  return SolveCertified(model, options, watch);
 }
 
 Solved SolveByConstant(const DenseCrf& model) {

@@ -23,6 +23,7 @@
 #include "apps/terminal.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/stopwatch.h"
 #include "submarine/stereo/disparity.h"
 
 namespace submarine::apps {
@@ -79,9 +80,11 @@ StereoSettings SettingsOf(const StereoCommand& command) {
 }
 
 void RunStereo(const StereoCommand& command) {
+  const Stopwatch clock;
   SetThreadCount(command.dense.threads);
+  CatchInterrupts();
   StereoSettings settings = SettingsOf(command);
-  const SolveOptions solve = command.dense.Settled();
+  SolveOptions solve = command.dense.solve;
   const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink);
   StereoTruth truth;
   if (!command.truth.empty()) truth.disparity = ReadTruth(command.truth, pair, command.shrink);
@@ -91,12 +94,13 @@ void RunStereo(const StereoCommand& command) {
     truth.mask = ReadMask(command.mask, pair, command.shrink);
   }
   Bundle bundle(command.directory);
-  CatchInterrupts();
   SolveProgress progress(solve, command.dense.quiet);
   progress("comparing views", {.k = -1});
   ModelInput input;
   input.dense = BuildStereoModel(pair, &settings);
-  const SolveOutcome outcome = Solve(std::move(input), solve, std::ref(progress));
+  solve.time_limit_seconds = SecondsToSolve(solve, clock.Seconds(), *input.dense);
+  SolveResult outcome = Solve(input, solve, std::ref(progress));
+  outcome.seconds = clock.Seconds();
   progress.Clear();
   const StereoResult result = ConcludeStereo(outcome, truth);
 

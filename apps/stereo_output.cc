@@ -86,7 +86,7 @@ void WriteDisparityPng(const Bundle& bundle, const StereoPair& pair,
 
 }  // namespace
 
-StereoResult ConcludeStereo(const SolveOutcome& outcome, const StereoTruth& truth) {
+StereoResult ConcludeStereo(const SolveResult& outcome, const StereoTruth& truth) {
   const auto& marginals = std::get<Matrix<float>>(outcome.marginals);
   StereoResult result{
       RefinedDisparities(marginals, outcome.labels), Entropies(outcome.marginals), {}};
@@ -144,7 +144,7 @@ std::string JudgementText(const StereoJudgement& judgement) {
 }
 
 PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,
-                       const StereoSettings& settings, const SolveOutcome& outcome,
+                       const StereoSettings& settings, const SolveResult& outcome,
                        const StereoResult& result, const StereoTruth& truth, int top) {
   PicturePage page(bundle, pair.width, pair.height, title);
   const double last = settings.disparities - 1;

@@ -8,8 +8,8 @@
 
 #include "apps/bundle.h"
 #include "apps/picture_page.h"
-#include "apps/solve.h"
 #include "apps/stereo.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::apps {
 
@@ -24,7 +24,7 @@ struct StereoResult {
   std::optional<StereoJudgement> judgement;
 };
 
-StereoResult ConcludeStereo(const SolveOutcome& outcome, const StereoTruth& truth);
+StereoResult ConcludeStereo(const SolveResult& outcome, const StereoTruth& truth);
 
 nlohmann::ordered_json SettingsJson(const StereoSettings& settings, const std::string& left,
                                     const std::string& right, int shrink);
@@ -33,7 +33,7 @@ std::string JudgementText(const StereoJudgement& judgement);
 
 // Writes all files of the bundle but summary.json and the page itself.
 PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,
-                       const StereoSettings& settings, const SolveOutcome& outcome,
+                       const StereoSettings& settings, const SolveResult& outcome,
                        const StereoResult& result, const StereoTruth& truth, int top);
 
 }  // namespace submarine::apps

@@ -21,9 +21,9 @@
 
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/dense/dense_solve.h"
 #include "submarine/io/image.h"
 #include "submarine/model/image_features.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine {
 namespace {

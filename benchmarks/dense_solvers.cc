@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "submarine/base/error.h"
-#include "submarine/dense/dense_solve.h"
 #include "submarine/io/image.h"
 #include "submarine/model/image_features.h"
+#include "submarine/solve/solve.h"
 #include "submarine/stereo/matching_cost.h"
 
 namespace submarine {
@@ -45,11 +45,11 @@ DenseCrf Tsukuba(const std::string& directory) {
 
 struct Summary {
   std::string name;
-  DenseOutcome outcome;
+  SolveResult outcome;
 };
 
 Summary Solve(const DenseCrf& model, const std::string& name) {
-  DenseSolveOptions options;
+  SolveOptions options;
   std::string solver = name;
   if (solver.rfind("lattice-", 0) == 0) {
     options.pairs.kind = OperatorKind::kLattice;
@@ -64,30 +64,30 @@ Summary Solve(const DenseCrf& model, const std::string& name) {
     options.relative_gap = solver == "auto" ? 0.005 : 0.0005;
     if (solver == "auto-fine") options.pairs.cutoff = 1e-4;
   } else if (solver == "pdhg") {
-    options.method = DenseMethod::kPdhg;
+    options.method = Method::kPdhg;
   } else if (solver == "quadratic") {
-    options.method = DenseMethod::kQuadratic;
+    options.method = Method::kQuadratic;
   } else if (solver == "fw" || solver == "fw-harmonic") {
-    options.method = DenseMethod::kFrankWolfe;
-    options.step = solver == "fw" ? FrankWolfeStep::kLineSearch : FrankWolfeStep::kHarmonic;
+    options.method = Method::kFrankWolfe;
+    options.harmonic_steps = solver == "fw-harmonic";
   } else if (solver == "mf") {
-    options.method = DenseMethod::kMeanField;
+    options.method = Method::kMeanField;
   } else {
     throw InvalidInput(fmt::format("there is no solver \"{}\"", name));
   }
   if (solver != "auto" && solver != "auto-fine") {
     // Solvers are compared by their own numbers; certificates are for `auto`.
-    options.certify = Certify::kOperator;
+    options.certify = Certify::kNone;
     options.relative_gap = 0.0;
   }
-  return {name, SolveDense(model, options, {})};
+  return {name, submarine::Solve(model, options)};
 }
 
 void Print(const Summary& summary) {
-  const DenseOutcome& outcome = summary.outcome;
+  const SolveResult& outcome = summary.outcome;
   fmt::print("\n{}: {}\n", summary.name, outcome.pairs);
   double next = 0.0;
-  for (const DenseRecord& record : outcome.records) {
+  for (const SolveRecord& record : outcome.records) {
     const bool last = &record == &outcome.records.back();
     if (record.k < next && !last) continue;
     next = record.k < 10 ? record.k + 1 : 1.25 * record.k;
@@ -101,17 +101,18 @@ void Print(const Summary& summary) {
   if (c.upper && c.dual && c.lower) {
     fmt::print(
         "  certificate: lower {:.1f}, upper {:.1f}, dual {:.1f}: gap {:.3f}%, width {:.3f}%\n",
-        *c.lower, *c.upper, *c.dual, 100.0 * RelativeGap(*c.upper, *c.dual),
+        c.lower->value(), c.upper->value(), c.dual->value(), 100.0 * RelativeGap(*c.upper, *c.dual),
         100.0 * RelativeGap(*c.upper, *c.lower));
   }
-  fmt::print("  about: {}\n  energy of the labeling {:.1f}; {:.1f} s in all\n", c.model,
-             outcome.energy, outcome.seconds);
+  fmt::print("  about: {}\n", c.model);
+  if (outcome.energy) fmt::print("  energy of the labeling {:.1f}\n", outcome.energy->value());
+  fmt::print("  {:.1f} s in all\n", outcome.seconds);
 }
 
 // When the records first show an upper bound of at most `value`, from the first record on (the operator is
 // built before it, for all solvers alike).
-double SecondsTo(const DenseOutcome& outcome, double value) {
-  for (const DenseRecord& record : outcome.records) {
+double SecondsTo(const SolveResult& outcome, double value) {
+  for (const SolveRecord& record : outcome.records) {
     if (record.upper && *record.upper <= value) {
       return record.seconds - outcome.records.front().seconds;
     }
@@ -120,16 +121,16 @@ double SecondsTo(const DenseOutcome& outcome, double value) {
 }
 
 void Compare(const std::vector<Summary>& summaries) {
-  const auto find = [&](const std::string& name) -> const DenseOutcome* {
+  const auto find = [&](const std::string& name) -> const SolveResult* {
     for (const Summary& summary : summaries) {
       if (summary.name == name) return &summary.outcome;
     }
     return nullptr;
   };
-  const DenseOutcome* fw = find("fw");
-  const DenseOutcome* own = find("auto");
+  const SolveResult* fw = find("fw");
+  const SolveResult* own = find("auto");
   if (fw == nullptr || own == nullptr || fw->records.size() < 9) return;
-  const double bound = *fw->certificate.upper;
+  const double bound = *fw->records.back().upper;
   const double eight = fw->records[8].seconds - fw->records[0].seconds;
   const double passed = SecondsTo(*own, bound);
   fmt::print(

@@ -98,7 +98,7 @@ async function build() {
       pairsTable("Result", "result", resultPairs(summary)),
       pairsTable("Parameters", "parameters", parameterPairs(summary)),
     ].filter(Boolean)),
-    notesSection([...bundle.files.notes, ...(page.notes ?? [])]),
+    notesSection([...bundle.files.notes, ...(summary.notes ?? []), ...(page.notes ?? [])]),
     element("footer", {}, `Made by submarine${summary.version ? " " + summary.version : ""}. `
       + "This file needs no network; charts are drawn by uPlot (MIT licence)."));
   if (convergence.usable) convergence.start();

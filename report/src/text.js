@@ -19,15 +19,15 @@ export function headline(summary) {
     element("span", {class: "interval"}, ...parts.slice(1))));
   if (isNumber(lower) && isNumber(upper)) {
     const width = upper - lower;
-    if (summary.termination === "exact" || width === 0) {
-      line(" is", element("span", {}, fixed(upper, 6)));
-      return node;
-    }
-    const decimals = decimalsFor(width);
+    const exact = summary.termination === "exact";
+    const decimals = exact ? 9 : decimalsFor(width);
     line(" lies in", element("span", {}, element("span", {class: "bracket"}, "["), roundedDown(lower, decimals), ","), " ",
       element("span", {}, roundedUp(upper, decimals), element("span", {class: "bracket"}, "]")));
+    if (exact) return node;
     const relative = upper !== 0 ? `, ${significant((100 * width) / Math.abs(upper), 3)}\u202f% of the upper end` : "";
-    node.append(element("p", {class: "width"}, `An interval ${significant(width, 4)} wide${relative}.`));
+    const each = isNumber(summary.interval?.per_variable)
+      ? `, ${significant(summary.interval.per_variable, 3)} nats per variable` : "";
+    node.append(element("p", {class: "width"}, `An interval ${significant(width, 4)} wide${relative}${each}.`));
   } else if (isNumber(upper)) {
     line(" is at most", element("span", {}, roundedUp(upper, 4)));
   } else if (isNumber(lower)) {
@@ -50,7 +50,9 @@ function intervalSentence({lower, upper, termination, temperature, method}) {
   const what = quantity(temperature);
   const proof = PROOFS[method] ?? "a flow proves";
   if (!isNumber(lower) && !isNumber(upper)) return null;
-  if (termination === "exact") return `This is ${what} of the model itself, computed by exact elimination; only rounding is left.`;
+  if (termination === "exact") {
+    return `This is ${what} of the model itself, computed by exact elimination; the interval is a bound on the rounding errors.`;
+  }
   if (temperature === 0) {
     return `Whatever the least energy of this model is, it lies in this interval: a labeling attains the upper end, ${
       proof} the lower one, and code apart from the solver has checked both.`;
@@ -90,10 +92,14 @@ export function resultPairs(summary) {
     if (value !== null && value !== undefined && value !== "") pairs.push([name, text(value)]);
   };
   const number = (value) => significant(value, 10);
-  add("upper bound", summary.upper, number);
-  add("dual value", summary.dual, number);
-  add("lower bound", summary.lower, number);
-  add("energy of the labeling", summary.energy, number);
+  const bound = (name, key) => add(name, summary[key], (value) => {
+    const source = summary.provenance?.[key];
+    return source ? `${number(value)} (${source})` : number(value);
+  });
+  bound("upper bound", "upper");
+  bound("dual value", "dual");
+  bound("lower bound", "lower");
+  bound("energy of the labeling", "energy");
   add("method", summary.method);
   add("ended by", summary.termination);
   add("time", isNumber(summary.seconds) ? summary.seconds : null, duration);

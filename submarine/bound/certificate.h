@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "submarine/bound/bound.h"
+
 namespace submarine {
 
 struct Certificate {
@@ -17,9 +19,16 @@ struct Certificate {
   std::string
       extension;  // "optimal" or "alternate"; empty when there is no upper bound by extension
   double temperature = 1.0;  // T
-  std::optional<double> lower;
-  std::optional<double> upper;
-  std::optional<double> dual;
+  std::optional<Bound> lower;
+  std::optional<Bound> upper;
+  std::optional<Bound> dual;
+  // |E_solved(x) - E_given(x)| for every labeling x, at most: what turning the given tables into a
+  // model with a submodular extension changed. The bounds are about the given model.
+  double defect = 0.0;
+
+  // Ends that cross would prove that something is broken, so they are never handed out: throws
+  // std::logic_error.
+  void Check() const;
 };
 
 }  // namespace submarine

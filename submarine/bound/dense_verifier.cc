@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "submarine/bound/bound_internal.h"
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/safe_sum.h"
 
@@ -150,7 +151,7 @@ class FlowSums {
   }
 
   // sum_a log sum_i exp(-s'_a(i)) - constant.
-  double Bound() const {
+  double Above() const {
     const std::size_t n = model_.num_variables();
     std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
     ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
@@ -284,7 +285,7 @@ class FlowSums {
 
 }  // namespace
 
-double VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options) {
+Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options) {
   CheckOptions(options);
   CheckProof(model, proof);
   FlowSums sums(model, proof, options.cutoff);
@@ -294,7 +295,7 @@ double VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOp
     progress.NextPart();
   }
   progress.Report(0.0);
-  return sums.Bound();
+  return BoundMaker::Verified(sums.Above());
 }
 
 double EstimatePairs(const DenseCrf& model, double cutoff) {

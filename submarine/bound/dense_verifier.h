@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
 #include "submarine/filter/gaussian_operator.h"
 #include "submarine/model/dense_crf.h"
 
@@ -50,15 +51,15 @@ struct PairOptions {
 // The bound on log Z of the exact Gaussian model that the proof gives.
 // Throws InvalidInput when it is no proof: wrong shapes, shares that are negative or sum to more
 // than 1, values that are not finite. So do options that are negative or not finite, here and below.
-double VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options);
+Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options);
 
 // What to verify at a point: either value alone takes about half the time. The other is -infinity.
 enum class VerifiedValues { kBoth, kLower, kDual };
 
 struct VerifiedPoint {
-  double lower;  // mean-field free energy H(y) - <E>_y, or less: a lower bound on log Z
-  double dual;   // H(y) - f(y), or less: a lower bound on the least upper bound
-  double loss;   // by how much bounding groups may have lowered either, at most
+  Bound lower;  // mean-field free energy H(y) - <E>_y, or less: a lower bound on log Z
+  Bound dual;   // H(y) - f(y), or less: a lower bound on the least upper bound
+  double loss;  // by how much bounding groups may have lowered either, at most
 };
 // Rows of the marginals are normalised first; a row that is no distribution throws InvalidInput.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
@@ -68,8 +69,8 @@ VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
 // more than the far_tolerance is meant to allow.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling,
                          const PairOptions& options);
-double VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,
-                      const PairOptions& options);
+Bound VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,
+                     const PairOptions& options);
 
 // Unordered pairs that VerifiedUpper would enumerate at this cutoff, summed over kernels: estimated
 // from a sample of variables, exact for small models.

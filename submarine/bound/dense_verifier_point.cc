@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "submarine/bound/bound_internal.h"
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/safe_sum.h"
@@ -506,8 +507,8 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
   }
   progress.Report(0.0);
   constexpr double kNone = -std::numeric_limits<double>::infinity();
-  return {values == VerifiedValues::kDual ? kNone : lower.Below(),
-          values == VerifiedValues::kLower ? kNone : dual.Below(), loss};
+  return {BoundMaker::Verified(values == VerifiedValues::kDual ? kNone : lower.Below()),
+          BoundMaker::Verified(values == VerifiedValues::kLower ? kNone : dual.Below()), loss};
 }
 
 }  // namespace
@@ -523,9 +524,9 @@ VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling
                          VerifiedValues::kBoth);
 }
 
-double VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,
-                      const PairOptions& options) {
-  return -VerifiedAt(model, labeling, options).lower;
+Bound VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,
+                     const PairOptions& options) {
+  return Negated(VerifiedAt(model, labeling, options).lower);
 }
 
 }  // namespace submarine

@@ -7,6 +7,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/bound/bound_internal.h"
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/operator_verifier_pairs.h"
 #include "submarine/bound/safe_sum.h"
@@ -107,7 +108,7 @@ OperatorVerifier::OperatorVerifier(const DenseCrf& model, std::span<const Operat
 
 OperatorVerifier::~OperatorVerifier() = default;
 
-double OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progress) const {
+Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progress) const {
   CheckProof(model_, proof);
   const std::size_t n = model_.num_variables();
   const OperatorPairs::Flows flows = ActiveFlows(model_, proof);
@@ -131,11 +132,10 @@ double OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_prog
   bound.Add(-model_.constant());
   for (const SafeSum& part : partial) bound.Add(part);
   progress.Report(0.0);
-  return bound.Above();
+  return BoundMaker::Verified(bound.Above());
 }
 
-double OperatorVerifier::Lower(const Matrix<float>& marginals,
-                               const OnProgress& on_progress) const {
+Bound OperatorVerifier::Lower(const Matrix<float>& marginals, const OnProgress& on_progress) const {
   SafeSum lower = UnaryPart(model_, marginals);
   const Matrix<double> y = NormalisedRows(marginals);
   const PairOptions options{.on_progress = on_progress};
@@ -145,10 +145,10 @@ double OperatorVerifier::Lower(const Matrix<float>& marginals,
     progress.NextPart();
   }
   progress.Report(0.0);
-  return lower.Below();
+  return BoundMaker::Verified(lower.Below());
 }
 
-double OperatorVerifier::Dual(const Matrix<float>& marginals, const OnProgress& on_progress) const {
+Bound OperatorVerifier::Dual(const Matrix<float>& marginals, const OnProgress& on_progress) const {
   SafeSum dual = UnaryPart(model_, marginals);
   const std::vector<std::size_t> active = ActiveCuts(model_);
   const Matrix<double> z = CutSums(model_, marginals, active);
@@ -162,12 +162,12 @@ double OperatorVerifier::Dual(const Matrix<float>& marginals, const OnProgress& 
     progress.NextPart();
   }
   progress.Report(0.0);
-  return dual.Below();
+  return BoundMaker::Verified(dual.Below());
 }
 
-double OperatorVerifier::Energy(const std::vector<int>& labeling,
-                                const OnProgress& on_progress) const {
-  return -Lower(dense_verifier::CertainOf(model_, labeling), on_progress);
+Bound OperatorVerifier::Energy(const std::vector<int>& labeling,
+                               const OnProgress& on_progress) const {
+  return Negated(Lower(dense_verifier::CertainOf(model_, labeling), on_progress));
 }
 
 }  // namespace submarine

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
@@ -42,17 +43,17 @@ class OperatorVerifier {
   ~OperatorVerifier();
 
   // The bound on log Z that the proof gives. Throws InvalidInput when it is none, like VerifiedUpper.
-  double Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
+  Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
 
   // H(y) - <E>_y, or less: a lower bound on log Z. Rows of the marginals are normalised first; a row
   // that is no distribution throws InvalidInput, here and below.
-  double Lower(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
+  Bound Lower(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
 
   // H(y) - f(y), or less: a lower bound on the least upper bound.
-  double Dual(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
+  Bound Dual(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
 
   // At least E(x), and above it by rounding alone. Throws InvalidInput for labels that are none.
-  double Energy(const std::vector<int>& labeling, const OnProgress& on_progress = {}) const;
+  Bound Energy(const std::vector<int>& labeling, const OnProgress& on_progress = {}) const;
 
  private:
   const DenseCrf& model_;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/bound_internal.h"
 #include "submarine/bound/safe_sum.h"
 #include "submarine/bound/temperature.h"
 
@@ -264,16 +265,16 @@ void CheckEdgeFlow(const SparseCrf& model, const Matrix<double>& flow) {
 
 }  // namespace
 
-double VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature) {
-  return TrwUpper(Plain(model), evidence, temperature);
+Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature) {
+  return BoundMaker::Verified(TrwUpper(Plain(model), evidence, temperature));
 }
 
-double VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature) {
-  return TrwUpper(Plain(graph), evidence, temperature);
+Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature) {
+  return BoundMaker::Verified(TrwUpper(Plain(graph), evidence, temperature));
 }
 
-double VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
-                           const Matrix<double>& edge_flow, double temperature) {
+Bound VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
+                          const Matrix<double>& edge_flow, double temperature) {
   CheckTemperature(temperature);
   CheckEdgeFlow(model, edge_flow);
   PlainModel plain = Plain(model);
@@ -315,7 +316,7 @@ double VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> 
   }
   bound.AddScaled(1.0, ForestLogPartition(plain, forest, std::vector<double>(exact.size(), 1.0),
                                           std::move(value), temperature));
-  return bound.Above();
+  return BoundMaker::Verified(bound.Above());
 }
 
 }  // namespace submarine

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/forest.h"
 #include "submarine/model/sparse_crf.h"
@@ -33,13 +34,13 @@ struct TrwEvidence {
 // The first uses the distances of the model's metrics, not their cuts. Throws InvalidInput for
 // wrong shapes, unaries that are not finite, and forests that are none; NotExpressible for factors
 // of more than two variables.
-double VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature);
-double VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature);
+Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature);
+Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature);
 
 // T log Z_T of the forest alone, its unaries being phi + s(q): edges outside the forest are
 // replaced by the flow on their cuts (docs/math.md, "Flows"). The rows of forest edges are ignored.
 // Throws InvalidInput for flows that are no proof, as VerifiedUpper does.
-double VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
-                           const Matrix<double>& edge_flow, double temperature);
+Bound VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
+                          const Matrix<double>& edge_flow, double temperature);
 
 }  // namespace submarine

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/bound_internal.h"
 #include "submarine/bound/safe_sum.h"
 #include "submarine/bound/temperature.h"
 
@@ -83,8 +84,8 @@ void AddEntropy(std::span<const double> y, double temperature, SafeSum* sum) {
 
 }  // namespace
 
-double VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
-                     double temperature) {
+Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
+                    double temperature) {
   CheckTemperature(temperature);
   CheckFlow(model, kind, flow);
   const LabelCuts& cuts = *model.labels().cuts;
@@ -124,11 +125,11 @@ double VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flo
     bound.Add(SoftMaximum(s, temperature) - shift, magnitude + temperature,
               model.incident(a).size() + on_cut.size() + labels);
   }
-  return bound.Above();
+  return BoundMaker::Verified(bound.Above());
 }
 
-double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
-                    double temperature) {
+Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
+                   double temperature) {
   CheckTemperature(temperature);
   const Matrix<double> y = Normalised(model, marginals);
   const LabelCuts& cuts = *model.labels().cuts;
@@ -163,10 +164,10 @@ double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<dou
       value.Add(-e.weight * length * std::abs(difference), e.weight * length * magnitude, labels);
     }
   }
-  return value.Below();
+  return BoundMaker::Verified(value.Below());
 }
 
-double VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature) {
+Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature) {
   CheckTemperature(temperature);
   const Matrix<double> y = Normalised(model, marginals);
   const std::size_t labels = y.cols();
@@ -189,7 +190,7 @@ double VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, do
       value.Add(-e.weight * y_a[i] * expected, 0.0, labels);
     }
   }
-  return value.Below();
+  return BoundMaker::Verified(value.Below());
 }
 
 }  // namespace submarine

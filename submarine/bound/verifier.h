@@ -5,6 +5,7 @@
 #pragma once
 
 #include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
 #include "submarine/extension/extension.h"
 #include "submarine/model/sparse_crf.h"
 
@@ -12,17 +13,17 @@ namespace submarine {
 
 // The bound on T log Z_T that `flow` proves. Throws InvalidInput when the flow is not a proof:
 // wrong shape, |edge flow| > 1, or cycle flow outside [0, 1].
-double VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
-                     double temperature);
+Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
+                    double temperature);
 
 // T H(y) - f(y) - offset at the marginals, f the Lovasz extension: a lower bound on the least upper
 // bound. Rows are normalised first; a row that is no distribution (negative, NaN, zero) throws
 // InvalidInput.
-double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
-                    double temperature);
+Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
+                   double temperature);
 
 // The mean-field free energy T H(y) - <E> under the product distribution y, with the metric of the
 // model: a lower bound on T log Z_T. Rows as above.
-double VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature);
+Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature);
 
 }  // namespace submarine

@@ -56,9 +56,7 @@ DenseResult SolveFrankWolfe(const DenseProblem& problem, const DenseFrankWolfeOp
       result.dual = result.upper - gap;
       result.dual_point = y;
     }
-    const bool last =
-        k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
-    if (last) progress.OfferMarginals(y);
+    if (progress.IsLast(k)) progress.OfferMarginals(y);
     if (!progress.Continue(k)) break;
 
     const double gamma =

@@ -155,8 +155,13 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
   Matrix<float> s(y.rows(), y.cols());
   DenseMeanFieldResult result;
   double previous = -std::numeric_limits<double>::infinity();
+  double begin = 0.0;
   for (int k = 0;; ++k) {
-    const bool last = k >= options.max_iterations;
+    // One more iteration is not begun that would not end in time.
+    const double now = clock.Seconds();
+    const bool in_time = now + (now - begin) < options.time_limit_seconds;
+    begin = now;
+    const bool last = k >= options.max_iterations || !in_time;
     result.iterations = k;
     if (options.measured || !last) problem.MeanFieldCosts(y, &s);
     if (options.measured) {
@@ -169,7 +174,7 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
       result.converged = value - previous <= options.tolerance * std::max(1.0, std::abs(value));
       previous = value;
     }
-    if (last || result.converged || clock.Seconds() >= options.time_limit_seconds ||
+    if (last || result.converged ||
         (options.on_iteration && !options.on_iteration(k, clock.Seconds(), result.lower))) {
       break;
     }

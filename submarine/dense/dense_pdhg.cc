@@ -82,9 +82,7 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
     });
   }
   for (int k = 1;; ++k) {
-    const bool last =
-        k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
-    const bool looks = last || LooksAtMarginals(k);
+    const bool looks = progress.IsLast(k) || LooksAtMarginals(k);
     problem.LabelModular(v, FlowShape::kClip, &s);
     if (looks || options.keeps_evidence) progress.OfferUpper(s, v, FlowShape::kClip);
     const double rho = BalanceAt(options.balance, before + k - 1);

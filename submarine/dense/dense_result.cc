@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -43,11 +44,23 @@ void DenseProgress::OfferMarginals(const Matrix<float>& y) {
 
 bool DenseProgress::Continue(int k) {
   const IterationRecord record{k, Seconds(), result_.upper, result_.dual};
+  // Iterations that look at the dual value take longer than the others.
+  iteration_seconds_ = std::max(record.seconds - last_seconds_, 0.8 * iteration_seconds_);
+  last_seconds_ = record.seconds;
   result_.iterations = k;
   result_.records.push_back(record);
   const bool go_on = !options_.on_iteration || options_.on_iteration(record);
   result_.termination = go_on ? CheckTermination(options_, record) : Termination::kInterrupted;
+  if (result_.termination == Termination::kNotRun &&
+      record.seconds + iteration_seconds_ >= options_.time_limit_seconds) {
+    result_.termination = Termination::kTimeLimit;
+  }
   return result_.termination == Termination::kNotRun;
+}
+
+bool DenseProgress::IsLast(int k) const {
+  return k >= options_.max_iterations ||
+         Seconds() + 2.0 * iteration_seconds_ >= options_.time_limit_seconds;
 }
 
 void CheckStart(const Matrix<float>& start, std::size_t rows, std::size_t cols,

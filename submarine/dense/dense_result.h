@@ -53,8 +53,11 @@ class DenseProgress {
   // labels: where the relaxation is tight, the labeling proves more, long before the marginals have
   // lost their last small variations.
   void OfferMarginals(const Matrix<float>& y);
-  // Records iteration k; returns false when the solver is to stop, with the reason in the result.
+  // Records iteration k; returns false when the solver is to stop, with the reason in the result. The time
+  // limit is not passed: the solver stops before an iteration that would.
   bool Continue(int k);
+  // Whether iteration k is expected to be the last one.
+  bool IsLast(int k) const;
 
   double Seconds() const { return clock_.Seconds(); }
 
@@ -64,6 +67,8 @@ class DenseProgress {
   DenseResult& result_;
   bool keeps_evidence_;
   Stopwatch clock_;
+  double last_seconds_ = 0.0;
+  double iteration_seconds_ = 0.0;  // that an iteration takes, rather more than less
 };
 
 // Throw InvalidInput for a start of the wrong shape or with numbers that are not finite. Empty ones

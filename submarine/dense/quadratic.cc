@@ -42,9 +42,7 @@ DenseResult SolveQuadratic(const DenseProblem& problem, const QuadraticOptions& 
     problem.QuadraticModular(y, &s);
     progress.OfferUpper(s, problem.CutSums(y), FlowShape::kClip);
     const bool stalled = before - result.upper < kStalled * std::max(1.0, std::abs(result.upper));
-    const bool last =
-        stalled || k >= options.max_iterations || progress.Seconds() >= options.time_limit_seconds;
-    if (last) progress.OfferMarginals(y);
+    if (stalled || progress.IsLast(k)) progress.OfferMarginals(y);
     if (!progress.Continue(k)) break;
     if (stalled) {
       result.termination = Termination::kIterationLimit;

@@ -42,6 +42,54 @@ class PairFinder {
   void Find(std::size_t bucket, std::size_t k, const std::vector<std::uint32_t>& near,
             const Found& found) const {
     const std::uint32_t a = tree_.variables(bucket)[k];
+    Select(bucket, k, near, [&](std::uint32_t b, float value) {
+      // The product of scales first: it is the same for (a, b) and (b, a).
+      const float weight = kernel_.scale.empty()
+                               ? factor_ * value
+                               : factor_ * (kernel_.scale[a] * kernel_.scale[b]) * value;
+      if (weight > 0.0F) found(b, weight);
+    });
+  }
+
+  // Calls found(k_ab without scale) for them.
+  template <class Found>
+  void FindValues(std::size_t bucket, std::size_t k, const std::vector<std::uint32_t>& near,
+                  const Found& found) const {
+    Select(bucket, k, near, [&](std::uint32_t, float value) { found(value); });
+  }
+
+  void Near(std::size_t bucket, std::vector<std::uint32_t>* near) const {
+    tree_.Near(bucket, radius_, near);
+  }
+
+  // Calls body(a, for_neighbours) for all variables, in parallel; for_neighbours takes what Find does.
+  // report(share done) is called in between, in the thread of the caller.
+  template <class Body, class Report>
+  void ForAll(const Body& body, const Report& report) const {
+    const std::size_t buckets = tree_.num_buckets();
+    const std::size_t batch = std::max<std::size_t>(64, buckets / 100);
+    for (std::size_t first = 0; first < buckets; first += batch) {
+      const std::size_t count = std::min(batch, buckets - first);
+      ParallelFor(count, 4, [&](std::size_t begin, std::size_t end) {
+        std::vector<std::uint32_t> near;
+        for (std::size_t bucket = first + begin; bucket < first + end; ++bucket) {
+          Near(bucket, &near);
+          for (std::size_t k = 0; k < tree_.variables(bucket).size(); ++k) {
+            body(tree_.variables(bucket)[k],
+                 [&](const auto& found) { Find(bucket, k, near, found); });
+          }
+        }
+      });
+      report(static_cast<double>(first + count) / static_cast<double>(buckets));
+    }
+  }
+
+ private:
+  // Calls selected(b, exp(-|f_a - f_b|^2 / 2)) where that is at least the cutoff.
+  template <class Selected>
+  void Select(std::size_t bucket, std::size_t k, const std::vector<std::uint32_t>& near,
+              const Selected& selected) const {
+    const std::uint32_t a = tree_.variables(bucket)[k];
     float point[kMaxFeatureDimension];
     for (std::size_t d = 0; d < tree_.dimension(); ++d) point[d] = kernel_.features(a, d);
     std::uint32_t index[FeatureTree::kBucketSize + kSelectSlack];
@@ -52,37 +100,11 @@ class PairFinder {
           SelectNear(tree_.coordinate(0) + tree_.begin(other), kernel_.size(), tree_.dimension(),
                      point, variables.size(), cutoff_, index, value);
       for (std::size_t j = 0; j < count; ++j) {
-        const std::uint32_t b = variables[index[j]];
-        if (b == a) continue;
-        // The product of scales first: it is the same for (a, b) and (b, a).
-        const float weight = kernel_.scale.empty()
-                                 ? factor_ * value[j]
-                                 : factor_ * (kernel_.scale[a] * kernel_.scale[b]) * value[j];
-        if (weight > 0.0F) found(b, weight);
+        if (variables[index[j]] != a) selected(variables[index[j]], value[j]);
       }
     }
   }
 
-  void Near(std::size_t bucket, std::vector<std::uint32_t>* near) const {
-    tree_.Near(bucket, radius_, near);
-  }
-
-  // Calls body(a, for_neighbours) for all variables, in parallel; for_neighbours takes what Find does.
-  template <class Body>
-  void ForAll(const Body& body) const {
-    ParallelFor(tree_.num_buckets(), 4, [&](std::size_t begin, std::size_t end) {
-      std::vector<std::uint32_t> near;
-      for (std::size_t bucket = begin; bucket < end; ++bucket) {
-        Near(bucket, &near);
-        for (std::size_t k = 0; k < tree_.variables(bucket).size(); ++k) {
-          body(tree_.variables(bucket)[k],
-               [&](const auto& found) { Find(bucket, k, near, found); });
-        }
-      }
-    });
-  }
-
- private:
   const GaussianKernel& kernel_;
   float factor_;
   float cutoff_;
@@ -150,26 +172,39 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
   std::vector<std::uint32_t> row_of(n);
   for (std::size_t k = 0; k < n; ++k) row_of[rows_.order[k]] = static_cast<std::uint32_t>(k);
 
+  // Every finder runs twice.
+  double finished = 0.0;
+  const auto report = [&](double done) {
+    if (done >= 1.0) finished += 1.0;
+    const double share =
+        (done >= 1.0 ? finished : finished + done) / (2.0 * static_cast<double>(finders.size()));
+    if (options.on_progress && !options.on_progress(share))
+      throw Interrupted("the neighbour list was interrupted before it was complete");
+  };
   // Twice over all pairs, to count and to store: cheaper than to collect them first, in twice the memory.
   rows_.begin.assign(n + 1, 0);
   for (const PairFinder& finder : finders) {
-    finder.ForAll([&](std::uint32_t a, const auto& for_neighbours) {
-      std::uint64_t count = 0;
-      for_neighbours([&](std::uint32_t, float) { ++count; });
-      rows_.begin[row_of[a] + 1] += count;
-    });
+    finder.ForAll(
+        [&](std::uint32_t a, const auto& for_neighbours) {
+          std::uint64_t count = 0;
+          for_neighbours([&](std::uint32_t, float) { ++count; });
+          rows_.begin[row_of[a] + 1] += count;
+        },
+        report);
   }
   rows_.Allocate();
   std::vector<std::uint64_t> next(rows_.begin.begin(), rows_.begin.end() - 1);
   for (const PairFinder& finder : finders) {
-    finder.ForAll([&](std::uint32_t a, const auto& for_neighbours) {
-      std::uint64_t at = next[row_of[a]];
-      for_neighbours([&](std::uint32_t b, float weight) {
-        rows_.neighbour[at] = b;
-        rows_.weight[at++] = weight;
-      });
-      next[row_of[a]] = at;
-    });
+    finder.ForAll(
+        [&](std::uint32_t a, const auto& for_neighbours) {
+          std::uint64_t at = next[row_of[a]];
+          for_neighbours([&](std::uint32_t b, float weight) {
+            rows_.neighbour[at] = b;
+            rows_.weight[at++] = weight;
+          });
+          next[row_of[a]] = at;
+        },
+        report);
   }
 }
 
@@ -226,32 +261,49 @@ std::unique_ptr<GaussianOperator> NeighbourList::Sample(double neighbours) const
   return std::unique_ptr<GaussianOperator>(new NeighbourList(std::move(rows), cutoff_));
 }
 
+double NeighbourList::BytesFor(double entries, std::size_t num_variables) {
+  return entries * kBytesPerEntry + static_cast<double>(num_variables) * 64.0;
+}
+
 double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff) {
-  CheckList(kernels, cutoff);
-  const std::size_t n = kernels.front().kernel->size();
-  double entries = 0.0;
+  return BytesFor(EstimateEntries(kernels, {&cutoff, 1}).front(), kernels.front().kernel->size());
+}
+
+std::vector<double> NeighbourList::EstimateEntries(std::span<const WeightedKernel> kernels,
+                                                   std::span<const double> cutoffs) {
+  const double least = *std::min_element(cutoffs.begin(), cutoffs.end());
+  CheckList(kernels, least);
+  const auto n = static_cast<double>(kernels.front().kernel->size());
+  std::vector<double> entries(cutoffs.size(), 0.0);
   for (const WeightedKernel& weighted : kernels) {
-    const PairFinder finder(weighted, cutoff);
+    const PairFinder finder(weighted, least);
     const std::size_t buckets = finder.tree().num_buckets();
     // Rows differ by factors of a hundred where parts of an image are flat: many buckets, few of each.
     const std::size_t stride = std::max<std::size_t>(1, buckets / 512);
     const std::size_t sampled_buckets = (buckets + stride - 1) / stride;
     std::vector<double> rows(sampled_buckets, 0.0);
-    std::vector<double> count(sampled_buckets, 0.0);
+    Matrix<double> count(sampled_buckets, cutoffs.size());
     ParallelFor(sampled_buckets, 4, [&](std::size_t begin, std::size_t end) {
       std::vector<std::uint32_t> near;
       for (std::size_t k = begin; k < end; ++k) {
         finder.Near(k * stride, &near);
         for (std::size_t j = 0; j < finder.tree().variables(k * stride).size(); j += 16) {
           rows[k] += 1.0;
-          finder.Find(k * stride, j, near, [&](std::uint32_t, float) { count[k] += 1.0; });
+          finder.FindValues(k * stride, j, near, [&](float value) {
+            for (std::size_t c = 0; c < cutoffs.size(); ++c)
+              count(k, c) += static_cast<double>(value) >= cutoffs[c] ? 1.0 : 0.0;
+          });
         }
       }
     });
-    entries += std::accumulate(count.begin(), count.end(), 0.0) /
-               std::accumulate(rows.begin(), rows.end(), 0.0) * static_cast<double>(n);
+    const double sampled = std::accumulate(rows.begin(), rows.end(), 0.0);
+    for (std::size_t c = 0; c < cutoffs.size(); ++c) {
+      double found = 0.0;
+      for (std::size_t k = 0; k < sampled_buckets; ++k) found += count(k, c);
+      entries[c] += found / sampled * n;
+    }
   }
-  return entries * kBytesPerEntry + static_cast<double>(n) * 64.0;
+  return entries;
 }
 
 template <class Body>

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,9 @@ namespace submarine {
 struct NeighbourListOptions {
   double cutoff = 0.001;  // in (0, 1): pairs with exp(-|f_a - f_b|^2 / 2) below this are left out
   std::size_t max_bytes = std::size_t{4} << 30;
+  // Called now and then while the list is built, in the thread of the caller, with the share of the work
+  // done; return false to give up, which throws Interrupted.
+  std::function<bool(double done)> on_progress = {};
 };
 
 class NeighbourList : public GaussianOperator {
@@ -33,6 +37,10 @@ class NeighbourList : public GaussianOperator {
 
   // What the constructor would store, from a sample of the variables.
   static double EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff);
+  // Entries (two of a pair) at each of the cutoffs, from one sample of the variables, and what they take.
+  static std::vector<double> EstimateEntries(std::span<const WeightedKernel> kernels,
+                                             std::span<const double> cutoffs);
+  static double BytesFor(double entries, std::size_t num_variables);
 
   std::size_t size() const override { return rows_.order.size(); }
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;

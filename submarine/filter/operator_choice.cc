@@ -151,7 +151,8 @@ ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> ke
   if (!brute.empty()) parts.push_back({1.0, std::make_unique<BruteForceOperator>(brute)});
   if (!listed.empty()) {
     parts.push_back({1.0, std::make_unique<NeighbourList>(
-                              listed, NeighbourListOptions{options.cutoff, options.max_bytes})});
+                              listed, NeighbourListOptions{options.cutoff, options.max_bytes,
+                                                           options.on_progress})});
   }
   for (const WeightedKernel& kernel : latticed) {
     LatticeOptions lattice = options.lattice;

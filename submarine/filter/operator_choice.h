@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,9 @@ struct OperatorOptions {
   double cutoff = 0.001;  // of neighbour lists
   LatticeOptions lattice = {};
   std::size_t max_bytes = std::size_t{8} << 30;  // for all parts together
+  // Called now and then while lists are built, with the share done; return false to give up, which throws
+  // Interrupted.
+  std::function<bool(double done)> on_progress = {};
 };
 
 // What the operator will be used for most: kAuto chooses per kernel what is faster for it, by

@@ -21,6 +21,10 @@ std::string_view ToString(Termination termination) {
       return "interrupted";
     case Termination::kStalled:
       return "stalled";
+    case Termination::kConverged:
+      return "converged";
+    case Termination::kExact:
+      return "exact";
   }
   return "unknown";
 }

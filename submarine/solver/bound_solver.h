@@ -19,6 +19,8 @@ enum class Termination {
   kTimeLimit,
   kInterrupted,  // on_iteration returned false
   kStalled,      // the gap fell too little for the work it took
+  kConverged,    // a method without a gap (mean field, TRW) met its tolerance
+  kExact,        // exact inference ended
 };
 std::string_view ToString(Termination termination);
 

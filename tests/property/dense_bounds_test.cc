@@ -12,11 +12,11 @@
 #include "submarine/bound/operator_verifier_test_util.h"
 #include "submarine/bound/verifier.h"
 #include "submarine/dense/dense_pdhg.h"
-#include "submarine/dense/dense_solve.h"
 #include "submarine/extension/extension.h"
 #include "submarine/extension/set_function.h"
 #include "submarine/filter/brute_force.h"
 #include "submarine/model/random_models_test_util.h"
+#include "submarine/solve/solve.h"
 #include "submarine/solver/exact.h"
 
 namespace submarine {
@@ -160,34 +160,32 @@ TEST(DenseBounds, CertificatesAboutTheOperatorHoldAndAgreeWithTheSolver) {
   RandomModels random(20272);
   constexpr OperatorKind kChoices[] = {OperatorKind::kLattice, OperatorKind::kLattice,
                                        OperatorKind::kNeighbourList, OperatorKind::kBruteForce};
-  constexpr DenseMethod kMethods[] = {DenseMethod::kAuto, DenseMethod::kPdhg,
-                                      DenseMethod::kQuadratic, DenseMethod::kFrankWolfe,
-                                      DenseMethod::kMeanField};
+  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg, Method::kQuadratic,
+                                 Method::kFrankWolfe, Method::kMeanField};
   for (int trial = 0; trial < 300 && !HasFailure(); ++trial) {
     const int labels = random.Integer(2, 4);
     const DenseCrf model =
         random.Dense(random.Integer(1, labels == 2 ? 12 : 7), random.Labels(labels));
-    DenseSolveOptions options{.method = kMethods[random.Integer(0, 4)],
-                              .relative_gap = 1e-4,
-                              .max_iterations = 20,
-                              .certify = Certify::kOperator};
+    SolveOptions options{.method = kMethods[random.Integer(0, 4)],
+                         .relative_gap = 1e-4,
+                         .max_iterations = 20,
+                         .certify = Certify::kOperator};
     options.pairs.kind = kChoices[random.Integer(0, 3)];
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << ToString(options.method)
                                       << ", " << model.Description());
-    const DenseOutcome outcome = SolveDense(model, options, {});
+    const SolveResult outcome = Solve(model, options);
     const Certificate& certificate = outcome.certificate;
     const std::vector<OperatorKind> kinds(model.kernels().size(), options.pairs.kind);
     const double exact = LogPartition(model, kinds, options.pairs);
     EXPECT_LE(*certificate.lower, exact + Rounding(exact));
-    EXPECT_GE(outcome.energy, -exact - Rounding(exact));
-    EXPECT_EQ(certificate.model.find("single precision"), std::string::npos);
+    EXPECT_GE(*outcome.energy, -exact - Rounding(exact));
 
     // The solver rounds to single precision relative to the sizes of what it adds up.
     double size = 1.0 + std::abs(exact);
     for (std::size_t a = 0; a < model.num_variables(); ++a) {
       for (std::size_t b = 0; b < a; ++b) size += model.PairWeight(a, b);
     }
-    const DenseRecord& last = outcome.records.back();
+    const SolveRecord& last = outcome.records.back();
     EXPECT_NEAR(*certificate.lower, *last.lower, 1e-4 * size);
     if (!certificate.upper) continue;
     EXPECT_GE(*certificate.upper, exact - Rounding(exact));
@@ -211,24 +209,24 @@ TEST(DenseBounds, ASampleChangesTheWayAndNotTheResult) {
     unary(a, features(a, 0) > 3.0F ? 1 : 2) -= 4.0F;
   }
   const DenseCrf model(unary, {{"random", features, 0.1}}, PottsLabels(4));
-  DenseSolveOptions options{.relative_gap = 0.01, .certify = Certify::kExact};
+  SolveOptions options{.relative_gap = 0.01, .certify = Certify::kExact};
   int sampled = 0;
-  const DenseOutcome with_sample =
-      SolveDense(model, options, [&](std::string_view phase, const DenseRecord&) {
+  const SolveResult with_sample =
+      Solve(model, options, [&](std::string_view phase, const SolveRecord&) {
         if (phase.find("sample") != std::string_view::npos) ++sampled;
         return true;
       });
-  options.method = DenseMethod::kPdhg;
+  options.method = Method::kPdhg;
   options.relative_gap = 1e-3;
-  const DenseOutcome all_pairs = SolveDense(model, options, {});
+  const SolveResult all_pairs = Solve(model, options);
   EXPECT_GT(sampled, 0);
-  for (const DenseOutcome* outcome : {&with_sample, &all_pairs}) {
-    EXPECT_EQ(outcome->termination, "gap reached");
+  for (const SolveResult* outcome : {&with_sample, &all_pairs}) {
+    EXPECT_EQ(outcome->termination, Termination::kGapReached);
     EXPECT_LE(*outcome->certificate.lower, *outcome->certificate.upper);
-    EXPECT_LE(-outcome->energy, *all_pairs.certificate.upper);
+    EXPECT_LE(-*outcome->energy, *all_pairs.certificate.upper);
   }
   // Each upper bound is above each dual value, and so close to it.
-  const auto gap = [](const DenseOutcome& upper, const DenseOutcome& dual) {
+  const auto gap = [](const SolveResult& upper, const SolveResult& dual) {
     return (*upper.certificate.upper - *dual.certificate.dual) / std::abs(*upper.certificate.upper);
   };
   for (const double g :
@@ -238,17 +236,25 @@ TEST(DenseBounds, ASampleChangesTheWayAndNotTheResult) {
   }
 }
 
-// A proof of so many steps is not kept, and the certificate does not pretend that it was checked.
-TEST(DenseBounds, LongRunsOfFrankWolfeAreNotCalledChecked) {
+// However many steps Frank-Wolfe makes, all of them are its proof, and what is certified was verified.
+TEST(DenseBounds, LongRunsOfFrankWolfeAreVerified) {
   RandomModels random(20274);
-  const DenseCrf model = random.Dense(8, PottsLabels(3));
-  DenseSolveOptions options{.method = DenseMethod::kFrankWolfe,
-                            .relative_gap = 0.0,
-                            .max_iterations = 21,
-                            .certify = Certify::kOperator};
-  const DenseOutcome outcome = SolveDense(model, options, {});
-  EXPECT_NE(outcome.certificate.model.find("upper bound in single precision"), std::string::npos);
-  EXPECT_EQ(outcome.certificate.upper, outcome.records.back().upper);
+  for (int trial = 0; trial < 20 && !HasFailure(); ++trial) {
+    const DenseCrf model = random.Dense(8, PottsLabels(3));
+    SolveOptions options{.method = Method::kFrankWolfe,
+                         .relative_gap = 0.0,
+                         .max_iterations = 50,
+                         .certify = Certify::kOperator};
+    options.pairs.kind = trial % 2 == 0 ? OperatorKind::kLattice : OperatorKind::kNeighbourList;
+    const SolveResult result = Solve(model, options);
+    const std::vector<OperatorKind> kinds(model.kernels().size(), options.pairs.kind);
+    ASSERT_TRUE(result.certificate.upper);
+    EXPECT_EQ(result.certificate.upper->provenance(), Provenance::kVerified);
+    const double exact = LogPartition(model, kinds, options.pairs);
+    EXPECT_GE(*result.certificate.upper, exact - Rounding(exact));
+    EXPECT_NEAR(*result.certificate.upper, *result.records.back().upper,
+                1e-3 * (1.0 + std::abs(exact)));
+  }
 }
 
 // A potential changed after the fact is another potential: its bound is worse, and still one.

@@ -1,0 +1,11 @@
+// What this machine has.
+#pragma once
+
+#include <cstddef>
+
+namespace submarine {
+
+// Physical memory in bytes; 0 where the system does not say. A container may be allowed less.
+std::size_t PhysicalMemoryBytes();
+
+}  // namespace submarine

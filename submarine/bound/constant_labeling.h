@@ -1,0 +1,22 @@
+// The bounds that unaries alone prove, in one pass over them: for any pair weights >= 0 and any metric,
+// labelings that give all variables one label pay nothing for pairs, so
+//
+//   max_i -(sum_a phi_a(i) + constant)  <=  -min E  <=  T log Z_T  <=  sum_a T log sum_i exp(-phi_a(i)/T) - constant.
+//
+// What a certificate falls back on where there is no time for pairs.
+#pragma once
+
+#include <vector>
+
+#include "submarine/bound/bound.h"
+#include "submarine/model/dense_crf.h"
+
+namespace submarine {
+
+struct ConstantLabeling {
+  int label;
+  Bound energy;  // at least that of all variables having the label
+};
+ConstantLabeling BestConstantLabeling(const DenseCrf& model);
+
+}  // namespace submarine

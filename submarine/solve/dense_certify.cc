@@ -1,0 +1,245 @@
+#include "submarine/solve/dense_certify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/bound/constant_labeling.h"
+#include "submarine/bound/dense_verifier.h"
+#include "submarine/bound/operator_verifier.h"
+
+namespace submarine {
+namespace {
+
+// Groups as large as they come: a bound in a fraction of a second.
+constexpr double kCoarse = 1e9;
+constexpr double kCutoffStep = 4.0;
+
+void KeepLarger(const Bound& bound, std::optional<Bound>* kept) {
+  if (!*kept || bound > **kept) *kept = bound;
+}
+void KeepSmaller(const Bound& bound, std::optional<Bound>* kept) {
+  if (!*kept || bound < **kept) *kept = bound;
+}
+
+class Certifier {
+ public:
+  Certifier(const DenseCrf& model, const ChosenOperator& pairs, const DenseEvidence& evidence,
+            const DenseCertifyOptions& options, Alarm* alarm)
+      : model_(model),
+        pairs_(pairs),
+        evidence_(evidence),
+        options_(options),
+        alarm_(*alarm),
+        has_upper_(std::isfinite(evidence.bound.upper)),
+        coarse_seconds_(0.1 + 3e-8 * static_cast<double>(model.unary().size()) +
+                        2e-6 * static_cast<double>(model.num_variables())) {}
+
+  CertifiedDense Run() {
+    Certificate& certificate = result_.certificate;
+    certificate.temperature = options_.temperature;
+    if (has_upper_) certificate.extension = "optimal";
+    result_.labels = has_upper_ ? evidence_.bound.labels : ArgmaxLabels(evidence_.mean_field);
+    if (options_.exact) {
+      certificate.model = model_.Description() + ", exact Gaussians";
+      CertifyExactModel();
+    } else {
+      certificate.model = fmt::format("{}, pair weights as applied by {}", model_.Description(),
+                                      pairs_.op->Description());
+      CertifyOperatorModel();
+    }
+    FallBackOnUnaries();
+    // Every lower bound on log Z lies below all upper bounds.
+    if (has_upper_) KeepLarger(*certificate.lower, &certificate.dual);
+    return std::move(result_);
+  }
+
+ private:
+  // Runs the verification unless its time is up, before or while it runs.
+  bool Attempt(const char* what, const std::function<void()>& verify) {
+    if (alarm_.SecondsLeft() <= coarse_seconds_) {
+      Missed(what);
+      return false;
+    }
+    try {
+      verify();
+      return true;
+    } catch (const Interrupted&) {
+      Missed(what);
+      return false;
+    }
+  }
+  void Missed(const char* what) {
+    if (!missed_.empty()) missed_ += ", ";
+    missed_ += what;
+  }
+
+  std::function<bool(double)> Reporter(std::string_view phase) {
+    return [this, phase](double done) { return alarm_.Progress(phase, done, coarse_seconds_); };
+  }
+
+  PairOptions Verification(std::string_view phase) {
+    PairOptions pairs;
+    pairs.temperature = options_.temperature;
+    pairs.cutoff = VerifierCutoff(model_, options_.list_cutoff);
+    pairs.on_progress = Reporter(phase);
+    return pairs;
+  }
+  // For bounds, not for the energy of the labels, which others may be compared with.
+  PairOptions BoundVerification(std::string_view phase) {
+    PairOptions pairs = Verification(phase);
+    const DenseStrategy& strategy = options_.strategy;
+    pairs.far_tolerance = std::clamp(strategy.share_for_groups * options_.relative_gap,
+                                     pairs.far_tolerance, strategy.max_far_tolerance);
+    return pairs;
+  }
+
+  void CertifyExactModel() {
+    Certificate& certificate = result_.certificate;
+    if (has_upper_) CertifyExactUpper();
+    const auto take = [&](const VerifiedPoint& point) {
+      result_.energy = Negated(point.lower);
+      KeepLarger(point.lower, &certificate.lower);
+      if (has_upper_) KeepLarger(point.dual, &certificate.dual);
+    };
+    // The lower bound of labels is minus their energy, and their entropy is 0 at every temperature.
+    if (!Attempt("the energy", [&] {
+          take(VerifiedAt(model_, result_.labels, Verification("certify energy")));
+        })) {
+      PairOptions coarse = Verification("certify energy");
+      coarse.far_tolerance = kCoarse;
+      coarse.on_progress = {};
+      take(VerifiedAt(model_, result_.labels, coarse));
+    }
+    if (result_.certificate.temperature > 0.0 || has_upper_) CertifyMarginals();
+  }
+
+  // Fewer pairs where all of them would take more time than is left.
+  void CertifyExactUpper() {
+    const double available = alarm_.SecondsLeft() - coarse_seconds_;
+    PairOptions options = Verification("certify upper bound");
+    if (std::isfinite(available)) {
+      DenseSize size{static_cast<double>(model_.num_variables()),
+                     static_cast<double>(model_.num_labels()),
+                     static_cast<double>(model_.num_cuts())};
+      const double first = options.cutoff;
+      while (options.cutoff < 1.0) {
+        size.pairs = EstimatePairs(model_, options.cutoff);
+        if (0.5 * CertificateSeconds(size) *
+                static_cast<double>(std::max<std::size_t>(1, evidence_.bound.proof.size())) <=
+            available)
+          break;
+        options.cutoff *= kCutoffStep;
+      }
+      if (options.cutoff > first) Missed("pairs of small weight");
+    }
+    Attempt("the upper bound", [&] {
+      result_.certificate.upper = VerifiedUpper(model_, evidence_.bound.proof, options);
+    });
+  }
+
+  // Other points are verified where they say more than the labels, beyond what the gap asked for needs.
+  void CertifyMarginals() {
+    Certificate& certificate = result_.certificate;
+    const double energy = *result_.energy;
+    const auto reaches_gap = [&] {
+      return !has_upper_ ||
+             (certificate.upper &&
+              RelativeGap(*certificate.upper, *certificate.dual) <= options_.relative_gap);
+    };
+    const DenseResult& bound = evidence_.bound;
+    const bool own_dual =
+        has_upper_ && bound.dual > std::max(evidence_.lower, -bound.energy) && !reaches_gap();
+    const double gain = (evidence_.lower + energy) / std::max(1.0, std::abs(energy));
+    if (!has_upper_ || gain > options_.strategy.worth_verifying * options_.relative_gap ||
+        !(own_dual || reaches_gap())) {
+      Attempt("mean field", [&] {
+        const VerifiedPoint soft =
+            VerifiedAt(model_, evidence_.mean_field, BoundVerification("certify lower bound"),
+                       own_dual || reaches_gap() ? VerifiedValues::kLower : VerifiedValues::kBoth);
+        KeepLarger(soft.lower, &certificate.lower);
+        if (has_upper_) KeepLarger(soft.dual, &certificate.dual);
+      });
+    }
+    if (own_dual) {
+      Attempt("the dual value", [&] {
+        KeepLarger(VerifiedAt(model_, bound.dual_point, BoundVerification("certify dual"),
+                              VerifiedValues::kDual)
+                       .dual,
+                   &certificate.dual);
+      });
+    }
+  }
+
+  void CertifyOperatorModel() {
+    Certificate& certificate = result_.certificate;
+    const OperatorVerifier verifier(model_, pairs_.kinds, options_.pairs, options_.temperature);
+    Attempt("the energy", [&] {
+      result_.energy = verifier.Energy(result_.labels, Reporter("certify energy"));
+      certificate.lower = Negated(*result_.energy);
+    });
+    Attempt("mean field", [&] {
+      KeepLarger(verifier.Lower(evidence_.mean_field, Reporter("certify lower bound")),
+                 &certificate.lower);
+    });
+    if (!has_upper_) return;
+    Attempt("the upper bound", [&] {
+      certificate.upper = verifier.Upper(evidence_.bound.proof, Reporter("certify upper bound"));
+    });
+    Attempt("the dual value", [&] {
+      const bool own = evidence_.bound.dual > evidence_.lower;
+      certificate.dual = verifier.Dual(own ? evidence_.bound.dual_point : evidence_.mean_field,
+                                       Reporter("certify dual"));
+    });
+  }
+
+  void FallBackOnUnaries() {
+    Certificate& certificate = result_.certificate;
+    if (!missed_.empty()) {
+      result_.notes.push_back(fmt::format(
+          "There was no time to certify {} in full: what is certified instead is looser.",
+          missed_));
+    }
+    if (has_upper_ && (!certificate.upper || !missed_.empty())) {
+      PairOptions unaries;
+      unaries.temperature = options_.temperature;
+      KeepSmaller(VerifiedUpper(model_, {}, unaries), &certificate.upper);
+    }
+    if (!certificate.lower || !missed_.empty()) {
+      KeepLarger(Negated(BestConstantLabeling(model_).energy), &certificate.lower);
+    }
+  }
+
+  const DenseCrf& model_;
+  const ChosenOperator& pairs_;
+  const DenseEvidence& evidence_;
+  const DenseCertifyOptions& options_;
+  Alarm& alarm_;
+  const bool has_upper_;
+  const double coarse_seconds_;
+  std::string missed_;
+  CertifiedDense result_;
+};
+
+}  // namespace
+
+CertifiedDense CertifyDense(const DenseCrf& model, const ChosenOperator& pairs,
+                            const DenseEvidence& evidence, const DenseCertifyOptions& options,
+                            Alarm* alarm) {
+  return Certifier(model, pairs, evidence, options, alarm).Run();
+}
+
+double VerifierCutoff(const DenseCrf& model, double list_cutoff) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const GaussianKernel& kernel : model.kernels()) {
+    if (kernel.weight > 0.0) least = std::min(least, kernel.weight);
+  }
+  return std::isfinite(least) ? list_cutoff * least : list_cutoff;
+}
+
+}  // namespace submarine

@@ -1,0 +1,44 @@
+// From what the dense solvers found to what is proven, within the time that is left.
+//
+// Each value is first verified in full; where that does not fit, coarser evidence is: fewer pairs for the
+// upper bound (a pair left out is flow 0), larger groups of far pairs for the others, in the end the
+// unaries alone. Whatever comes out is proven about the model that the certificate names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "submarine/bound/certificate.h"
+#include "submarine/filter/operator_choice.h"
+#include "submarine/model/dense_crf.h"
+#include "submarine/solve/dense_chain.h"
+#include "submarine/solve/limits.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine {
+
+struct DenseCertifyOptions {
+  bool exact = true;  // about the exact Gaussians, else about the operator's pair weights
+  double temperature = 1.0;
+  double relative_gap = 1e-2;
+  double list_cutoff = 1e-3;
+  OperatorOptions pairs = {};
+  DenseStrategy strategy = {};
+};
+
+struct CertifiedDense {
+  Certificate certificate;
+  std::vector<int> labels;
+  std::optional<Bound> energy;  // of the labels
+  std::vector<std::string> notes;
+};
+
+CertifiedDense CertifyDense(const DenseCrf& model, const ChosenOperator& pairs,
+                            const DenseEvidence& evidence, const DenseCertifyOptions& options,
+                            Alarm* alarm);
+
+// The pairs that the verifier enumerates: those of lists with this cutoff, or a few more.
+double VerifierCutoff(const DenseCrf& model, double list_cutoff);
+
+}  // namespace submarine

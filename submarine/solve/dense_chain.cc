@@ -1,0 +1,313 @@
+#include "submarine/solve/dense_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "submarine/dense/dense_frank_wolfe.h"
+#include "submarine/dense/dense_pdhg.h"
+#include "submarine/dense/quadratic.h"
+
+namespace submarine {
+namespace {
+
+std::optional<double> Finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+class Chain {
+ public:
+  Chain(const DenseProblem& problem, bool exact_pairs, const DenseChainOptions& options,
+        const Stopwatch& clock, const DenseTell& tell)
+      : problem_(problem),
+        exact_pairs_(exact_pairs),
+        options_(options),
+        strategy_(options.strategy),
+        clock_(clock),
+        tell_(tell) {}
+
+  DenseEvidence Run() {
+    switch (options_.method) {
+      case Method::kMeanField:
+        BoundFromBelow();
+        break;
+      case Method::kFrankWolfe: {
+        auto solver = Configure<DenseFrankWolfeOptions>("fw", options_.max_iterations);
+        solver.step =
+            options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
+        solver.keep_proof = true;
+        solver.max_proof_bytes = options_.max_proof_bytes;
+        Take(SolveFrankWolfe(problem_, solver));
+        PolishLower();
+        break;
+      }
+      case Method::kQuadratic:
+        Take(SolveQuadratic(problem_,
+                            Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
+        PolishLower();
+        break;
+      case Method::kPdhg:
+        Take(SolvePdhg(problem_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
+        PolishLower();
+        break;
+      default:
+        RunAuto();
+    }
+    return std::move(found_);
+  }
+
+ private:
+  double SecondsLeft() const { return options_.deadline - clock_.Seconds(); }
+  bool Stopped() const { return stopped_ || SecondsLeft() <= 0.0; }
+  bool RoomFor(int iterations) const { return iterations_ + iterations <= options_.max_iterations; }
+
+  DenseResult& bound() { return found_.bound; }
+  double Gap() const {
+    return RelativeGap(found_.bound.upper, std::max(found_.bound.dual, found_.lower));
+  }
+  // Where a solver of the upper bound stops: early where mean field takes over.
+  double StopGap() const {
+    return (calls_mean_field_ ? strategy_.call_mean_field : 1.0) * options_.relative_gap;
+  }
+
+  // Cheap flows first, then PDHG and mean field in turn. Mean field's value is also a dual value, and a
+  // better one than PDHG's own marginals have before they are very accurate.
+  void RunAuto() {
+    if (!exact_pairs_) {
+      Take(SolveQuadratic(problem_,
+                          Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
+    }
+    SolveSample();
+    bool stalled = false;
+    calls_mean_field_ = true;
+    const auto unfinished = [&] {
+      return !stalled && Gap() > options_.relative_gap && RoomFor(1) && !Stopped();
+    };
+    for (int stage = strategy_.first_stage; !std::isfinite(bound().upper) || unfinished();
+         stage *= 2) {
+      const double gap_before = Gap();
+      SolvePairs(stage);
+      if (!Stopped() && Gap() <= strategy_.call_mean_field * options_.relative_gap) {
+        calls_mean_field_ = false;
+        if (MeanFieldMayHelp(strategy_, bound().energy, bound().dual)) PolishLower();
+      }
+      stalled = Stalled(strategy_, stage, gap_before, Gap());
+    }
+    if (!polished_) PolishLower();
+    // The stages end by iterations of their own, and mean field may have been the last to run.
+    found_.termination = Gap() <= options_.relative_gap ? Termination::kGapReached
+                         : stopped_                     ? Termination::kInterrupted
+                         : SecondsLeft() <= 0.0         ? Termination::kTimeLimit
+                         : stalled                      ? Termination::kStalled
+                                                        : Termination::kIterationLimit;
+  }
+
+  void SolvePairs(int iterations) {
+    auto solver = Configure<DensePdhgOptions>(
+        "pdhg", std::clamp(options_.max_iterations - iterations_, 1, iterations));
+    solver.start = std::move(bound().state);
+    Take(SolvePdhg(problem_, solver));
+  }
+
+  // Iterations on a sample of the pairs take a fraction of the time and come as far: on average it has the
+  // same sums. Only their state is taken; one iteration on all pairs tells what it proves.
+  void SolveSample() {
+    if (!exact_pairs_) return;
+    SolvePairs(strategy_.iterations_before_sample);
+    if (Stopped() || Gap() <= options_.relative_gap) return;
+    const std::unique_ptr<GaussianOperator> sample =
+        problem_.pairs().Sample(strategy_.sample_neighbours);
+    if (sample == nullptr) return;
+    const DenseProblem problem(problem_.model(), *sample);
+    const double aim = std::max(options_.relative_gap, strategy_.gap_of_sample);
+    double gap = std::numeric_limits<double>::infinity();
+    double gap_before = gap;
+    for (int stage = strategy_.first_look;
+         gap > aim && !(gap > strategy_.stall_ratio * gap_before) && !Stopped() && RoomFor(stage);
+         stage *= 2) {
+      DensePdhgOptions solver;
+      solver.temperature = options_.temperature;
+      solver.relative_gap = aim;
+      solver.max_iterations = stage - 1;
+      solver.time_limit_seconds = std::max(0.0, SecondsLeft());
+      solver.keeps_evidence = false;
+      solver.start = std::move(bound().state);
+      const double begin = clock_.Seconds();
+      const int before = iterations_;
+      solver.on_iteration = [&](const IterationRecord& record) {
+        return Tell("pdhg on a sample of the pairs", {before + record.k, begin + record.seconds,
+                                                      Finite(bound().upper), Finite(bound().dual)});
+      };
+      DenseResult result = SolvePdhg(problem, solver);
+      gap_before = std::exchange(gap, RelativeGap(result.upper, result.dual));
+      iterations_ += result.iterations;
+      bound().state = std::move(result.state);
+      SolvePairs(1);
+    }
+    bound().state.iterations = std::min(bound().state.iterations, strategy_.balance_after_sample);
+  }
+
+  // Options of an upper solver that ends when the gap is reached with what mean field has found, too.
+  template <class Options>
+  Options Configure(std::string_view phase, int iterations) {
+    Options solver;
+    solver.temperature = options_.temperature;
+    solver.relative_gap = StopGap();
+    solver.max_iterations = iterations;
+    solver.time_limit_seconds = std::max(0.0, SecondsLeft());
+    const double begin = clock_.Seconds();
+    const int before = iterations_;
+    solver.on_iteration = [this, phase, begin, before](const IterationRecord& record) {
+      const double upper = std::min(record.upper, bound().upper);
+      const double dual = std::max({record.dual, bound().dual, found_.lower});
+      const bool go_on = Tell(phase, {before + record.k, begin + record.seconds, Finite(upper),
+                                      Finite(dual), Finite(found_.lower)});
+      return go_on && RelativeGap(upper, dual) > StopGap();
+    };
+    return solver;
+  }
+
+  bool Tell(std::string_view phase, const SolveRecord& record) {
+    found_.records.push_back(record);
+    stopped_ = stopped_ || !tell_(phase, record);
+    return !stopped_;
+  }
+
+  // Keeps the better of what was known before and now.
+  void Take(DenseResult result) {
+    iterations_ += result.iterations;
+    // Not interrupted by the user: the gap is reached with what was known before.
+    const bool reached = result.termination == Termination::kInterrupted && !stopped_;
+    found_.termination = reached ? Termination::kGapReached : result.termination;
+    TakeUpper(&result);
+    if (result.dual > bound().dual) {
+      bound().dual = result.dual;
+      bound().dual_point = std::move(result.dual_point);
+    }
+    if (result.energy < bound().energy) {
+      bound().energy = result.energy;
+      bound().labels = std::move(result.labels);
+    }
+    bound().marginals = std::move(result.marginals);
+    bound().state = std::move(result.state);
+    polished_ = false;
+  }
+
+  // The best point on the segment between what was known and what is new, with its proof.
+  void TakeUpper(DenseResult* result) {
+    // Between bounds far apart there is nothing to find, and every term of a proof takes time to verify.
+    const double least = std::min(bound().upper, result->upper);
+    const double share = options_.relative_gap * std::max(1.0, std::abs(least));
+    const bool near = std::abs(bound().upper - result->upper) <= share;
+    if (near && bound().proof.size() + result->proof.size() <= strategy_.max_hull_terms) {
+      const double t = BestOnSegment(bound().modular, result->modular, options_.temperature);
+      Matrix<float> s = bound().modular;
+      for (std::size_t j = 0; j < s.size(); ++j)
+        s.data()[j] += static_cast<float>(t) * (result->modular.data()[j] - s.data()[j]);
+      const double upper = problem_.Upper(s, options_.temperature);
+      if (upper < least - strategy_.worthwhile_gain * share) {
+        for (FlowTerm& term : bound().proof) term.share *= 1.0 - t;
+        for (FlowTerm& term : result->proof) {
+          term.share *= t;
+          bound().proof.push_back(std::move(term));
+        }
+        bound().upper = upper;
+        bound().modular = std::move(s);
+        return;
+      }
+    }
+    if (result->upper < bound().upper) {
+      bound().upper = result->upper;
+      bound().proof = std::move(result->proof);
+      bound().modular = std::move(result->modular);
+    }
+  }
+
+  void BoundFromBelow() {
+    DenseMeanFieldResult result = MeanFieldFrom({}, options_.max_iterations, 1e-6);
+    found_.termination = result.converged       ? Termination::kConverged
+                         : stopped_             ? Termination::kInterrupted
+                         : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
+                                                : Termination::kIterationLimit;
+    KeepLower(std::move(result));
+  }
+
+  // log Z >= -E(x) for every labeling, and mean field from there only improves on it.
+  void PolishLower() {
+    // Gains that are small beside the gap asked for are not worth their time.
+    const double tolerance = std::max(1e-5, strategy_.worthwhile_gain * options_.relative_gap);
+    KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), strategy_.mean_field_iterations, tolerance));
+    polished_ = true;
+    std::vector<int> labels = ArgmaxLabels(found_.mean_field);
+    const double energy = problem_.Energy(labels);
+    if (energy < bound().energy) {
+      bound().energy = energy;
+      bound().labels = std::move(labels);
+    }
+  }
+
+  // One step from the marginals tells whether they or their labels are the better start.
+  Matrix<float> MeanFieldStart(double tolerance) {
+    DenseMeanFieldResult step = MeanFieldFrom(bound().marginals, 1, tolerance);
+    const std::vector<int> rounded = ArgmaxLabels(bound().marginals);
+    if (step.lower > -problem_.Energy(rounded)) return std::move(step.marginals);
+    return Indicator(rounded, problem_.num_labels());
+  }
+
+  DenseMeanFieldResult MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
+    DenseMeanFieldOptions mean_field;
+    mean_field.temperature = options_.temperature;
+    mean_field.start = std::move(start);
+    mean_field.max_iterations = iterations;
+    mean_field.tolerance = tolerance;
+    mean_field.time_limit_seconds = std::max(0.0, SecondsLeft());
+    const double begin = clock_.Seconds();
+    int told = -1;
+    const auto tell = [&](int k, double seconds, double lower) {
+      told = k;
+      SolveRecord record{k, begin + seconds, std::nullopt, std::nullopt,
+                         std::max(lower, found_.lower)};
+      if (std::isfinite(bound().upper)) {
+        record.k = iterations_;
+        record.upper = bound().upper;
+        record.dual = std::max(bound().dual, *record.lower);
+      }
+      return Tell("mean field", record);
+    };
+    mean_field.on_iteration = tell;
+    DenseMeanFieldResult result = SolveMeanField(problem_, mean_field);
+    // Mean field does not ask whether to go on after its last iteration.
+    if (told < result.iterations) tell(result.iterations, clock_.Seconds() - begin, result.lower);
+    return result;
+  }
+
+  void KeepLower(DenseMeanFieldResult result) {
+    if (!(result.lower > found_.lower)) return;
+    found_.lower = result.lower;
+    found_.mean_field = std::move(result.marginals);
+  }
+
+  const DenseProblem& problem_;
+  const bool exact_pairs_;
+  const DenseChainOptions& options_;
+  const DenseStrategy& strategy_;
+  const Stopwatch& clock_;
+  const DenseTell& tell_;
+  bool stopped_ = false;
+  bool polished_ = false;          // mean field has seen the last marginals
+  bool calls_mean_field_ = false;  // the solver of the upper bound stops for it
+  int iterations_ = 0;
+  DenseEvidence found_;
+};
+
+}  // namespace
+
+DenseEvidence RunDenseChain(const DenseProblem& problem, bool exact_pairs,
+                            const DenseChainOptions& options, const Stopwatch& clock,
+                            const DenseTell& tell) {
+  return Chain(problem, exact_pairs, options, clock, tell).Run();
+}
+
+}  // namespace submarine

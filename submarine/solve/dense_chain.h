@@ -1,0 +1,51 @@
+// The solvers of a dense model, one after the other, up to the evidence that a certificate needs.
+//
+// `auto` chains what is cheap first: where a lattice takes part, the quadratic flow (one plain product per
+// iteration) until it stalls, then potential PDHG from there. With neighbour lists an ordered product costs
+// no more than a plain one, and PDHG runs from the start, first on a sample of the pairs.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/dense/dense_mean_field.h"
+#include "submarine/dense/dense_problem.h"
+#include "submarine/dense/dense_result.h"
+#include "submarine/filter/operator_choice.h"
+#include "submarine/solve/dense_strategy.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine {
+
+// What the solvers have found; all values are their own, about the operator's model, and prove nothing.
+struct DenseEvidence {
+  Termination termination = Termination::kNotRun;
+  DenseResult bound;         // upper stays infinite where no upper bound was asked for
+  Matrix<float> mean_field;  // marginals
+  double lower = -std::numeric_limits<double>::infinity();
+  std::vector<SolveRecord> records;
+};
+
+struct DenseChainOptions {
+  Method method = Method::kAuto;
+  double temperature = 1.0;
+  bool harmonic_steps = false;
+  double relative_gap = 1e-2;  // of the solver, see SolverGap
+  int max_iterations = 1000;
+  double deadline = std::numeric_limits<double>::infinity();  // on the clock given
+  std::size_t max_proof_bytes = std::size_t{4} << 30;         // of Frank-Wolfe's steps
+  DenseStrategy strategy = {};
+};
+
+// Something is proven even where there is no time for anything: one iteration is always made. `tell` is
+// given every record and returns false to stop.
+using DenseTell = std::function<bool(std::string_view phase, const SolveRecord& record)>;
+DenseEvidence RunDenseChain(const DenseProblem& problem, bool exact_pairs,
+                            const DenseChainOptions& options, const Stopwatch& clock,
+                            const DenseTell& tell);
+
+}  // namespace submarine

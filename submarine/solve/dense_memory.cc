@@ -1,0 +1,69 @@
+#include "submarine/solve/dense_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "submarine/base/error.h"
+
+namespace submarine {
+namespace {
+
+// How many N x L and N x cuts matrices of single precision a method holds at its peak, the unaries not
+// counted: the state of the solver, the best bound with its proof, the best dual point, and mean field's.
+struct Held {
+  double labels;
+  double cuts;
+};
+
+Held MatricesOf(Method method) {
+  switch (method) {
+    case Method::kMeanField:
+      return {4.0, 0.0};
+    case Method::kQuadratic:
+      return {7.0, 4.0};
+    case Method::kFrankWolfe:
+      return {8.0, 3.0};  // and the steps of its proof, which have a limit of their own
+    default:
+      return {8.0, 4.0};
+  }
+}
+
+}  // namespace
+
+double DenseMemory::Peak() const { return model + std::max(pairs + matrices, verifier); }
+
+DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pair_bytes,
+                                bool lists) {
+  const auto variables = static_cast<double>(model.num_variables());
+  const double row = 4.0 * model.num_labels();
+  double features = 0.0;
+  for (const GaussianKernel& kernel : model.kernels())
+    features += 8.0 * static_cast<double>(kernel.dimension()) + 24.0;
+  const Held held = MatricesOf(method);
+  double active = 0.0;
+  for (const double length : model.metric().length) active += length > 0.0 ? 1.0 : 0.0;
+  DenseMemory memory;
+  memory.model = variables * (row + features);
+  memory.pairs = pair_bytes;
+  memory.matrices = variables * (held.labels * row + held.cuts * 4.0 * active);
+  // Sums per cut in double, a tree over the features, and the evidence.
+  memory.verifier = variables * (8.0 * active + 4.0 * row + 200.0) + (lists ? 0.0 : pair_bytes);
+  return memory;
+}
+
+void RequireMemory(const DenseMemory& memory, double max_bytes) {
+  const double peak = memory.Peak();
+  if (peak <= max_bytes) return;
+  // Everything grows with the pixels, and lists with their square where kernels are as wide as before.
+  const double shrink = std::ceil(std::sqrt(peak / max_bytes));
+  throw TooLarge(
+      fmt::format("this needs about {:.1f} GB of memory, more than the limit of {:.1f} GB; a "
+                  "picture with 1/{:.0f} "
+                  "of the pixels (--shrink {:.0f}), fewer labels, or --method mf would fit, as "
+                  "would --max-memory {:.0f}",
+                  peak / 1e9, max_bytes / 1e9, shrink * shrink, shrink, std::ceil(peak / 1e9)));
+}
+
+}  // namespace submarine

@@ -1,0 +1,199 @@
+#include "submarine/solve/dense_solve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/bound/dense_verifier.h"
+#include "submarine/dense/dense_problem.h"
+#include "submarine/dense/dense_result.h"
+#include "submarine/filter/neighbour_list.h"
+#include "submarine/solve/dense_certify.h"
+#include "submarine/solve/dense_chain.h"
+#include "submarine/solve/dense_memory.h"
+#include "submarine/solve/dense_strategy.h"
+#include "submarine/solve/limits.h"
+
+namespace submarine {
+namespace {
+
+// Cutoffs that a time limit may raise the given one to, as factors.
+constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
+constexpr double kLargestCutoff = 0.5;
+
+class DenseRun {
+ public:
+  DenseRun(const DenseCrf& model, const SolveOptions& options, const Stopwatch& clock,
+           const Watch& watch)
+      : model_(model),
+        options_(options),
+        gap_(options.relative_gap.value_or(DefaultGap(options.method, ModelKind::kDense))),
+        clock_(clock),
+        alarm_(clock, options.time_limit_seconds, strategy_.interrupt_seconds, watch) {}
+
+  SolveResult Solve() {
+    alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
+    const OperatorOptions pair_options = ChoosePairs();
+    const ChosenOperator pairs =
+        MakeOperator(model_.num_variables(), PairWeights(model_),
+                     {static_cast<std::size_t>(model_.num_labels()), NeedsFlows()}, pair_options);
+    const DenseProblem problem(model_, *pairs.op);
+    const bool exactly = CertifiesExactly(pairs);
+    DenseEvidence evidence = RunChain(problem, pairs, exactly);
+    evidence.bound.modular = {};  // room for the verifier
+    evidence.bound.state = {};
+    Certify(pairs, pair_options, exactly, &evidence);
+    solved_.method = options_.method;
+    solved_.pairs = pairs.op->Description();
+    solved_.termination = evidence.termination;
+    solved_.records = std::move(evidence.records);
+    const bool of_upper =
+        std::isfinite(evidence.bound.upper) && options_.marginals == DenseMarginals::kUpperBound;
+    solved_.marginals = std::move(of_upper ? evidence.bound.marginals : evidence.mean_field);
+    return std::move(solved_);
+  }
+
+ private:
+  bool NeedsFlows() const {
+    return options_.method != Method::kMeanField && options_.method != Method::kQuadratic;
+  }
+
+  DenseSize Size(double pairs) const {
+    double cuts = 0.0;
+    for (const double length : model_.metric().length) cuts += length > 0.0 ? 1.0 : 0.0;
+    return {static_cast<double>(model_.num_variables()), static_cast<double>(model_.num_labels()),
+            cuts, pairs};
+  }
+
+  // The operator's options with a cutoff that the time limit has room for; refuses what the memory has not.
+  OperatorOptions ChoosePairs() {
+    OperatorOptions pairs = options_.pairs;
+    const double limit = static_cast<double>(options_.max_bytes);
+    const double others = EstimateDenseMemory(model_, options_.method, 0.0, true).Peak();
+    pairs.max_bytes = static_cast<std::size_t>(
+        std::clamp(limit - others, 0.0, static_cast<double>(pairs.max_bytes)));
+    pairs.on_progress = [this](double done) {
+      return alarm_.Progress("preparing pairs", done, 0.0) || true;
+    };
+    const std::vector<WeightedKernel> kernels = PairWeights(model_);
+    const bool lists =
+        pairs.kind == OperatorKind::kAuto || pairs.kind == OperatorKind::kNeighbourList;
+    double pair_bytes = 0.0;
+    if (lists && !kernels.empty()) {
+      std::vector<double> cutoffs;
+      for (const double factor : kCutoffFactors) {
+        const double cutoff = factor * pairs.cutoff;
+        if (factor == 1.0 || cutoff <= kLargestCutoff) cutoffs.push_back(cutoff);
+      }
+      const std::vector<double> entries = NeighbourList::EstimateEntries(kernels, cutoffs);
+      std::vector<double> unordered;
+      for (const double count : entries) unordered.push_back(0.5 * count);
+      std::size_t chosen = 0;
+      if (std::isfinite(options_.time_limit_seconds) && NeedsFlows())
+        chosen = ChooseCutoff(Size(0.0), unordered, alarm_.SecondsLeft());
+      if (chosen > 0) {
+        solved_.notes.push_back(
+            fmt::format("Pairs whose kernel is below {:g} instead of {:g} were left out to keep "
+                        "the time limit.",
+                        cutoffs[chosen], pairs.cutoff));
+        pairs.cutoff = cutoffs[chosen];
+      }
+      pair_bytes = NeighbourList::BytesFor(entries[chosen], model_.num_variables());
+    }
+    const bool listed = lists && pair_bytes <= static_cast<double>(pairs.max_bytes);
+    RequireMemory(EstimateDenseMemory(model_, options_.method, listed ? pair_bytes : 0.0, listed),
+                  limit);
+    return pairs;
+  }
+
+  bool CertifiesExactly(const ChosenOperator& pairs) {
+    if (options_.certify == Certify::kNone) return false;
+    if (options_.certify != Certify::kAuto) return options_.certify == Certify::kExact;
+    const double seconds = EstimatedCertificate();
+    const double patience =
+        std::min(strategy_.patience_seconds,
+                 strategy_.certificate_share * std::max(0.0, alarm_.SecondsLeft()));
+    if (seconds <= patience) return true;
+    // Lists are the exact Gaussians but for the pairs left out, and verified in the same time.
+    return pairs.exact && std::isfinite(options_.time_limit_seconds);
+  }
+
+  double EstimatedCertificate() {
+    if (!certificate_seconds_) {
+      certificate_seconds_ = CertificateSeconds(
+          Size(EstimatePairs(model_, VerifierCutoff(model_, options_.pairs.cutoff))));
+    }
+    return *certificate_seconds_;
+  }
+
+  DenseEvidence RunChain(const DenseProblem& problem, const ChosenOperator& pairs, bool exactly) {
+    DenseChainOptions chain;
+    chain.method = options_.method;
+    chain.temperature = options_.temperature;
+    chain.harmonic_steps = options_.harmonic_steps;
+    // Only `auto` aims at the gap of the certificate; the others stop at their own.
+    chain.relative_gap = SolverGap(strategy_, gap_, exactly && options_.method == Method::kAuto);
+    chain.max_iterations =
+        options_.max_iterations.value_or(DefaultIterations(options_.method, ModelKind::kDense));
+    chain.strategy = strategy_;
+    chain.max_proof_bytes = options_.max_bytes / 2;
+    if (std::isfinite(options_.time_limit_seconds)) {
+      const double left = alarm_.SecondsLeft();
+      const double reserve =
+          options_.certify == Certify::kNone
+              ? 0.0
+              : std::min(EstimatedCertificate(), strategy_.certificate_share * left);
+      chain.deadline = alarm_.deadline() - reserve;
+    }
+    return RunDenseChain(problem, pairs.exact, chain, clock_,
+                         [this](std::string_view phase, const SolveRecord& record) {
+                           return alarm_.Tell(phase, record);
+                         });
+  }
+
+  void Certify(const ChosenOperator& pairs, const OperatorOptions& pair_options, bool exactly,
+               DenseEvidence* evidence) {
+    if (options_.certify == Certify::kNone) {
+      const bool has_upper = std::isfinite(evidence->bound.upper);
+      solved_.labels = has_upper ? evidence->bound.labels : ArgmaxLabels(evidence->mean_field);
+      solved_.certificate.model = model_.Description();
+      return;
+    }
+    DenseCertifyOptions certify;
+    certify.exact = exactly;
+    certify.temperature = options_.temperature;
+    certify.relative_gap = gap_;
+    certify.list_cutoff = pair_options.cutoff;
+    certify.pairs = pair_options;
+    certify.strategy = strategy_;
+    CertifiedDense certified = CertifyDense(model_, pairs, *evidence, certify, &alarm_);
+    solved_.certificate = std::move(certified.certificate);
+    solved_.labels = std::move(certified.labels);
+    solved_.energy = certified.energy;
+    for (std::string& note : certified.notes) solved_.notes.push_back(std::move(note));
+  }
+
+  const DenseCrf& model_;
+  const SolveOptions& options_;
+  const DenseStrategy strategy_ = {};
+  const double gap_;
+  const Stopwatch& clock_;
+  Alarm alarm_;
+  std::optional<double> certificate_seconds_;
+  SolveResult solved_;
+};
+
+}  // namespace
+
+SolveResult SolveDense(const DenseCrf& model, const SolveOptions& options, const Stopwatch& clock,
+                       const Watch& watch) {
+  return DenseRun(model, options, clock, watch).Solve();
+}
+
+}  // namespace submarine

@@ -1,0 +1,56 @@
+#include "submarine/solve/limits.h"
+
+#include <algorithm>
+
+namespace submarine {
+namespace {
+
+// Of one entry of a flow or of a label's marginal, and of one pair of labels of an edge.
+constexpr double kFlowEntrySeconds = 6e-9;
+constexpr double kLabelSeconds = 4e-8;
+constexpr double kLabelPairSeconds = 2e-9;
+constexpr double kForestPairSeconds = 2e-8;
+
+}  // namespace
+
+bool Alarm::Tell(std::string_view phase, const SolveRecord& record) {
+  latest_ = record;
+  if (!stopped_ && watch_ && !watch_(phase, record)) {
+    stopped_ = true;
+    deadline_ = std::min(deadline_, clock_.Seconds() + grace_);
+  }
+  return !stopped_;
+}
+
+bool Alarm::Progress(std::string_view phase, double done, double reserve) {
+  SolveRecord record = latest_;
+  record.k = -1;
+  record.seconds = clock_.Seconds();
+  const SolveRecord kept = latest_;
+  record.done = done;
+  Tell(phase, record);
+  latest_ = kept;
+  return SecondsLeft() > reserve;
+}
+
+SparseCostEstimate SparseCosts(const SparseCrf& model) {
+  const double variables = model.num_variables();
+  const double labels = model.num_labels();
+  const auto edges = static_cast<double>(model.num_edges());
+  const double cuts = model.num_cuts();
+  SparseCostEstimate costs;
+  costs.flow_certificate =
+      kFlowEntrySeconds * edges * cuts * 4.0 + kLabelSeconds * variables * labels;
+  costs.forest_certificate = kForestPairSeconds * edges * labels * labels * 2.0;
+  costs.lower_certificate =
+      kLabelPairSeconds * edges * labels * labels + kLabelSeconds * variables * labels;
+  return costs;
+}
+
+double TableCertificateSeconds(const FactorGraph& graph) {
+  double entries = 0.0;
+  for (const Factor& factor : graph.factors) entries += static_cast<double>(factor.energy.size());
+  return 2.0 * kForestPairSeconds * entries;
+}
+
+}  // namespace submarine

@@ -1,0 +1,221 @@
+#include "submarine/solve/solve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/machine.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/model/recognise.h"
+#include "submarine/solve/dense_solve.h"
+#include "submarine/solve/limits.h"
+#include "submarine/solve/sparse_solve.h"
+#include "submarine/solver/elimination_order.h"
+
+namespace submarine {
+namespace {
+
+constexpr double kShareOfMachine = 0.75;
+constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
+
+// Exact inference is cheap up to so many table entries (about a second), in so little memory, on tables
+// of so many entries altogether.
+constexpr double kCheapEntries = 1e8;
+constexpr double kCheapBytes = 512e6;
+constexpr double kCheapTables = 2e7;
+constexpr double kEntrySeconds = 2e-8;
+
+// What every solve does around its pipeline.
+class Call {
+ public:
+  explicit Call(const SolveOptions& options) : options_(options) {
+    if (!(options.time_limit_seconds >= 0.0))
+      throw InvalidInput(
+          fmt::format("the time limit is {} s, expected 0 or more", options.time_limit_seconds));
+    if (!(options.temperature >= 0.0) || !std::isfinite(options.temperature))
+      throw InvalidInput(
+          fmt::format("the temperature is {}, expected a finite number >= 0", options.temperature));
+    if (options_.max_bytes == 0) options_.max_bytes = DefaultMemory();
+  }
+
+  SolveOptions& options() { return options_; }
+  const Stopwatch& clock() const { return clock_; }
+
+  SolveResult Finish(SolveResult result) const {
+    result.certificate.temperature = options_.temperature;
+    result.certificate.Check();
+    result.seconds = clock_.Seconds();
+    return result;
+  }
+
+ private:
+  SolveOptions options_;
+  const Stopwatch clock_;
+};
+
+// Whether exact inference takes a second or so, and no more than a third of the time limit.
+bool ExactIsCheap(const FactorGraph& graph, const SolveOptions& options, double seconds) {
+  const double bytes = std::min(kCheapBytes, static_cast<double>(options.max_bytes));
+  const ExactPlan plan = PlanExact(graph, bytes);
+  return plan.complete && plan.table_entries <= kCheapEntries &&
+         plan.table_entries * kEntrySeconds <= (options.time_limit_seconds - seconds) / 3.0;
+}
+
+double TableEntries(const SparseCrf& model) {
+  const double labels = model.num_labels();
+  return labels * labels * static_cast<double>(model.num_edges()) +
+         labels * static_cast<double>(model.num_variables());
+}
+
+double TableEntries(const FactorGraph& graph) {
+  double entries = 0.0;
+  for (const Factor& factor : graph.factors) entries += static_cast<double>(factor.energy.size());
+  return entries;
+}
+
+// TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted bounds"),
+// nor far from the hybrid one; but its certificate looks at all pairs of labels, and it has none at T = 0.
+Method ChooseSparse(const SparseCrf& model, const SolveOptions& options, double seconds) {
+  const double left = options.time_limit_seconds - seconds;
+  const bool time_for_forests = SparseCosts(model).forest_certificate <= 0.3 * left;
+  return options.temperature > 0.0 && time_for_forests ? Method::kTrw : Method::kPdhg;
+}
+
+// Tables of a model's edges exist only once they are built, so what they take is checked before.
+void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
+  const double bytes = 8.0 * TableEntries(model);
+  if (bytes > static_cast<double>(max_bytes)) {
+    throw TooLarge(fmt::format(
+        "exact inference needs {:.3g} GB of memory for the pair tables alone, more than the limit "
+        "of {:.3g} GB",
+        bytes / 1e9, static_cast<double>(max_bytes) / 1e9));
+  }
+}
+
+// Every pair is an edge, so that elimination meets one table over all variables. Beyond 64 of them it
+// has more than 2^64 entries, and building the pairs first would be in vain.
+void CheckTableOfAll(const DenseCrf& model, std::size_t max_bytes) {
+  constexpr std::size_t kMostVariables = 64;
+  if (model.num_variables() <= kMostVariables) return;
+  const double digits = std::log10(8.0) + static_cast<double>(model.num_variables()) *
+                                              std::log10(static_cast<double>(model.num_labels()));
+  throw TooLarge(fmt::format(
+      "exact inference needs about 10^{:.0f} GB of memory for a table over all {} fully connected "
+      "variables, more than the limit of {:.3g} GB",
+      digits - 9.0, model.num_variables(), static_cast<double>(max_bytes) / 1e9));
+}
+
+SolveResult SolveDenseExactly(const DenseCrf& model, const SolveOptions& options,
+                              const Stopwatch& clock, const Watch& watch) {
+  CheckTableOfAll(model, options.max_bytes);
+  const SparseCrf pairs = ToSparseCrf(model);
+  SolveResult result = SolveByElimination(
+      ToFactorGraph(pairs), model.Description() + ", exact Gaussians", options, clock, watch);
+  const auto& y = std::get<Matrix<double>>(result.marginals);
+  Matrix<float> rounded(y.rows(), y.cols());
+  std::transform(y.data(), y.data() + y.size(), rounded.data(),
+                 [](double p) { return static_cast<float>(p); });
+  result.marginals = std::move(rounded);
+  return result;
+}
+
+}  // namespace
+
+std::string_view ToString(Certify certify) {
+  switch (certify) {
+    case Certify::kAuto:
+      return "auto";
+    case Certify::kExact:
+      return "exact";
+    case Certify::kOperator:
+      return "operator";
+    case Certify::kNone:
+      return "none";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(DenseMarginals marginals) {
+  return marginals == DenseMarginals::kUpperBound ? "upper-bound" : "mean-field";
+}
+
+double DefaultGap(Method method, ModelKind kind) {
+  if (kind == ModelKind::kDense) return 1e-2;
+  return method == Method::kTrw ? 1e-7 : 1e-4;  // TRW: what a sweep must gain
+}
+
+int DefaultIterations(Method method, ModelKind kind) {
+  if (kind != ModelKind::kDense) return 100000;
+  return method == Method::kFrankWolfe ? 100
+                                       : 1000;  // each step of Frank-Wolfe is part of its proof
+}
+
+std::size_t DefaultMemory() {
+  const std::size_t physical = PhysicalMemoryBytes();
+  return physical > 0 ? static_cast<std::size_t>(kShareOfMachine * static_cast<double>(physical))
+                      : kMemoryWhereUnknown;
+}
+
+SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch& watch) {
+  Call call(given);
+  SolveOptions& options = call.options();
+  RequireAccepted(options.method, ModelKind::kSparse);
+  if (options.method == Method::kAuto) {
+    if (TableEntries(model) <= kCheapTables) {
+      const FactorGraph graph = ToFactorGraph(model);
+      if (ExactIsCheap(graph, options, call.clock().Seconds())) {
+        return call.Finish(
+            SolveByElimination(graph, model.Description(), options, call.clock(), watch));
+      }
+    }
+    options.method = ChooseSparse(model, options, call.clock().Seconds());
+  }
+  if (options.method == Method::kExact) {
+    CheckTableMemory(model, options.max_bytes);
+    return call.Finish(SolveByElimination(ToFactorGraph(model), model.Description(), options,
+                                          call.clock(), watch));
+  }
+  return call.Finish(SolveSparse(model, 0.0, options, call.clock(), watch));
+}
+
+SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Watch& watch) {
+  Call call(given);
+  SolveOptions& options = call.options();
+  const bool any = options.method == Method::kAuto;
+  if (options.method == Method::kExact || (any && TableEntries(graph) <= kCheapTables &&
+                                           ExactIsCheap(graph, options, call.clock().Seconds()))) {
+    return call.Finish(SolveByElimination(graph, Describe(graph), options, call.clock(), watch));
+  }
+  std::string why;
+  try {
+    const RecognisedCrf recognised = RecogniseSparseCrf(graph);
+    RequireAccepted(options.method, ModelKind::kSparse);
+    if (any) options.method = ChooseSparse(recognised.model, options, call.clock().Seconds());
+    return call.Finish(
+        SolveSparse(recognised.model, recognised.defect, options, call.clock(), watch));
+  } catch (const NotExpressible& error) {
+    if (!InfoOf(options.method).tables) throw;
+    why = error.what();
+  }
+  SolveResult result = SolveTablesByTrw(graph, options, call.clock(), watch);
+  if (any) {
+    result.notes.push_back(
+        fmt::format("The method is trw, which works on any tables of pairs: {}.", why));
+  }
+  return call.Finish(std::move(result));
+}
+
+SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch& watch) {
+  Call call(given);
+  RequireAccepted(call.options().method, ModelKind::kDense);
+  if (call.options().extension != ExtensionKind::kOptimal)
+    throw InvalidInput("the alternate extension is not for dense models");
+  return call.Finish(call.options().method == Method::kExact
+                         ? SolveDenseExactly(model, call.options(), call.clock(), watch)
+                         : SolveDense(model, call.options(), call.clock(), watch));
+}
+
+}  // namespace submarine

@@ -1,0 +1,124 @@
+// The door: one call from model to marginals, labeling and certified interval.
+//
+//   const SolveResult result = Solve(model, {.time_limit_seconds = 10});
+//   if (result.certificate.upper) ... *result.certificate.lower ... result.marginals
+//
+// Limits hold for the whole call: time covers set-up, solving and certification, memory everything
+// that is held. Work that cannot fit is refused before it starts (TooLarge).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/bound/certificate.h"
+#include "submarine/extension/extension.h"
+#include "submarine/filter/operator_choice.h"
+#include "submarine/model/dense_crf.h"
+#include "submarine/model/factor_graph.h"
+#include "submarine/model/sparse_crf.h"
+#include "submarine/solve/method.h"
+#include "submarine/solver/bound_solver.h"
+#include "submarine/solver/hybrid.h"
+
+namespace submarine {
+
+// What the certificate of a dense model is about.
+enum class Certify {
+  kAuto,  // the exact Gaussian model where enumerating its pairs takes seconds, else the operator's
+  kExact,     // the exact Gaussian model, whatever that takes
+  kOperator,  // the model whose pair weights are the operator's (bound/operator_verifier.h)
+  kNone,      // nothing: marginals and labels only
+};
+std::string_view ToString(Certify certify);
+
+// Whose marginals are returned. Where unaries are weak and pairs strong, all pixels can agree on a soft
+// distribution at no cost to the upper bound; mean field's marginals say more there.
+enum class DenseMarginals { kUpperBound, kMeanField };
+std::string_view ToString(DenseMarginals marginals);
+
+struct SolveOptions {
+  Method method = Method::kAuto;
+  double temperature = 1.0;  // T of exp(-E/T); 0 solves the linear relaxation, or finds the MAP
+
+  // Limits. A gap or a number of iterations that is not given is DefaultGap, DefaultIterations.
+  std::optional<double> relative_gap = {};  // stop when upper - dual <= this * max(1, |upper|)
+  std::optional<int> max_iterations = {};
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  std::size_t max_bytes = 0;   // 0: DefaultMemory()
+  bool deterministic = false;  // decide nothing by the clock
+
+  // Sparse models and tables.
+  ExtensionKind extension = ExtensionKind::kOptimal;
+  std::optional<double> rho = {};  // TRW: every edge with this probability
+  int rho_steps = 0;               // TRW: optimisation of rho after the first solve
+  std::optional<HybridForest> forest =
+      {};  // hybrid; not given: best of rows and columns, or spanning
+  int rounding_draws = 16;
+  int starts = 4;  // of mean field
+  std::uint64_t seed = 1;
+
+  bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
+
+  // Dense models.
+  OperatorOptions pairs = {};
+  Certify certify = Certify::kAuto;
+  DenseMarginals marginals = DenseMarginals::kUpperBound;
+};
+
+double DefaultGap(Method method, ModelKind kind);
+int DefaultIterations(Method method, ModelKind kind);
+// What a solve may hold where nobody says: a share of the machine's memory.
+std::size_t DefaultMemory();
+
+struct SolveRecord {
+  int k = 0;             // iterations made; -1 where a phase has none, which only the watch sees
+  double seconds = 0.0;  // since the beginning of the solve
+  std::optional<double> upper = {};
+  std::optional<double> dual = {};
+  std::optional<double> lower = {};
+  std::optional<double> done =
+      {};  // share of a phase without iterations, which only the watch sees
+};
+
+// One row per variable, in single precision from dense models, whose rows are many; lists where the
+// variables differ in their number of labels, which exact inference and TRW allow.
+using MarginalRows = std::variant<Matrix<double>, Matrix<float>, std::vector<std::vector<double>>>;
+
+// Everything holds under every termination but kNotRun: whenever a solver stops, what it has is a
+// certificate. The values of `records` are the solver's own and only those of `certificate` are proven.
+struct SolveResult {
+  Termination termination = Termination::kNotRun;
+  Method method = Method::kAuto;  // the one that was chosen
+  Certificate certificate;
+  MarginalRows marginals;
+  std::vector<int> labels;      // the best labeling seen
+  std::optional<Bound> energy;  // of `labels`, or slightly more: an upper bound on the least energy
+  std::vector<SolveRecord> records;
+  std::vector<std::string> notes;  // what a user should know, in sentences
+  std::string pairs;               // dense models: the operator that the solver applied, in words
+  double seconds = 0.0;
+
+  bool usable() const { return termination != Termination::kNotRun; }
+};
+
+// `watch` is told of every record and of the phase it belongs to, in the thread of the caller, several
+// times a second; when it returns false, the best so far is certified within about a second and
+// returned. Throws what models, operators and solvers throw.
+using Watch = std::function<bool(std::string_view phase, const SolveRecord& record)>;
+SolveResult Solve(const SparseCrf& model, const SolveOptions& options = {},
+                  const Watch& watch = {});
+SolveResult Solve(const DenseCrf& model, const SolveOptions& options = {}, const Watch& watch = {});
+// Recognises a model with a submodular extension where the method needs one; its bounds are about the
+// tables as given.
+SolveResult Solve(const FactorGraph& graph, const SolveOptions& options = {},
+                  const Watch& watch = {});
+
+}  // namespace submarine
