@@ -18,6 +18,7 @@
 #include "apps/bundle.h"
 #include "apps/commands.h"
 #include "apps/dense_options.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "apps/picture_page.h"
 #include "apps/solve.h"
@@ -300,8 +301,7 @@ void RunSolve(SolveCommand command) {
   command.solve.max_exact_bytes =
       static_cast<std::int64_t>(std::min(command.exact_gigabytes, 1e6) * 1e9);
   ModelInput input = ReadModel(command.model, command.evidence, command.strict_hst);
-  for (const std::string& warning : input.warnings)
-    fmt::print(stderr, "submarine: warning: {}\n", warning);
+  for (const std::string& warning : input.warnings) PrintWarning(warning);
   AdaptToModel(input, &command);
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
@@ -313,7 +313,7 @@ void RunSolve(SolveCommand command) {
   reporter.Clear();
   WriteOutputs(command, outcome, layout);
   if (bundle) WriteBundle(command, outcome, layout, &*bundle);
-  if (!command.quiet) fmt::print("{}", SummaryText(outcome));
+  if (!command.quiet) PrintText(SummaryText(outcome));
 }
 
 void AddForestOptions(CLI::App* sub, SolveCommand* command) {
