@@ -1,18 +1,23 @@
 #include "apps/bundle.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "apps/messages.h"
 #include "submarine/base/error.h"
 
 namespace submarine::apps {
 namespace fs = std::filesystem;
 namespace {
+
+// The name of the bundle is no part of it: it may be as long as names can be.
+constexpr std::string_view kStagingPrefix = ".submarine-bundle-";
 
 [[noreturn]] void Fail(const fs::path& path, std::string_view what, const std::error_code& error) {
   throw FileError(fmt::format("{}: {}: {}", path.string(), what, error.message()));
@@ -26,9 +31,26 @@ fs::path Resolved(const fs::path& directory) {
   return path.filename().empty() ? path.parent_path() : path;
 }
 
+// Whose process lives is locked.
+void RemoveLitter(const fs::path& parent) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    const fs::path& path = entry->path();
+    if (!path.filename().string().starts_with(kStagingPrefix) ||
+        entry->symlink_status(ignored).type() != fs::file_type::directory) {
+      continue;
+    }
+    const DirectoryLock lock(path);
+    std::error_code stays;
+    if (lock.state() == DirectoryLock::State::kHeld) fs::remove_all(path, stays);
+  }
+}
+
 }  // namespace
 
-Bundle::Bundle(const fs::path& directory) : directory_(Resolved(directory)) {
+Bundle::Bundle(const fs::path& directory)
+    : shown_((directory / "").parent_path()), directory_(Resolved(directory)) {
   std::error_code error;
   if (fs::exists(directory_, error) && !fs::is_directory(directory_, error)) {
     throw FileError(
@@ -40,17 +62,24 @@ Bundle::Bundle(const fs::path& directory) : directory_(Resolved(directory)) {
   }
   fs::create_directories(directory_.parent_path(), error);
   if (error) Fail(directory, "cannot be made", error);
-  std::string pattern =
-      (directory_.parent_path() / fmt::format(".{}.XXXXXX", directory_.filename().string()))
-          .string();
-  if (::mkdtemp(pattern.data()) == nullptr)
-    Fail(directory, "cannot be made", {errno, std::generic_category()});
-  staging_ = pattern;
-  // mkdtemp makes directories that only their owner may enter.
-  fs::permissions(staging_,
-                  fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
-                      fs::perms::others_exec,
-                  fs::perm_options::add, error);
+  RemoveLitter(directory_.parent_path());
+  for (int number = 0;; ++number) {
+    const fs::path path =
+        directory_.parent_path() / fmt::format("{}{}-{}", kStagingPrefix, ::getpid(), number);
+    if (::mkdir(path.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      Fail(directory, "cannot be made", {errno, std::generic_category()});
+    }
+    // Until it is locked, another process may take it for litter.
+    lock_ = std::make_unique<DirectoryLock>(path);
+    if (lock_->state() == DirectoryLock::State::kHeldByAnother ||
+        lock_->state() == DirectoryLock::State::kGone) {
+      continue;
+    }
+    staging_ = path;
+    break;
+  }
+  ShowInstead(staging_.string(), shown_.string());
 }
 
 Bundle::~Bundle() {
@@ -60,21 +89,35 @@ Bundle::~Bundle() {
 
 void Bundle::Commit() {
   std::error_code error;
+  bool made = false;
   if (!fs::exists(directory_, error)) {
     fs::rename(staging_, directory_, error);
-    if (error) Fail(directory_, "cannot be made", error);
-  } else {
-    std::vector<fs::path> names;
-    for (const fs::directory_entry& entry : fs::directory_iterator(staging_))
-      if (entry.path().filename() != "summary.json") names.push_back(entry.path().filename());
-    if (fs::exists(File("summary.json"), error)) names.emplace_back("summary.json");
-    for (const fs::path& name : names) {
-      fs::rename(staging_ / name, directory_ / name, error);
-      if (error) Fail(directory_ / name, "cannot be written", error);
-    }
-    fs::remove_all(staging_, error);
+    made = !error;
+    // Another process may have made it meanwhile.
+    if (error && error != std::errc::directory_not_empty && error != std::errc::file_exists)
+      Fail(shown_, "cannot be made", error);
   }
+  if (!made) ReplaceFiles();
   staging_.clear();
+  lock_.reset();
+}
+
+void Bundle::ReplaceFiles() {
+  // Two that end at the same time take turns, or files of one would stand beside those of the other.
+  const DirectoryLock turn(directory_, DirectoryLock::Wait::kUntilFree);
+  std::error_code error;
+  std::vector<fs::path> names;
+  for (fs::directory_iterator entry(staging_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename() != "summary.json") names.push_back(entry->path().filename());
+  }
+  if (error) Fail(shown_, "cannot be written", error);
+  if (fs::exists(File("summary.json"), error)) names.emplace_back("summary.json");
+  for (const fs::path& name : names) {
+    fs::rename(staging_ / name, directory_ / name, error);
+    if (error) Fail(shown_ / name, "cannot be written", error);
+  }
+  fs::remove_all(staging_, error);
 }
 
 }  // namespace submarine::apps

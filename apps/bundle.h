@@ -3,13 +3,17 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
+
+#include "apps/directory_lock.h"
 
 namespace submarine::apps {
 
 class Bundle {
  public:
-  // Throws FileError when the directory cannot be made or written to.
+  // Throws FileError when the directory cannot be made or written to. Removes what processes that
+  // were killed have left beside it.
   explicit Bundle(const std::filesystem::path& directory);
   ~Bundle();  // without Commit() nothing remains
   Bundle(const Bundle&) = delete;
@@ -23,8 +27,12 @@ class Bundle {
   void Commit();
 
  private:
+  void ReplaceFiles();
+
+  std::filesystem::path shown_;  // as the caller named it, for messages
   std::filesystem::path directory_;
   std::filesystem::path staging_;
+  std::unique_ptr<DirectoryLock> lock_;  // on staging_, which says that its process lives
 };
 
 }  // namespace submarine::apps

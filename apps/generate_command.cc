@@ -14,6 +14,7 @@
 
 #include "apps/commands.h"
 #include "apps/generate_scene.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "submarine/base/error.h"
 #include "submarine/io/atomic_file.h"
@@ -143,8 +144,8 @@ void GenerateDense(const GenerateOptions& options) {
                           .weight = weight});
   const std::filesystem::path output = options.output;
   WriteDenseBundle(output, spec);
-  fmt::print("Wrote {}: {}.\n", options.output,
-             BuildDenseCrf(spec, output.parent_path()).Description());
+  PrintLine(fmt::format("Wrote {}: {}.", options.output,
+                        BuildDenseCrf(spec, output.parent_path()).Description()));
 }
 
 void GenerateGrid(const GenerateOptions& options, LabelSpace labels) {
@@ -160,7 +161,7 @@ void GenerateGrid(const GenerateOptions& options, LabelSpace labels) {
                         std::move(edges), std::move(labels));
   WriteGridBundle(options.output, model, options.width, options.height, connectivity,
                   options.metric);
-  fmt::print("Wrote {}: {}.\n", options.output, model.Description());
+  PrintLine(fmt::format("Wrote {}: {}.", options.output, model.Description()));
 }
 
 void GenerateStereo(const GenerateOptions& options) {
@@ -169,10 +170,10 @@ void GenerateStereo(const GenerateOptions& options) {
         "--stereo makes pictures, not a model: --dense, --connectivity and --weight do not apply");
   CheckPixels(options);
   GenerateScene(options.output, options.width, options.height, options.labels, options.seed);
-  fmt::print(
+  PrintLine(fmt::format(
       "Wrote {0}/left.png, {0}/right.png and {0}/disparity.png: {1} x {2} pixels, disparities "
-      "below {3}.\n",
-      options.output, options.width, options.height, options.labels);
+      "below {3}.",
+      options.output, options.width, options.height, options.labels));
 }
 
 void RunGenerate(const GenerateOptions& options) {
@@ -185,13 +186,12 @@ void RunGenerate(const GenerateOptions& options) {
     throw InvalidInput(
         fmt::format("--output is \"{}\", expected a name that ends in .json", options.output));
   }
-  AtomicFile probe(output);  // better known now than after the arrays are written
+  { const AtomicFile probe(output); }  // better known now than after the arrays are written
   std::vector<std::string> warnings;
   CheckLabelCount(options.labels);
   LabelSpace labels = ParseMetricSpec(options.metric, options.labels, options.strict_hst, &warnings,
                                       output.parent_path());
-  for (const std::string& warning : warnings)
-    fmt::print(stderr, "submarine: warning: {}\n", warning);
+  for (const std::string& warning : warnings) PrintWarning(warning);
   if (!(options.low <= options.high)) {
     throw InvalidInput(
         fmt::format("the unaries' range {} to {} is empty", options.low, options.high));

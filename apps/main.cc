@@ -1,23 +1,27 @@
-// The command `submarine`. Exit codes: 0 done, 2 bad input or usage (one sentence on standard
-// error), 1 a defect of the program.
+// The command `submarine`. Its exit codes are those of docs/conventions.md.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/messages.h"
+#include "apps/process.h"
 #include "submarine/base/error.h"
 #include "submarine/base/version.h"
 
 namespace {
 
+using submarine::apps::PrintError;
+
+constexpr int kFailure = 1;
 constexpr int kBadInput = 2;
-constexpr int kDefect = 1;
+constexpr int kIncomplete = 3;
 
 // CLI11 would say of an unknown command only that a command is missing.
 std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
@@ -28,9 +32,7 @@ std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
   return error.what();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   CLI::App app(
       "submarine: marginals of conditional random fields, with a certified interval around the "
       "log-partition function");
@@ -45,27 +47,45 @@ int main(int argc, char** argv) {
   submarine::apps::AddStereoBenchCommand(&app);
   submarine::apps::AddSegmentCommand(&app);
   submarine::apps::AddReportCommand(&app);
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return fmt::format("submarine: {} (see submarine --help)\n", UsageProblem(*failed, error));
-  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kBadInput;
+    if (error.get_exit_code() != 0) {
+      PrintError(fmt::format("{} (see submarine --help)", UsageProblem(app, error)));
+      return kBadInput;
+    }
+    std::ostringstream help;
+    app.exit(error, help, help);
+    submarine::apps::PrintText(help.str());
+  }
+  submarine::apps::FlushOutput();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  submarine::apps::PrepareProcess();
+  try {
+    return Run(argc, argv);
+  } catch (const submarine::Interrupted& error) {
+    PrintError(error.what());
+    return kIncomplete;
   } catch (const submarine::Error& error) {
-    fmt::print(stderr, "submarine: {}\n", error.what());
+    PrintError(error.what());
     return kBadInput;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "submarine: there is not enough memory for this model\n");
+    PrintError("there is not enough memory for this model");
     return kBadInput;
+  } catch (const std::filesystem::filesystem_error& error) {
+    PrintError(
+        fmt::format("cannot use \"{}\": {}", error.path1().string(), error.code().message()));
+    return kBadInput;
+  } catch (const std::system_error& error) {
+    PrintError(fmt::format("the operating system refused: {}", error.code().message()));
+    return kFailure;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "submarine: internal error, please report it: {}\n", error.what());
-    return kDefect;
+    PrintError(fmt::format("internal error, please report it: {}", error.what()));
+    return kFailure;
   }
-  if (std::fflush(stdout) != 0) {
-    fmt::print(stderr, "submarine: cannot write to standard output: {}\n",
-               std::generic_category().message(errno));
-    return kBadInput;
-  }
-  return 0;
 }

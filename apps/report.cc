@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/file_checks.h"
 #include "apps/page_encoding.h"
 #include "apps/report_marginals.h"
 #include "apps/report_summary.h"
@@ -144,8 +145,7 @@ class ReportBuilder {
 
   // A picture of any size, which is shown where it exists but not linked to others.
   void AddFigure(const char* file, const char* name) {
-    if (std::filesystem::exists(bundle_ / file))
-      AddPicture("figures", name, ReadPngFile(bundle_ / file));
+    if (Exists(bundle_ / file)) AddPicture("figures", name, ReadPngFile(bundle_ / file));
   }
 
   void AddPicture(const char* list, const std::string& name, const PngFile& png) {
@@ -169,7 +169,7 @@ class ReportBuilder {
   void AddValues() {
     for (const ValueFile& value : summary_.values) {
       const std::filesystem::path path = bundle_ / value.file;
-      if (value.optional && !std::filesystem::exists(path)) continue;
+      if (value.optional && !Exists(path)) continue;
       NpyReader reader(path);
       if (reader.shape().size() != 2) {
         if (value.optional) continue;
@@ -191,7 +191,7 @@ class ReportBuilder {
     if (!summary_.marginals) return;
     const MarginalsFile& file = *summary_.marginals;
     const std::filesystem::path path = bundle_ / file.file;
-    if (file.optional && !std::filesystem::exists(path)) return;
+    if (file.optional && !Exists(path)) return;
     NpyReader reader(path);
     if (reader.shape().size() != 3) {
       const std::string problem =

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/commands.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "apps/report.h"
 #include "submarine/io/atomic_file.h"
@@ -23,7 +24,7 @@ void RunReport(const ReportCommand& command) {
                                            ? std::filesystem::path(command.bundle) / "report.html"
                                            : std::filesystem::path(command.output);
   WriteFileAtomically(output, BuildReport(command.bundle, command.options));
-  if (output != "/dev/stdout") fmt::print("Wrote {}.\n", output.string());
+  if (output != "/dev/stdout") PrintLine(fmt::format("Wrote {}.", output.string()));
 }
 
 }  // namespace

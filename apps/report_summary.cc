@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/file_checks.h"
 #include "submarine/base/error.h"
 #include "submarine/io/input_file.h"
 #include "submarine/io/json_file.h"
@@ -163,7 +164,7 @@ void CheckRecords(const Node& root) {
 }  // namespace
 
 ReportSummary ReadReportSummary(const std::filesystem::path& bundle) {
-  if (!std::filesystem::is_directory(bundle)) {
+  if (!IsDirectory(bundle)) {
     throw FileError(fmt::format("\"{}\" is not a directory, expected one with a summary.json",
                                 bundle.string()));
   }

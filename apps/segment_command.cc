@@ -13,6 +13,7 @@
 #include "apps/bundle.h"
 #include "apps/commands.h"
 #include "apps/dense_options.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "apps/picture_page.h"
 #include "apps/segment.h"
@@ -128,8 +129,8 @@ void RunSegment(const SegmentCommand& command) {
   const PicturePage page = SegmentPage(&bundle, command, image, segments, outcome);
   FinishBundle(std::move(summary), "segment", page.json(), &bundle);
   if (!command.dense.quiet) {
-    fmt::print("{}", SummaryText(outcome));
-    fmt::print("Report: {}\n", (std::filesystem::path(command.directory) / "report.html").string());
+    PrintText(SummaryText(outcome));
+    PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
   }
 }
 

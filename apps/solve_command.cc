@@ -18,6 +18,7 @@
 #include "apps/bundle.h"
 #include "apps/commands.h"
 #include "apps/dense_options.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "apps/picture_page.h"
 #include "apps/solve_output.h"
@@ -273,8 +274,7 @@ void RunSolve(SolveCommand command) {
   SetThreadCount(command.threads);
   CatchInterrupts();
   ModelInput input = ReadModel(command.model, command.evidence, command.strict_hst);
-  for (const std::string& warning : input.warnings)
-    fmt::print(stderr, "submarine: warning: {}\n", warning);
+  for (const std::string& warning : input.warnings) PrintWarning(warning);
   CheckOptions(input, command);
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
@@ -288,7 +288,7 @@ void RunSolve(SolveCommand command) {
   reporter.Clear();
   WriteOutputs(command, outcome, layout);
   if (bundle) WriteBundle(command, outcome, layout, &*bundle);
-  if (!command.quiet) fmt::print("{}", SummaryText(outcome));
+  if (!command.quiet) PrintText(SummaryText(outcome));
 }
 
 void AddForestOptions(CLI::App* sub, SolveCommand* command) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/file_checks.h"
 #include "apps/stereo_output.h"
 #include "apps/stereo_published.h"
 #include "submarine/base/error.h"
@@ -217,7 +218,7 @@ BenchPair ReadBenchPair(const std::filesystem::path& directory, StereoPreset pre
       ReadStereoPair((directory / "left.png").string(), (directory / "right.png").string(), 1);
   const std::filesystem::path truth = directory / "disparity.png";
   const auto given = truth_factors.find(pair.name);
-  if (std::filesystem::exists(truth)) {
+  if (Exists(truth)) {
     const std::optional<double> factor =
         given != truth_factors.end() ? std::optional(given->second) : KnownTruthFactor(pair.name);
     const std::string spec =

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/file_checks.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "apps/solve_output.h"
 #include "apps/stereo_bench.h"
@@ -59,7 +61,7 @@ std::vector<BenchPair> ReadPairs(const BenchCommand& command) {
   std::map<std::string, double> factors = ParseTruthFactors(command.truth_factors);
   std::set<std::string> names;
   for (const std::string& directory : command.directories) {
-    if (!std::filesystem::is_directory(directory)) {
+    if (!IsDirectory(directory)) {
       throw FileError(fmt::format(
           "\"{}\" is not a directory, expected one with left.png and right.png", directory));
     }
@@ -166,11 +168,11 @@ void RunBenchmark(BenchCommand command) {
   Benchmark benchmark(command, pairs, store);
   const BenchRows rows = benchmark.Run();
   WriteResults(command.output, rows);
-  if (command.quiet) return;
-  fmt::print("{}", BenchText(rows));
+  if (!command.quiet) PrintText(BenchText(rows));
   if (rows.runs.size() < benchmark.wanted()) {
-    fmt::print("Interrupted: {} of {} runs are missing; the same command goes on.\n",
-               benchmark.wanted() - rows.runs.size(), benchmark.wanted());
+    throw submarine::Interrupted(
+        fmt::format("interrupted: {} of {} runs are missing; the same command goes on",
+                    benchmark.wanted() - rows.runs.size(), benchmark.wanted()));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "apps/file_checks.h"
 #include "apps/solve_output.h"
 #include "submarine/base/error.h"
 #include "submarine/base/version.h"
@@ -84,6 +85,9 @@ BenchStore::BenchStore(const std::filesystem::path& directory) : runs_(directory
     throw FileError(
         fmt::format("cannot make the directory \"{}\": {}", runs_.string(), error.message()));
   }
+  lock_ = std::make_unique<DirectoryLock>(runs_);
+  if (lock_->state() == DirectoryLock::State::kHeldByAnother)
+    throw InvalidInput(fmt::format("another process writes to {}", directory.string()));
 }
 
 std::filesystem::path BenchStore::FileOf(const BenchPair& pair, const BenchSettings& settings,
@@ -95,7 +99,7 @@ std::filesystem::path BenchStore::FileOf(const BenchPair& pair, const BenchSetti
 std::optional<BenchResult> BenchStore::Find(const BenchPair& pair, const BenchSettings& settings,
                                             BenchMethod method) const {
   const std::filesystem::path file = FileOf(pair, settings, method);
-  if (!std::filesystem::exists(file)) return std::nullopt;
+  if (!Exists(file)) return std::nullopt;
   const json stored = ReadJsonFile(file);
   try {
     // Through text, as the stored ones went.

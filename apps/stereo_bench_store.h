@@ -3,10 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/directory_lock.h"
 #include "apps/stereo_bench.h"
 
 namespace submarine::apps {
@@ -19,7 +21,8 @@ struct BenchRun {
 
 class BenchStore {
  public:
-  // Makes the directory. Throws FileError.
+  // Makes the directory. Throws FileError, and InvalidInput when another process writes to it: tables of
+  // one would stand beside the summary of the other.
   explicit BenchStore(const std::filesystem::path& directory);
 
   // The stored result if it is of exactly these parameters. Throws FileError for a file that is not
@@ -34,6 +37,7 @@ class BenchStore {
                                BenchMethod method) const;
 
   std::filesystem::path runs_;
+  std::unique_ptr<DirectoryLock> lock_;
 };
 
 nlohmann::ordered_json ToJson(const BenchResult& result);

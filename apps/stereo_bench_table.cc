@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "apps/messages.h"
 #include "submarine/base/version.h"
 
 namespace submarine::apps {
@@ -240,16 +241,16 @@ std::string BenchMarkdown(const BenchRows& rows) {
 
 std::string BenchText(const BenchRows& rows) {
   std::size_t width = 4;
-  for (const std::string& pair : rows.pairs) width = std::max(width, pair.size());
+  for (const std::string& pair : rows.pairs) width = std::max(width, Escaped(pair).size());
   std::string text =
       fmt::format("{:<{}}  {:<12}  {:>11}  {:>9}  {:>29}  {:>7}  {:>10}  {:>8}\n", "pair", width,
                   "method", "energy", "s", "log Z", "width", "bad > 1 px", "refined");
   for (const BenchRun& run : rows.runs) {
     const BenchResult& r = run.result;
-    text +=
-        fmt::format("{:<{}}  {:<12}  {:>11}  {:>9.2f}  {:>29}  {:>7}  {:>10}  {:>8}\n", run.pair,
-                    width, ToString(run.method), Energy(r.energy), r.seconds, Interval(r),
-                    Percent(Width(r)), Percent(BadOne(r.errors)), Percent(BadOne(r.refined)));
+    text += fmt::format("{:<{}}  {:<12}  {:>11}  {:>9.2f}  {:>29}  {:>7}  {:>10}  {:>8}\n",
+                        Escaped(run.pair), width, ToString(run.method), Energy(r.energy), r.seconds,
+                        Interval(r), Percent(Width(r)), Percent(BadOne(r.errors)),
+                        Percent(BadOne(r.refined)));
   }
   if (const auto ratios = RatiosToMeanField(rows, BenchMethod::kAuto)) {
     text += fmt::format("auto to mf, geometric means over {} pairs: time {:.3g}, energy {:.3f}\n",

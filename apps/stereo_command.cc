@@ -14,6 +14,7 @@
 #include "apps/bundle.h"
 #include "apps/commands.h"
 #include "apps/dense_options.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "apps/picture_page.h"
 #include "apps/solve_output.h"
@@ -114,9 +115,9 @@ void RunStereo(const StereoCommand& command) {
       pair, settings, outcome, result, truth, command.dense.top);
   FinishBundle(std::move(summary), "stereo", page.json(), &bundle);
   if (!command.dense.quiet) {
-    fmt::print("{}", SummaryText(outcome));
-    if (result.judgement) fmt::print("{}", JudgementText(*result.judgement));
-    fmt::print("Report: {}\n", (std::filesystem::path(command.directory) / "report.html").string());
+    PrintText(SummaryText(outcome));
+    if (result.judgement) PrintText(JudgementText(*result.judgement));
+    PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
   }
 }
 

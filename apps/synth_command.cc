@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/messages.h"
 #include "apps/option_checks.h"
 #include "apps/synth.h"
 #include "apps/synth_store.h"
@@ -88,7 +89,7 @@ void WriteSummary(const std::filesystem::path& directory, const SynthSettings& s
   const std::vector<SynthRow> rows = Summarise(settings, results);
   WriteFileAtomically(directory / "summary.json", SynthSummaryJson(settings, rows));
   WriteSynthFigure(directory, settings, rows);
-  if (!quiet) fmt::print("{}", SynthTable(settings, rows));
+  if (!quiet) PrintText(SynthTable(settings, rows));
 }
 
 std::vector<LabelSpace> AllLabels(const SynthSettings& settings) {
@@ -200,9 +201,10 @@ void RunSynth(SynthCommand command) {
   Experiment experiment(command, &store, std::move(labels), shard);
   experiment.Run();
   WriteSummary(command.output, command.settings, store.results(), command.quiet);
-  if (experiment.missing() > 0 && !command.quiet) {
-    fmt::print("Interrupted: {} of {} results are missing; the same command goes on.\n",
-               experiment.missing(), experiment.wanted());
+  if (experiment.missing() > 0) {
+    throw submarine::Interrupted(
+        fmt::format("interrupted: {} of {} results are missing; the same command goes on",
+                    experiment.missing(), experiment.wanted()));
   }
 }
 
@@ -213,7 +215,7 @@ void RunMerge(const SynthCommand& command) {
   WriteSummary(command.merge_to, merged.settings, merged.results, command.quiet);
   const std::size_t wanted = SynthTasks(merged.settings).size();
   if (merged.results.size() < wanted && !command.quiet) {
-    fmt::print("{} of {} results are missing.\n", wanted - merged.results.size(), wanted);
+    PrintLine(fmt::format("{} of {} results are missing.", wanted - merged.results.size(), wanted));
   }
 }
 

@@ -1,12 +1,8 @@
 #include "apps/synth_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -15,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "apps/file_checks.h"
 #include "submarine/base/error.h"
 #include "submarine/io/atomic_file.h"
 #include "submarine/io/json_file.h"
@@ -222,11 +219,6 @@ SynthResults ReadResults(const fs::path& file, const SynthSettings& settings, st
   return results;
 }
 
-[[noreturn]] void FailToWrite(const fs::path& file) {
-  throw FileError(fmt::format("{}: cannot be written: {}", file.string(),
-                              std::generic_category().message(errno)));
-}
-
 void MakeDirectory(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
@@ -236,79 +228,64 @@ void MakeDirectory(const fs::path& directory) {
   }
 }
 
+void CheckStored(const fs::path& directory, const SynthSettings& settings, SynthShard shard) {
+  const Stored stored = ReadSettings(directory);
+  const std::string difference = Difference(stored.settings, settings);
+  if (!difference.empty()) {
+    throw InvalidInput(
+        fmt::format("{} holds an experiment with other settings ({}); use another directory",
+                    directory.string(), difference));
+  }
+  if (!(stored.shard == shard)) {
+    throw InvalidInput(fmt::format("{} holds shard {}/{}, not {}/{}; use another directory",
+                                   directory.string(), stored.shard.index, stored.shard.count,
+                                   shard.index, shard.count));
+  }
+}
+
+// A directory that is refused is left as it is. What counts is the check once it is locked.
+fs::path CheckedFile(const fs::path& directory, const SynthSettings& settings, SynthShard shard) {
+  MakeDirectory(directory);
+  if (Exists(directory / "settings.json")) CheckStored(directory, settings, shard);
+  return directory / "results.csv";
+}
+
 }  // namespace
 
 SynthStore::SynthStore(const fs::path& directory, const SynthSettings& settings, SynthShard shard)
-    : file_(directory / "results.csv"), settings_(settings) {
-  MakeDirectory(directory);
-  if (fs::exists(directory / "settings.json")) {
-    const Stored stored = ReadSettings(directory);
-    const std::string difference = Difference(stored.settings, settings);
-    if (!difference.empty()) {
-      throw InvalidInput(
-          fmt::format("{} holds an experiment with other settings ({}); use another directory",
-                      directory.string(), difference));
-    }
-    if (!(stored.shard == shard)) {
-      throw InvalidInput(fmt::format("{} holds shard {}/{}, not {}/{}; use another directory",
-                                     directory.string(), stored.shard.index, stored.shard.count,
-                                     shard.index, shard.count));
-    }
-  } else if (fs::exists(file_)) {
+    : file_(CheckedFile(directory, settings, shard)), settings_(settings) {
+  if (Exists(directory / "settings.json")) {
+    CheckStored(directory, settings, shard);
+  } else if (file_.Size() > 0) {
     throw InvalidInput(fmt::format("{} has results but no settings.json; use another directory",
                                    directory.string()));
   } else {
     WriteFileAtomically(directory / "settings.json", SettingsText(settings, shard));
   }
-  descriptor_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) FailToWrite(file_);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(descriptor_);
-    throw InvalidInput(fmt::format("another process writes to {}", file_.string()));
-  }
-  try {
-    std::size_t whole = 0;
-    results_ = ReadResults(file_, settings, &whole);
-    if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) FailToWrite(file_);
-    if (whole == 0) WriteThrough(std::string(kHeader));
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
-  }
-}
-
-SynthStore::~SynthStore() { ::close(descriptor_); }
-
-void SynthStore::WriteThrough(const std::string& text) {
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) FailToWrite(file_);
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  ::fdatasync(descriptor_);  // where that is not possible, the line is still written
+  std::size_t whole = 0;
+  results_ = ReadResults(file_.path(), settings, &whole);
+  file_.CutTo(whole);
+  if (whole == 0) file_.Append(kHeader);
 }
 
 void SynthStore::Append(const SynthTask& task, const SynthResult& result) {
   const std::lock_guard lock(mutex_);
-  WriteThrough(Line(settings_, task, result));
+  file_.Append(Line(settings_, task, result));
   results_.emplace(task, result);
 }
 
 std::string SynthSettingsJson(const SynthSettings& settings) { return ToJson(settings).dump(2); }
 
 MergedSynth MergeSynth(const std::vector<fs::path>& directories, const fs::path& output) {
-  std::vector<fs::path> sources = directories;
-  if (fs::exists(output / "results.csv")) sources.push_back(output);
   MergedSynth merged;
-  for (const fs::path& directory : sources) {
+  const fs::path& first = directories.front();
+  const auto join = [&](const fs::path& directory) {
     const Stored stored = ReadSettings(directory);
-    if (directory == sources.front()) merged.settings = stored.settings;
+    if (directory == first) merged.settings = stored.settings;
     const std::string difference = Difference(merged.settings, stored.settings);
     if (!difference.empty()) {
       throw InvalidInput(fmt::format("{} and {} hold experiments with different settings ({})",
-                                     sources.front().string(), directory.string(), difference));
+                                     first.string(), directory.string(), difference));
     }
     std::size_t whole = 0;
     for (const auto& [task, result] :
@@ -323,8 +300,12 @@ MergedSynth MergeSynth(const std::vector<fs::path>& directories, const fs::path&
             known->second.value));
       }
     }
-  }
+  };
+  for (const fs::path& directory : directories) join(directory);
   MakeDirectory(output);
+  // Held until the new file is in place, or lines of a run that appends to the old one would be lost.
+  const LockedFile locked(output / "results.csv");
+  if (locked.Size() > 0 || Exists(output / "settings.json")) join(output);
   std::string text(kHeader);
   for (const SynthTask& task : SynthTasks(merged.settings)) {
     const auto found = merged.results.find(task);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/locked_file.h"
 #include "apps/synth.h"
 
 namespace submarine::apps {
@@ -32,9 +33,6 @@ class SynthStore {
   // cannot be read or written.
   SynthStore(const std::filesystem::path& directory, const SynthSettings& settings,
              SynthShard shard);
-  ~SynthStore();
-  SynthStore(const SynthStore&) = delete;
-  SynthStore& operator=(const SynthStore&) = delete;
 
   const SynthResults& results() const { return results_; }
 
@@ -42,12 +40,9 @@ class SynthStore {
   void Append(const SynthTask& task, const SynthResult& result);
 
  private:
-  void WriteThrough(const std::string& text);
-
-  std::filesystem::path file_;
+  LockedFile file_;
   SynthSettings settings_;
   SynthResults results_;
-  int descriptor_ = -1;
   std::mutex mutex_;
 };
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "apps/messages.h"
+
 namespace submarine::apps {
 namespace {
 
@@ -76,7 +78,7 @@ std::string SynthTable(const SynthSettings& settings, const std::vector<SynthRow
       return row.ratio ? fmt::format("{:.4f}", *row.ratio.*part) : std::string("-");
     };
     table += fmt::format("{:<{}}  {:>6}  {:<19}  {:>4}  {:>13.1f}  {:>8}  {:>8}  {:>9}\n",
-                         settings.metrics[row.metric], width, settings.weights[row.weight],
+                         Escaped(settings.metrics[row.metric]), width, settings.weights[row.weight],
                          ToString(row.method), row.value.count, row.value.mean,
                          ratio(&SynthMoments::mean), ratio(&SynthMoments::deviation),
                          row.seconds.count > 0 ? fmt::format("{:.2f}", row.seconds.mean) : "-");

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
+
+#include "apps/messages.h"
 
 namespace submarine::apps {
 namespace {
@@ -31,27 +32,29 @@ ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_
 void ProgressLine::Show(const std::string& text) {
   if (quiet_ || clock_.Seconds() < next_seconds_) return;
   if (terminal_) {
-    fmt::print(stderr, "\r\033[K{}", FitToTerminal(text));
-    std::fflush(stderr);
+    PrintRaw("\r\033[K" + FitToTerminal(Escaped(text)));
     shown_ = true;
     next_seconds_ = clock_.Seconds() + 0.1;
   } else {
     // Short runs leave no trace in a log.
-    if (next_seconds_ > 0.0) fmt::print(stderr, "{}\n", text);
+    if (next_seconds_ > 0.0) PrintRaw(Escaped(text) + "\n");
     next_seconds_ = clock_.Seconds() + 10.0;
   }
 }
 
 void ProgressLine::Clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  PrintRaw("\r\033[K");
   shown_ = false;
 }
 
 void CatchInterrupts() {
   std::signal(SIGINT, OnSignal);
   std::signal(SIGTERM, OnSignal);
+  // Under nohup a hangup is ignored, and stays so.
+  struct sigaction hangup {};
+  if (::sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
+    std::signal(SIGHUP, OnSignal);
 }
 
 bool Interrupted() { return interrupted != 0; }

@@ -28,8 +28,8 @@ class ProgressLine {
   Stopwatch clock_;
 };
 
-// From the first call on, Ctrl-C (and SIGTERM) only sets a flag; a second one ends the program at
-// once.
+// From the first call on, Ctrl-C (and SIGTERM, and SIGHUP) only sets a flag; a second one ends the
+// program at once.
 void CatchInterrupts();
 bool Interrupted();
 

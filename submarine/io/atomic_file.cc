@@ -17,11 +17,12 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 
-// Distinct within the process; O_EXCL settles collisions with leftovers of others.
+// Distinct within the process; O_EXCL settles collisions with leftovers of others. The name of the
+// target is no part of it: that may be as long as names can be.
 std::filesystem::path TemporaryNameBeside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter{0};
   return target.parent_path() /
-         fmt::format(".{}.{}-{}.tmp", target.filename().string(), ::getpid(), counter.fetch_add(1));
+         fmt::format(".submarine-{}-{}.tmp", ::getpid(), counter.fetch_add(1));
 }
 
 }  // namespace
@@ -44,11 +45,12 @@ AtomicFile::AtomicFile(const std::filesystem::path& destination)
     if (descriptor_ < 0) Fail(errno);
     return;
   }
-  // Renaming over a symbolic link would replace the link instead of the file behind it.
-  std::error_code ignored;
-  if (exists && std::filesystem::is_symlink(target_, ignored)) {
-    target_ = std::filesystem::canonical(target_, ignored);
-    if (ignored) Fail(ignored.value());
+  // Renaming over a symbolic link would replace the link instead of the file behind it, which need
+  // not exist yet. Links in a circle have failed above.
+  std::error_code error;
+  while (std::filesystem::is_symlink(target_, error)) {
+    target_ = target_.parent_path() / std::filesystem::read_symlink(target_, error);
+    if (error) Fail(error.value());
   }
   do {
     temporary_ = TemporaryNameBeside(target_);

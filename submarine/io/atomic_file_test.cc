@@ -69,6 +69,31 @@ TEST(AtomicFile, FollowsSymbolicLinks) {
   EXPECT_EQ(dir.Text("real.txt"), "new");
 }
 
+TEST(AtomicFile, FollowsLinksToWhatIsNotThereYet) {
+  const TempDir dir;
+  std::filesystem::create_symlink("later.txt", dir / "link.txt");
+  std::filesystem::create_symlink("link.txt", dir / "chain.txt");
+  WriteFileAtomically(dir / "chain.txt", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "chain.txt"));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link.txt"));
+  EXPECT_EQ(dir.Text("later.txt"), "new");
+  std::filesystem::create_symlink("missing/later.txt", dir / "nowhere.txt");
+  EXPECT_THAT(MessageOf<FileError>([&] { WriteFileAtomically(dir / "nowhere.txt", "x"); }),
+              AllOf(HasSubstr("nowhere.txt"), HasSubstr("No such file or directory")));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "nowhere.txt"));
+}
+
+TEST(AtomicFile, NamesMayBeAsLongAsTheFileSystemAllows) {
+  const TempDir dir;
+  const std::string longest(255, 'n');
+  WriteFileAtomically(dir / longest, "new");
+  EXPECT_EQ(dir.Text(longest), "new");
+  EXPECT_EQ(dir.NumFiles(), 1);
+  EXPECT_THAT(MessageOf<FileError>([&] { WriteFileAtomically(dir / (longest + "n"), "x"); }),
+              HasSubstr("File name too long"));
+  EXPECT_EQ(dir.NumFiles(), 1);
+}
+
 TEST(AtomicFile, RelativeNameWithoutDirectory) {
   const TempDir dir;
   const auto before = std::filesystem::current_path();

@@ -148,15 +148,16 @@ class Resuming(BenchTest):
     def test_an_interrupt_keeps_what_is_finished(self):
         self.scene("one", width=160, height=120, labels=24)
         process = subprocess.Popen([PROGRAM, "stereo-bench", "one", "-o", "out", "--methods", "constant,fw"],
-                                   cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                   cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         finished = self.directory / "out" / "runs" / "one.constant.default.json"
         deadline = time.monotonic() + 60
         while not finished.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=100)
-        self.assertEqual(process.returncode, 0)
-        self.assertIn("Interrupted: 1 of 2 runs are missing; the same command goes on.", output)
+        output, problems = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("constant", output)
+        self.assertEqual(problems, "submarine: interrupted: 1 of 2 runs are missing; the same command goes on\n")
         self.assertEqual([row["method"] for row in self.rows()], ["constant"])
         self.assertEqual(list(self.stamps()), ["one.constant.default.json"])
 
