@@ -69,13 +69,12 @@ void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
           fmt::format("{:.1f} on this machine", static_cast<double>(DefaultMemory()) / 1e9));
 }
 
-double SecondsToSolve(const SolveOptions& solve, double spent, const DenseCrf& model) {
-  // Pictures, arrays and the page: compressing takes most of it.
-  constexpr double kWritingSecondsPerValue = 1e-8;
-  constexpr double kWritingSecondsPerPixel = 1e-6;
-  const double writing = kWritingSecondsPerValue * static_cast<double>(model.unary().size()) +
-                         kWritingSecondsPerPixel * static_cast<double>(model.num_variables());
-  return std::max(0.0, solve.time_limit_seconds - spent - writing);
+double WritingSeconds(const DenseCrf& model) {
+  // Compressing takes most of it.
+  constexpr double kSecondsPerValue = 1e-8;
+  constexpr double kSecondsPerPixel = 1e-6;
+  return kSecondsPerValue * static_cast<double>(model.unary().size()) +
+         kSecondsPerPixel * static_cast<double>(model.num_variables());
 }
 
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {

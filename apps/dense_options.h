@@ -27,9 +27,8 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command);
 // --time-limit and --max-memory, which hold for the whole command.
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve);
 
-// What is left of the time limit for solving once `spent` seconds are gone and writing the results of such a
-// model still has to follow.
-double SecondsToSolve(const SolveOptions& solve, double spent, const DenseCrf& model);
+// What writing pictures, arrays and the page of such a model takes.
+double WritingSeconds(const DenseCrf& model);
 
 // --spatial SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT, which hold their defaults already.
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral);

@@ -114,20 +114,20 @@ void RunSegment(const SegmentCommand& command) {
   const Stopwatch clock;
   SetThreadCount(command.dense.threads);
   CatchInterrupts();
-  SolveOptions solve = command.dense.solve;
+  const SolveOptions& solve = command.dense.solve;
+  SolveProgress progress(solve, command.dense.quiet);
+  progress("reading", {.k = -1});
   const Image image = ReadImage(command.image);
   Segments segments = ReadSegments(command, image);
   ModelInput input = BuildModel(command, image, std::move(segments.unary));
   Bundle bundle(command.directory);
-  SolveProgress progress(solve, command.dense.quiet);
-  solve.time_limit_seconds = SecondsToSolve(solve, clock.Seconds(), *input.dense);
-  SolveResult outcome = Solve(input, solve, std::ref(progress));
-  outcome.seconds = clock.Seconds();
-  progress.Clear();
+  const SolveResult outcome =
+      SolveInTime(input, solve, clock, WritingSeconds(*input.dense), &progress);
   nlohmann::ordered_json summary = SummaryJson(outcome, solve, command.image, true);
   summary["options"]["segment"] = SettingsJson(command);
   const PicturePage page = SegmentPage(&bundle, command, image, segments, outcome);
   FinishBundle(std::move(summary), "segment", page.json(), &bundle);
+  progress.Clear();
   if (!command.dense.quiet) {
     PrintText(SummaryText(outcome));
     PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());

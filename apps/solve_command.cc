@@ -273,6 +273,8 @@ void RunSolve(SolveCommand command) {
     throw InvalidInput(fmt::format("--threads is {}, expected 0 or more", command.threads));
   SetThreadCount(command.threads);
   CatchInterrupts();
+  SolveProgress progress(command.solve, command.quiet);
+  progress("reading", {.k = -1});
   ModelInput input = ReadModel(command.model, command.evidence, command.strict_hst);
   for (const std::string& warning : input.warnings) PrintWarning(warning);
   CheckOptions(input, command);
@@ -280,14 +282,11 @@ void RunSolve(SolveCommand command) {
   const Layout layout = LayoutOf(input);
   std::optional<Bundle> bundle;
   if (!command.bundle.empty()) bundle.emplace(command.bundle);
-  SolveProgress reporter(command.solve, command.quiet);
-  SolveOptions solve = command.solve;
-  solve.time_limit_seconds = std::max(0.0, solve.time_limit_seconds - clock.Seconds());
-  SolveResult outcome = Solve(input, solve, std::ref(reporter));
-  outcome.seconds = clock.Seconds();
-  reporter.Clear();
+  const double writing = bundle && input.dense ? WritingSeconds(*input.dense) : 0.0;
+  const SolveResult outcome = SolveInTime(input, command.solve, clock, writing, &progress);
   WriteOutputs(command, outcome, layout);
   if (bundle) WriteBundle(command, outcome, layout, &*bundle);
+  progress.Clear();
   if (!command.quiet) PrintText(SummaryText(outcome));
 }
 

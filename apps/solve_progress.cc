@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace submarine::apps {
 namespace {
@@ -57,6 +58,16 @@ bool SolveProgress::operator()(std::string_view phase, const SolveRecord& record
   if (record.lower) text += fmt::format("  lower {:.4f}", *record.lower);
   line_.Show(text);
   return !Interrupted();
+}
+
+SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Stopwatch& clock,
+                        double writing, SolveProgress* progress) {
+  options.time_limit_seconds =
+      std::max(0.0, options.time_limit_seconds - clock.Seconds() - writing);
+  SolveResult result = Solve(input, options, std::ref(*progress));
+  result.seconds = clock.Seconds();
+  (*progress)("writing", {.k = -1});
+  return result;
 }
 
 }  // namespace submarine::apps

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "apps/model_input.h"
 #include "apps/terminal.h"
+#include "submarine/base/stopwatch.h"
 #include "submarine/solve/solve.h"
 
 namespace submarine::apps {
@@ -29,5 +31,10 @@ class SolveProgress {
   std::string phase_;
   double phase_begin_ = 0.0;
 };
+
+// Solve() within what the clock has left of the time limit when `writing` seconds still have to follow.
+// The result's seconds are the clock's.
+SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Stopwatch& clock,
+                        double writing, SolveProgress* progress);
 
 }  // namespace submarine::apps

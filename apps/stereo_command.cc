@@ -85,7 +85,9 @@ void RunStereo(const StereoCommand& command) {
   SetThreadCount(command.dense.threads);
   CatchInterrupts();
   StereoSettings settings = SettingsOf(command);
-  SolveOptions solve = command.dense.solve;
+  const SolveOptions& solve = command.dense.solve;
+  SolveProgress progress(solve, command.dense.quiet);
+  progress("reading", {.k = -1});
   const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink);
   StereoTruth truth;
   if (!command.truth.empty()) truth.disparity = ReadTruth(command.truth, pair, command.shrink);
@@ -95,14 +97,11 @@ void RunStereo(const StereoCommand& command) {
     truth.mask = ReadMask(command.mask, pair, command.shrink);
   }
   Bundle bundle(command.directory);
-  SolveProgress progress(solve, command.dense.quiet);
   progress("comparing views", {.k = -1});
   ModelInput input;
   input.dense = BuildStereoModel(pair, &settings);
-  solve.time_limit_seconds = SecondsToSolve(solve, clock.Seconds(), *input.dense);
-  SolveResult outcome = Solve(input, solve, std::ref(progress));
-  outcome.seconds = clock.Seconds();
-  progress.Clear();
+  const SolveResult outcome =
+      SolveInTime(input, solve, clock, WritingSeconds(*input.dense), &progress);
   const StereoResult result = ConcludeStereo(outcome, truth);
 
   nlohmann::ordered_json summary =
@@ -114,6 +113,7 @@ void RunStereo(const StereoCommand& command) {
       &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),
       pair, settings, outcome, result, truth, command.dense.top);
   FinishBundle(std::move(summary), "stereo", page.json(), &bundle);
+  progress.Clear();
   if (!command.dense.quiet) {
     PrintText(SummaryText(outcome));
     if (result.judgement) PrintText(JudgementText(*result.judgement));

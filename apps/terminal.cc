@@ -4,7 +4,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "apps/messages.h"
 
@@ -12,6 +14,10 @@ namespace submarine::apps {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+
+constexpr std::chrono::milliseconds kTick{100};
+constexpr double kFirstLineSeconds = 1.5;
+constexpr double kLineSeconds = 8.0;
 
 void OnSignal(int signal) {
   interrupted = 1;
@@ -27,25 +33,49 @@ std::string FitToTerminal(const std::string& text) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+// Short runs leave no trace in a log.
+ProgressLine::ProgressLine(bool quiet)
+    : terminal_(isatty(STDERR_FILENO) == 1), next_seconds_(terminal_ ? 0.0 : kFirstLineSeconds) {
+  if (!quiet) ticker_ = std::jthread([this](std::stop_token stop) { Tick(std::move(stop)); });
+}
+
+ProgressLine::~ProgressLine() {
+  ticker_ = {};
+  Clear();
+}
 
 void ProgressLine::Show(const std::string& text) {
-  if (quiet_ || clock_.Seconds() < next_seconds_) return;
-  if (terminal_) {
-    PrintRaw("\r\033[K" + FitToTerminal(Escaped(text)));
-    shown_ = true;
-    next_seconds_ = clock_.Seconds() + 0.1;
-  } else {
-    // Short runs leave no trace in a log.
-    if (next_seconds_ > 0.0) PrintRaw(Escaped(text) + "\n");
-    next_seconds_ = clock_.Seconds() + 10.0;
-  }
+  if (!ticker_.joinable()) return;
+  const std::lock_guard lock(mutex_);
+  text_ = text;
 }
 
 void ProgressLine::Clear() {
+  const std::lock_guard lock(mutex_);
+  text_.clear();
   if (!shown_) return;
   PrintRaw("\r\033[K");
   shown_ = false;
+}
+
+void ProgressLine::Tick(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, kTick, [] { return false; });
+    if (!text_.empty() && clock_.Seconds() >= next_seconds_) Draw();
+  }
+}
+
+void ProgressLine::Draw() {
+  const std::string line =
+      fmt::format("{:>6} {}", fmt::format("{:.1f} s", clock_.Seconds()), Escaped(text_));
+  if (terminal_) {
+    PrintRaw("\r\033[K" + FitToTerminal(line));
+    shown_ = true;
+  } else {
+    PrintRaw(line + "\n");
+    next_seconds_ = clock_.Seconds() + kLineSeconds;
+  }
 }
 
 void CatchInterrupts() {

@@ -2,7 +2,11 @@
 // otherwise.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include "submarine/base/stopwatch.h"
 
@@ -11,21 +15,28 @@ namespace submarine::apps {
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet);
-  ~ProgressLine() { Clear(); }
+  ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Shows the text: in place on a terminal, at most 10 times a second; otherwise a line every 10
-  // seconds.
+  // The latest text is shown with the time since the beginning: in place on a terminal, renewed several
+  // times a second; otherwise as a line of its own after 1.5 s and then every 8. A thread does so, so that
+  // phases which do not report show that they are at work, too.
   void Show(const std::string& text);
   void Clear();
 
  private:
-  bool quiet_;
-  bool terminal_;
-  bool shown_ = false;
-  double next_seconds_ = 0.0;
+  void Tick(std::stop_token stop);
+  void Draw();
+
+  const bool terminal_;
   Stopwatch clock_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::string text_;
+  bool shown_ = false;
+  double next_seconds_;
+  std::jthread ticker_;  // none where the line is quiet
 };
 
 // From the first call on, Ctrl-C (and SIGTERM, and SIGHUP) only sets a flag; a second one ends the
