@@ -162,11 +162,11 @@ class Run {
     const double share = TargetGap() * std::max(1.0, std::abs(least));
     const bool near = std::abs(bound_.upper - result->upper) <= share;
     if (near && bound_.proof.size() + result->proof.size() <= kMaxHullTerms) {
-      const double t = BestOnSegment(bound_.modular, result->modular);
+      const double t = BestOnSegment(bound_.modular, result->modular, 1.0);
       Matrix<float> s = bound_.modular;
       for (std::size_t j = 0; j < s.size(); ++j)
         s.data()[j] += static_cast<float>(t) * (result->modular.data()[j] - s.data()[j]);
-      const double upper = problem_.Upper(s);
+      const double upper = problem_.Upper(s, 1.0);
       if (upper < least - kWorthwhileGain * share) {
         for (FlowTerm& term : bound_.proof) term.share *= 1.0 - t;
         for (FlowTerm& term : result->proof) {
