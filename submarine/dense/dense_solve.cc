@@ -14,6 +14,7 @@
 #include "submarine/dense/dense_mean_field.h"
 #include "submarine/dense/dense_pdhg.h"
 #include "submarine/dense/quadratic.h"
+#include "submarine/solver/progress.h"
 
 namespace submarine {
 namespace {
@@ -114,6 +115,7 @@ class Run {
   template <class Options>
   Options Configure(std::string_view phase, int iterations) {
     Options solver;
+    solver.temperature = options_.temperature;
     solver.relative_gap = StopGap();
     solver.max_iterations = iterations;
     solver.time_limit_seconds = std::max(0.0, SecondsLeft());
@@ -162,11 +164,11 @@ class Run {
     const double share = TargetGap() * std::max(1.0, std::abs(least));
     const bool near = std::abs(bound_.upper - result->upper) <= share;
     if (near && bound_.proof.size() + result->proof.size() <= kMaxHullTerms) {
-      const double t = BestOnSegment(bound_.modular, result->modular, 1.0);
+      const double t = BestOnSegment(bound_.modular, result->modular, options_.temperature);
       Matrix<float> s = bound_.modular;
       for (std::size_t j = 0; j < s.size(); ++j)
         s.data()[j] += static_cast<float>(t) * (result->modular.data()[j] - s.data()[j]);
-      const double upper = problem_.Upper(s, 1.0);
+      const double upper = problem_.Upper(s, options_.temperature);
       if (upper < least - kWorthwhileGain * share) {
         for (FlowTerm& term : bound_.proof) term.share *= 1.0 - t;
         for (FlowTerm& term : result->proof) {
@@ -281,6 +283,7 @@ class Run {
          gap > aim && !(gap > kStallRatio * gap_before) && !Stopped() && RoomFor(stage);
          stage *= 2) {
       DensePdhgOptions solver;
+      solver.temperature = options_.temperature;
       solver.relative_gap = aim;
       solver.max_iterations = stage - 1;
       solver.time_limit_seconds = std::max(0.0, SecondsLeft());
@@ -303,7 +306,7 @@ class Run {
 
   bool RoomFor(int iterations) const { return iterations_ + iterations <= options_.max_iterations; }
 
-  // log Z >= -E(x) for every labeling, and mean field from there only improves on it.
+  // T log Z_T >= -E(x) for every labeling, and mean field from there only improves on it.
   void PolishLower() {
     // Gains that are small beside the gap asked for are not worth their time.
     const double tolerance = std::max(1e-5, kWorthwhileGain * TargetGap());
@@ -327,6 +330,7 @@ class Run {
 
   DenseMeanFieldResult MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
     DenseMeanFieldOptions mean_field;
+    mean_field.temperature = options_.temperature;
     mean_field.start = std::move(start);
     mean_field.max_iterations = iterations;
     mean_field.tolerance = tolerance;
@@ -360,6 +364,7 @@ class Run {
   // The pairs that the verifier enumerates: those of the lists, or a few more.
   PairOptions VerifierOptions(std::string_view phase) {
     PairOptions pairs;
+    pairs.temperature = options_.temperature;
     double least = std::numeric_limits<double>::infinity();
     for (const GaussianKernel& kernel : model_.kernels()) {
       if (kernel.weight > 0.0) least = std::min(least, kernel.weight);
@@ -409,6 +414,7 @@ class Run {
 
   void Certify() {
     const bool has_upper = std::isfinite(bound_.upper);
+    outcome_.certificate.temperature = options_.temperature;
     if (has_upper) outcome_.certificate.extension = "optimal";
     outcome_.labels = has_upper ? bound_.labels : ArgmaxLabels(mean_field_);
     bound_.modular = {};  // room for the verifier
@@ -461,8 +467,11 @@ class Run {
     Certificate& certificate = outcome_.certificate;
     certificate.model = fmt::format("{}, pair weights as applied by {}", model_.Description(),
                                     pairs_.op->Description());
-    const OperatorVerifier verifier(model_, pairs_.kinds, options_.pairs);
-    certificate.lower = verifier.Lower(mean_field_, Reporter("certify lower bound"));
+    const OperatorVerifier verifier(model_, pairs_.kinds, options_.pairs, options_.temperature);
+    outcome_.energy = verifier.Energy(outcome_.labels, Reporter("certify energy"));
+    // At T = 0 the labels are all that mean field is for.
+    certificate.lower =
+        std::max(verifier.Lower(mean_field_, Reporter("certify lower bound")), -outcome_.energy);
     if (has_upper) {
       if (has_proof_) {
         certificate.upper = verifier.Upper(bound_.proof, Reporter("certify upper bound"));
@@ -476,7 +485,6 @@ class Run {
       certificate.dual =
           std::max(*certificate.lower, verifier.Dual(point, Reporter("certify dual")));
     }
-    outcome_.energy = verifier.Energy(outcome_.labels, Reporter("certify energy"));
   }
 
   const DenseCrf& model_;
@@ -534,6 +542,8 @@ std::string_view ToString(Certify certify) {
 
 DenseOutcome SolveDense(const DenseCrf& model, const DenseSolveOptions& options,
                         const DenseWatch& watch) {
+  CheckDenseTemperature(options.temperature);
+  if (options.method == DenseMethod::kFrankWolfe) RequirePositiveTemperature(options.temperature);
   return Run(model, options, watch).Solve();
 }
 

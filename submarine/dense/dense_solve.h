@@ -40,6 +40,7 @@ std::string_view ToString(DenseMarginals marginals);
 struct DenseSolveOptions {
   DenseMethod method = DenseMethod::kAuto;
   FrankWolfeStep step = FrankWolfeStep::kLineSearch;
+  double temperature = 1.0;    // T >= 0; Frank-Wolfe needs T > 0
   double relative_gap = 1e-2;  // of the upper solver: upper - dual <= this * max(1, |upper|)
   int max_iterations = 1000;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
