@@ -129,6 +129,7 @@ SolveOutcome SolveDenseModel(ModelInput input, const SolveOptions& options, cons
   DenseSolveOptions dense;
   dense.method = ToDenseMethod(options.method);
   dense.step = options.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
+  dense.temperature = options.temperature;
   dense.relative_gap = options.relative_gap;
   dense.max_iterations = options.max_iterations;
   dense.pairs = options.pairs;

@@ -50,7 +50,7 @@ struct SolveOptions {
   int starts = 4;  // of mean field
   std::uint64_t seed = 1;
   std::int64_t max_exact_bytes = 4LL << 30;
-  // Dense models; extension, temperature, rounding, starts and seed are not for them.
+  // Dense models; extension, rounding, starts and seed are not for them.
   OperatorOptions pairs = {};
   Certify certify = Certify::kAuto;
   DenseMarginals marginals = DenseMarginals::kUpperBound;
