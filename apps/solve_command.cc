@@ -344,9 +344,10 @@ void AddSolveCommand(CLI::App* app) {
   AddChoice<bool>(sub, "--step", &solve.harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
-  sub->add_option("--temperature", solve.temperature,
-                  "T of exp(-E/T); values are T log Z. 0 solves the linear relaxation (pdhg) or "
-                  "finds the MAP (exact)")
+  sub->add_option(
+         "--temperature", solve.temperature,
+         "T of exp(-E/T); values are T log Z. 0 solves the linear relaxation (auto, pdhg), "
+         "improves labelings (dense mf) or finds the MAP (exact)")
       ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
   sub->add_option("--gap", solve.relative_gap,

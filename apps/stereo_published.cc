@@ -29,7 +29,7 @@ void RequirePotts(const DenseCrf& model) {
 Matrix<float> SoftmaxOfUnaries(const Matrix<float>& unary) {
   Matrix<float> y(unary.rows(), unary.cols());
   ParallelFor(y.rows(), kGrain, [&](std::size_t begin, std::size_t end) {
-    SoftmaxRows(unary.row(begin).data(), end - begin, y.cols(), y.row(begin).data());
+    SoftmaxRows(unary.row(begin).data(), 1.0F, end - begin, y.cols(), y.row(begin).data());
   });
   return y;
 }
@@ -121,7 +121,7 @@ MeanFieldRun PublishedMeanField(const DenseCrf& model, const MeanFieldStop& stop
   const std::size_t labels = model.unary().cols();
   return Iterate(model.unary(), clock, stop, costs_at,
                  [labels](std::size_t, const float* costs, const float*, float* next) {
-                   SoftmaxRow(costs, labels, next);
+                   SoftmaxRow(costs, 1.0F, labels, next);
                  });
 }
 
@@ -160,7 +160,7 @@ MeanFieldRun SelfTermMeanField(const DenseProblem& problem, const MeanFieldStop&
   };
   return Iterate(problem.model().unary(), clock, stop, costs_at,
                  [labels](std::size_t, const float* costs, const float*, float* next) {
-                   SoftmaxRow(costs, labels, next);
+                   SoftmaxRow(costs, 1.0F, labels, next);
                  });
 }
 
@@ -178,7 +178,7 @@ MeanFieldRun ModelMeanField(const DenseProblem& problem, const MeanFieldStop& st
         if (damping[a] > 0.0F) {
           SimplexProxRow(costs, y, damping[a], 1.0F, labels, next, &lambda[a]);
         } else {
-          SoftmaxRow(costs, labels, next);
+          SoftmaxRow(costs, 1.0F, labels, next);
         }
       });
 }

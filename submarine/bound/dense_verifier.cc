@@ -9,11 +9,13 @@
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/safe_sum.h"
+#include "submarine/bound/temperature.h"
 
 namespace submarine {
 namespace dense_verifier {
 
 void CheckOptions(const PairOptions& options) {
+  CheckTemperature(options.temperature);
   if (!(options.cutoff >= 0.0) || !std::isfinite(options.cutoff)) {
     throw InvalidInput(
         fmt::format("the cutoff is {}, expected a finite number >= 0", options.cutoff));
@@ -73,6 +75,22 @@ double LargestLabelLength(const DenseCrf& model) {
   return *std::max_element(sum.begin(), sum.end());
 }
 
+// exp turns the two roundings of an argument -x into x exp(-x) ulps, which sum to at most the entropy,
+// log L: with those of the sum and of its logarithm, T takes less than the 32 + L roundings that Add
+// reckons with. What may underflow is T log sum.
+void AddSoftMaximum(std::span<const double> s, double temperature, double magnitude,
+                    double roundings, SafeSum* bound) {
+  const double least = *std::min_element(s.begin(), s.end());
+  if (temperature == 0.0) {
+    bound->Add(-least, magnitude, roundings);
+    return;
+  }
+  double sum = 0.0;
+  for (const double value : s) sum += std::exp((least - value) / temperature);
+  bound->Add(temperature * std::log(sum) - least, temperature + magnitude, roundings);
+  bound->Widen(kUnderflow);
+}
+
 double UlpsPerDistance(std::size_t dimension) { return 0.5 * static_cast<double>(dimension + 3); }
 
 }  // namespace dense_verifier
@@ -80,6 +98,7 @@ double UlpsPerDistance(std::size_t dimension) { return 0.5 * static_cast<double>
 namespace {
 
 using dense_verifier::ActiveCuts;
+using dense_verifier::AddSoftMaximum;
 using dense_verifier::CheckOptions;
 using dense_verifier::CheckProof;
 using dense_verifier::ForLeaves;
@@ -127,10 +146,11 @@ SUBMARINE_FOR_WIDE_REGISTERS void AddSign(const float* __restrict v_a, const flo
 // either end, so that every variable's sum belongs to one thread; both ends see the same value.
 class FlowSums {
  public:
-  FlowSums(const DenseCrf& model, const FlowProof& proof, double cutoff)
+  FlowSums(const DenseCrf& model, const FlowProof& proof, const PairOptions& options)
       : model_(model),
         proof_(proof),
-        cutoff_(cutoff),
+        cutoff_(options.cutoff),
+        temperature_(options.temperature),
         active_(ActiveCuts(model)),
         sum_(model.num_variables(), active_.size(), 0.0),
         label_length_(LargestLabelLength(model)),
@@ -150,7 +170,7 @@ class FlowSums {
               [&](std::size_t leaf) { AddLeaf(tree, kernel, potentials, factor, leaf); });
   }
 
-  // sum_a log sum_i exp(-s'_a(i)) - constant.
+  // sum_a T log sum_i exp(-s'_a(i) / T) - constant.
   double Above() const {
     const std::size_t n = model_.num_variables();
     std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
@@ -263,17 +283,15 @@ class FlowSums {
         (*s)[static_cast<std::size_t>(i)] += on_cut;
       }
     }
-    const double least = *std::min_element(s->begin(), s->end());
-    double sum = 0.0;
-    for (double value : *s) sum += std::exp(least - value);
-    bound->Add(std::log(sum) - least, 1.0 + largest + degree_[a] * label_length_,
-               roundings_[a] + static_cast<double>(s->size() + active_.size()));
+    AddSoftMaximum(*s, temperature_, largest + degree_[a] * label_length_,
+                   roundings_[a] + static_cast<double>(s->size() + active_.size()), bound);
     bound->Widen(kernel_ulps_[a] * label_length_);
   }
 
   const DenseCrf& model_;
   const FlowProof& proof_;
   double cutoff_;
+  double temperature_;
   std::vector<std::size_t> active_;
   double share_scale_;
   Matrix<double> sum_;  // sum_b w_ab q_ab per active cut, without its length
@@ -288,7 +306,7 @@ class FlowSums {
 Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options) {
   CheckOptions(options);
   CheckProof(model, proof);
-  FlowSums sums(model, proof, options.cutoff);
+  FlowSums sums(model, proof, options);
   Progress progress(options, model.kernels().size());
   for (const GaussianKernel& kernel : model.kernels()) {
     if (kernel.weight > 0.0 && !proof.empty()) sums.Add(kernel, progress);

@@ -1,7 +1,7 @@
 // Recomputes what a certificate about a dense model claims, for the true Gaussian kernels, from the
 // raw model and the evidence alone: in double, over pairs that it finds by itself (a tree over each
 // kernel's features), sharing nothing with the operators and solvers. Every value is rounded to its
-// safe side and is the same for any number of threads. T = 1 throughout.
+// safe side and is the same for any number of threads. Temperatures are as in bound/verifier.h: T >= 0.
 //
 // A pair that is left out has flow 0 in the upper bound, which is allowed. In the dual and the lower
 // bound it has to be paid for: for groups of pairs A x B with kernel values at most k,
@@ -35,6 +35,7 @@ struct FlowTerm {
 using FlowProof = std::vector<FlowTerm>;
 
 struct PairOptions {
+  double temperature = 1.0;  // T >= 0
   // Upper bound: pairs of kernel m with w^(m) k below this are left out, the others enumerated. 0
   // enumerates all N^2 pairs.
   double cutoff = 1e-4;
@@ -48,7 +49,7 @@ struct PairOptions {
   std::function<bool(double done)> on_progress = {};
 };
 
-// The bound on log Z of the exact Gaussian model that the proof gives.
+// The bound on T log Z_T of the exact Gaussian model that the proof gives.
 // Throws InvalidInput when it is no proof: wrong shapes, shares that are negative or sum to more
 // than 1, values that are not finite. So do options that are negative or not finite, here and below.
 Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options);
@@ -57,16 +58,16 @@ Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOpt
 enum class VerifiedValues { kBoth, kLower, kDual };
 
 struct VerifiedPoint {
-  Bound lower;  // mean-field free energy H(y) - <E>_y, or less: a lower bound on log Z
-  Bound dual;   // H(y) - f(y), or less: a lower bound on the least upper bound
-  double loss;  // by how much bounding groups may have lowered either, at most
+  Bound lower;  // mean-field free energy T H(y) - <E>_y, or less: a lower bound on T log Z_T
+  Bound dual;   // T H(y) - f(y), or less: a lower bound on the least upper bound
+  double loss;   // by how much bounding groups may have lowered either, at most
 };
 // Rows of the marginals are normalised first; a row that is no distribution throws InvalidInput.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
                          const PairOptions& options, VerifiedValues values = VerifiedValues::kBoth);
 
-// The same at the distribution that is certain of a labeling, faster: E(x) is at most -lower, by no
-// more than the far_tolerance is meant to allow.
+// The same at the distribution that is certain of a labeling, faster, and without entropy at any
+// temperature: E(x) is at most -lower, by no more than the far_tolerance is meant to allow.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling,
                          const PairOptions& options);
 Bound VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,

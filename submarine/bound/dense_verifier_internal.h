@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "submarine/base/error.h"
@@ -25,6 +27,10 @@ namespace submarine::dense_verifier {
 inline constexpr std::size_t kLeaf = PairTree::kLeaf;
 inline constexpr std::size_t kGrain = 1024;  // variables per task of a parallel loop
 
+// In ulps of 1, what products lose that come out below the normal numbers.
+inline constexpr double kUnderflow =
+    std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
+
 // Throws InvalidInput for options that are negative or not finite.
 void CheckOptions(const PairOptions& options);
 
@@ -34,8 +40,17 @@ void CheckProof(const DenseCrf& model, const FlowProof& proof);
 // y = the row over its sum. Throws InvalidInput unless the row is a distribution up to a factor.
 void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y);
 
-// sum_a H(y_a) - <phi_a, y_a> - constant, of normalised rows. Throws InvalidInput for the wrong shape.
-SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals);
+// sum_a T H(y_a) - <phi_a, y_a> - constant, of normalised rows, for bounds from below. Throws
+// InvalidInput for the wrong shape.
+SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature);
+
+// Adds T log sum_i exp(-s_i / T), or -min_i s_i at T = 0, for bounds from above. The s_i have gone
+// through so many roundings, each of at most an ulp of the magnitude.
+void AddSoftMaximum(std::span<const double> s, double temperature, double magnitude,
+                    double roundings, SafeSum* bound);
+
+// sum.Below(), but -infinity where temperatures near the largest number have made the sum overflow.
+double BelowOf(const SafeSum& sum);
 
 // All mass on the labels of a labeling. Throws InvalidInput for the wrong length and labels that are none.
 Matrix<float> CertainOf(const DenseCrf& model, const std::vector<int>& labeling);

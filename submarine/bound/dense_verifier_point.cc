@@ -25,7 +25,9 @@ void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y) {
   for (std::size_t i = 0; i < marginals.cols(); ++i) y[i] = marginals(a, i) / sum;
 }
 
-SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals) {
+// A term of the entropy is never negative, and may be left out from below: that of a label that is
+// certain is 0, and at high temperatures its slack would be all there is.
+SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature) {
   if (marginals.rows() != model.unary().rows() || marginals.cols() != model.unary().cols()) {
     throw InvalidInput(fmt::format(
         "the marginals are {} x {}, the model has {} variables and {} labels", marginals.rows(),
@@ -38,11 +40,18 @@ SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals) {
   for (std::size_t a = 0; a < marginals.rows(); ++a) {
     NormaliseRow(marginals, a, y.data());
     for (std::size_t i = 0; i < y.size(); ++i) {
-      if (y[i] > 0.0) value.Add(-y[i] * std::log(y[i]), y[i], labels);
+      if (temperature > 0.0 && y[i] > 0.0 && y[i] < 1.0) {
+        value.Add(-temperature * y[i] * std::log(y[i]), temperature * y[i], labels);
+        value.Widen(kUnderflow);
+      }
       value.Add(-y[i] * model.unary()(a, i), 0.0, labels);
     }
   }
   return value;
+}
+
+double BelowOf(const SafeSum& sum) {
+  return sum.finite() ? sum.Below() : -std::numeric_limits<double>::infinity();
 }
 
 Matrix<float> CertainOf(const DenseCrf& model, const std::vector<int>& labeling) {
@@ -66,6 +75,7 @@ Matrix<float> CertainOf(const DenseCrf& model, const std::vector<int>& labeling)
 namespace {
 
 using dense_verifier::ActiveCuts;
+using dense_verifier::BelowOf;
 using dense_verifier::CertainOf;
 using dense_verifier::CheckOptions;
 using dense_verifier::ForLeaves;
@@ -483,7 +493,7 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
                               std::span<const int> labeling, const PairOptions& options,
                               VerifiedValues values) {
   CheckOptions(options);
-  SafeSum lower = UnaryPart(model, marginals);
+  SafeSum lower = UnaryPart(model, marginals, options.temperature);
   SafeSum dual = lower;
   double loss = 0.0;
   const auto kernels = static_cast<double>(model.kernels().size());
@@ -507,8 +517,8 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
   }
   progress.Report(0.0);
   constexpr double kNone = -std::numeric_limits<double>::infinity();
-  return {BoundMaker::Verified(values == VerifiedValues::kDual ? kNone : lower.Below()),
-          BoundMaker::Verified(values == VerifiedValues::kLower ? kNone : dual.Below()), loss};
+  return {BoundMaker::Verified(values == VerifiedValues::kDual ? kNone : BelowOf(lower)),
+          BoundMaker::Verified(values == VerifiedValues::kLower ? kNone : BelowOf(dual)), loss};
 }
 
 }  // namespace

@@ -11,11 +11,14 @@
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/operator_verifier_pairs.h"
 #include "submarine/bound/safe_sum.h"
+#include "submarine/bound/temperature.h"
 
 namespace submarine {
 namespace {
 
 using dense_verifier::ActiveCuts;
+using dense_verifier::AddSoftMaximum;
+using dense_verifier::BelowOf;
 using dense_verifier::CheckProof;
 using dense_verifier::kGrain;
 using dense_verifier::LargestLabelLength;
@@ -53,10 +56,10 @@ Matrix<double> CutSums(const DenseCrf& model, const Matrix<float>& marginals,
   return z;
 }
 
-// log sum_i exp(-s'_i) of variable a, with the cut sums of its flows.
+// T log sum_i exp(-s'_i / T) of variable a, with the cut sums of its flows.
 void AddVariable(const DenseCrf& model, const std::vector<std::size_t>& active,
-                 const OperatorPairs::FlowSums& flows, double label_length, std::size_t a,
-                 std::vector<double>* s, SafeSum* bound) {
+                 const OperatorPairs::FlowSums& flows, double label_length, double temperature,
+                 std::size_t a, std::vector<double>* s, SafeSum* bound) {
   double largest = 0.0;
   for (std::size_t i = 0; i < s->size(); ++i) {
     (*s)[i] = model.unary()(a, i);
@@ -68,18 +71,16 @@ void AddVariable(const DenseCrf& model, const std::vector<std::size_t>& active,
       (*s)[static_cast<std::size_t>(i)] += on_cut;
     }
   }
-  const double least = *std::min_element(s->begin(), s->end());
-  double sum = 0.0;
-  for (const double value : *s) sum += std::exp(least - value);
-  bound->Add(std::log(sum) - least, 1.0 + largest, s->size() + active.size());
+  AddSoftMaximum(*s, temperature, largest, static_cast<double>(s->size() + active.size()), bound);
   bound->Widen(flows.ulps[a] * label_length);
 }
 
 }  // namespace
 
 OperatorVerifier::OperatorVerifier(const DenseCrf& model, std::span<const OperatorKind> kinds,
-                                   const OperatorOptions& options)
-    : model_(model) {
+                                   const OperatorOptions& options, double temperature)
+    : model_(model), temperature_(temperature) {
+  CheckTemperature(temperature);
   if (kinds.size() != model.kernels().size()) {
     throw InvalidInput(fmt::format("the operator has {} kernels, but the model has {}",
                                    kinds.size(), model.kernels().size()));
@@ -125,7 +126,8 @@ Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progr
   ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<double> s(static_cast<std::size_t>(model_.num_labels()));
     for (std::size_t a = begin; a < end; ++a) {
-      AddVariable(model_, flows.active, sums, label_length, a, &s, &partial[begin / kGrain]);
+      AddVariable(model_, flows.active, sums, label_length, temperature_, a, &s,
+                  &partial[begin / kGrain]);
     }
   });
   SafeSum bound;
@@ -135,8 +137,9 @@ Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progr
   return BoundMaker::Verified(bound.Above());
 }
 
-Bound OperatorVerifier::Lower(const Matrix<float>& marginals, const OnProgress& on_progress) const {
-  SafeSum lower = UnaryPart(model_, marginals);
+Bound OperatorVerifier::Lower(const Matrix<float>& marginals,
+                               const OnProgress& on_progress) const {
+  SafeSum lower = UnaryPart(model_, marginals, temperature_);
   const Matrix<double> y = NormalisedRows(marginals);
   const PairOptions options{.on_progress = on_progress};
   Progress progress(options, parts_.size());
@@ -145,11 +148,11 @@ Bound OperatorVerifier::Lower(const Matrix<float>& marginals, const OnProgress& 
     progress.NextPart();
   }
   progress.Report(0.0);
-  return BoundMaker::Verified(lower.Below());
+  return BoundMaker::Verified(BelowOf(lower));
 }
 
 Bound OperatorVerifier::Dual(const Matrix<float>& marginals, const OnProgress& on_progress) const {
-  SafeSum dual = UnaryPart(model_, marginals);
+  SafeSum dual = UnaryPart(model_, marginals, temperature_);
   const std::vector<std::size_t> active = ActiveCuts(model_);
   const Matrix<double> z = CutSums(model_, marginals, active);
   std::vector<double> length;
@@ -162,7 +165,7 @@ Bound OperatorVerifier::Dual(const Matrix<float>& marginals, const OnProgress& o
     progress.NextPart();
   }
   progress.Report(0.0);
-  return BoundMaker::Verified(dual.Below());
+  return BoundMaker::Verified(BelowOf(dual));
 }
 
 Bound OperatorVerifier::Energy(const std::vector<int>& labeling,

@@ -11,7 +11,7 @@
 // (filter/lattice_levels.h), for the others clip or sign. The total variation of a lattice kernel is
 // over-estimated by levels, which leaves the dual value below the least upper bound.
 //
-// Every value is rounded to its safe side and is the same for any number of threads. T = 1 throughout.
+// Every value is rounded to its safe side and is the same for any number of threads.
 #pragma once
 
 #include <functional>
@@ -37,19 +37,19 @@ class OperatorVerifier {
 
   // kinds[m] is how kernel m of the model is applied; of the options, cutoff and lattice are used.
   // The model must outlive this. Throws InvalidInput when there are not as many kinds as kernels, or
-  // one of them is kAuto.
+  // one of them is kAuto, and for a temperature that is negative or not finite.
   OperatorVerifier(const DenseCrf& model, std::span<const OperatorKind> kinds,
-                   const OperatorOptions& options);
+                   const OperatorOptions& options, double temperature = 1.0);
   ~OperatorVerifier();
 
-  // The bound on log Z that the proof gives. Throws InvalidInput when it is none, like VerifiedUpper.
+  // The bound on T log Z_T that the proof gives. Throws InvalidInput when it is none, like VerifiedUpper.
   Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
 
-  // H(y) - <E>_y, or less: a lower bound on log Z. Rows of the marginals are normalised first; a row
+  // T H(y) - <E>_y, or less: a lower bound on T log Z_T. Rows of the marginals are normalised first; a row
   // that is no distribution throws InvalidInput, here and below.
   Bound Lower(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
 
-  // H(y) - f(y), or less: a lower bound on the least upper bound.
+  // T H(y) - f(y), or less: a lower bound on the least upper bound.
   Bound Dual(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
 
   // At least E(x), and above it by rounding alone. Throws InvalidInput for labels that are none.
@@ -57,6 +57,7 @@ class OperatorVerifier {
 
  private:
   const DenseCrf& model_;
+  double temperature_;
   std::vector<std::unique_ptr<OperatorPairs>> parts_;  // kernels of weight 0 have none
 };
 

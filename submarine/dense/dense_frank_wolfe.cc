@@ -9,6 +9,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/dense/simplex_kernels.h"
+#include "submarine/solver/progress.h"
 
 namespace submarine {
 namespace {
@@ -28,7 +29,9 @@ void CheckProofMemory(const DenseProblem& problem, const DenseFrankWolfeOptions&
 }  // namespace
 
 DenseResult SolveFrankWolfe(const DenseProblem& problem, const DenseFrankWolfeOptions& options) {
-  RequireUnitTemperature(options.temperature);
+  const double temperature = options.temperature;
+  RequirePositiveTemperature(temperature);
+  CheckDenseTemperature(temperature);
   CheckProofMemory(problem, options);
   DenseResult result;
   DenseProgress progress(problem, options, &result);
@@ -38,9 +41,9 @@ DenseResult SolveFrankWolfe(const DenseProblem& problem, const DenseFrankWolfeOp
   for (int k = 0;; ++k) {
     ParallelFor(s.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a)
-        SoftmaxRow(s.row(a).data(), s.cols(), y.row(a).data());
+        SoftmaxRow(s.row(a).data(), static_cast<float>(temperature), s.cols(), y.row(a).data());
     });
-    result.upper = problem.Upper(s);
+    result.upper = problem.Upper(s, temperature);
     const Matrix<float> order = problem.CutSums(y);
     problem.LabelModular(order, FlowShape::kSign, &vertex);
     // upper - D(y) = <vertex - s, y> (the paper prints this stop test with the sign reversed).
@@ -59,8 +62,9 @@ DenseResult SolveFrankWolfe(const DenseProblem& problem, const DenseFrankWolfeOp
     if (progress.IsLast(k)) progress.OfferMarginals(y);
     if (!progress.Continue(k)) break;
 
-    const double gamma =
-        options.step == FrankWolfeStep::kHarmonic ? 2.0 / (k + 2.0) : BestOnSegment(s, vertex);
+    const double gamma = options.step == FrankWolfeStep::kHarmonic
+                             ? 2.0 / (k + 2.0)
+                             : BestOnSegment(s, vertex, temperature);
     for (std::size_t j = 0; j < s.size(); ++j)
       s.data()[j] += static_cast<float>(gamma) * (vertex.data()[j] - s.data()[j]);
     if (options.keep_proof && gamma > 0.0) {

@@ -15,7 +15,7 @@ struct DenseFrankWolfeOptions : BoundOptions {
   std::size_t max_proof_bytes = std::size_t{4} << 30;
 };
 
-// Throws TooLarge when the proof would not fit.
+// Throws InvalidInput for T <= 0, where the bound is not smooth, and TooLarge when the proof would not fit.
 DenseResult SolveFrankWolfe(const DenseProblem& problem, const DenseFrankWolfeOptions& options);
 
 }  // namespace submarine

@@ -21,15 +21,17 @@ std::vector<float> Damping(const DenseProblem& problem) {
 }
 
 // F at y, whose costs s = phi + field (up to the constant) are given.
-double FreeEnergy(const DenseProblem& problem, const Matrix<float>& y, const Matrix<float>& s) {
+double FreeEnergy(const DenseProblem& problem, const Matrix<float>& y, const Matrix<float>& s,
+                  float temperature) {
   const Matrix<float>& unary = problem.model().unary();
   return ParallelSum(y.rows(), kRowGrain,
                      [&](std::size_t begin, std::size_t end) {
                        double sum = 0.0;
                        for (std::size_t a = begin; a < end; ++a) {
                          const float* phi = unary.row(a).data();
-                         // H - <phi, y> - 1/2 <field, y> = H - <(phi + s) / 2, y> - constant / 2
-                         sum += FreeEnergyRow(y.row(a).data(), phi, s.row(a).data(), y.cols()) -
+                         // T H - <phi, y> - 1/2 <field, y> = T H - <(phi + s) / 2, y> - constant / 2
+                         sum += FreeEnergyRow(y.row(a).data(), phi, s.row(a).data(), temperature,
+                                              y.cols()) -
                                 0.5 * problem.MeanFieldConstant(a);
                        }
                        return sum;
@@ -38,21 +40,21 @@ double FreeEnergy(const DenseProblem& problem, const Matrix<float>& y, const Mat
 }
 
 // The update of every variable, in place.
-void Step(const Matrix<float>& s, const std::vector<float>& damping, std::vector<float>* lambda,
-          Matrix<float>* y) {
+void Step(const Matrix<float>& s, float temperature, const std::vector<float>& damping,
+          std::vector<float>* lambda, Matrix<float>* y) {
   ParallelFor(y->rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     if (damping.empty()) {
-      SoftmaxRows(s.row(begin).data(), end - begin, s.cols(), y->row(begin).data());
+      SoftmaxRows(s.row(begin).data(), temperature, end - begin, s.cols(), y->row(begin).data());
       return;
     }
     std::vector<float> y_new(y->cols() + 64);
     for (std::size_t a = begin; a < end; ++a) {
       const std::span<float> row = y->row(a);
       if (!(damping[a] > 0.0F)) {
-        SoftmaxRow(s.row(a).data(), row.size(), row.data());
+        SoftmaxRow(s.row(a).data(), temperature, row.size(), row.data());
         continue;
       }
-      SimplexProxRow(s.row(a).data(), row.data(), damping[a], 1.0F, row.size(), y_new.data(),
+      SimplexProxRow(s.row(a).data(), row.data(), damping[a], temperature, row.size(), y_new.data(),
                      &(*lambda)[a]);
       std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(row.size()),
                 row.begin());
@@ -122,8 +124,8 @@ class StreamedMeanField {
   }
 
   void Softmax(int k, std::size_t first, std::size_t last, float* block) {
-    SoftmaxBlock(last - first, unary_.cols(), stream_.row_stride(), block,
-                 IsKept(k) ? y_.row(first).data() : nullptr);
+    SoftmaxBlock(static_cast<float>(options_.temperature), last - first, unary_.cols(),
+                 stream_.row_stride(), block, IsKept(k) ? y_.row(first).data() : nullptr);
   }
 
   const Matrix<float>& unary_;
@@ -137,6 +139,7 @@ class StreamedMeanField {
 
 DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
                                     const DenseMeanFieldOptions& options) {
+  CheckDenseTemperature(options.temperature);
   CheckStart(options.start, problem.num_variables(), problem.num_labels(), "marginals");
   if (!options.damped && !options.measured && problem.MeanFieldFactor() > 0.0F) {
     if (const auto stream = LatticeStream::Make(problem.pairs(), problem.num_labels())) {
@@ -144,12 +147,13 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
     }
   }
   const Stopwatch clock;
+  const auto temperature = static_cast<float>(options.temperature);
   const std::vector<float> damping = options.damped ? Damping(problem) : std::vector<float>{};
   const Matrix<float>& unary = problem.model().unary();
   Matrix<float> y = options.start;
   if (y.size() == 0) {
     y = Matrix<float>(unary.rows(), unary.cols());
-    Step(unary, {}, nullptr, &y);
+    Step(unary, temperature, {}, nullptr, &y);
   }
   std::vector<float> lambda(damping.size(), kUnknownLambda);
   Matrix<float> s(y.rows(), y.cols());
@@ -165,7 +169,7 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
     result.iterations = k;
     if (options.measured || !last) problem.MeanFieldCosts(y, &s);
     if (options.measured) {
-      const double value = FreeEnergy(problem, y, s);
+      const double value = FreeEnergy(problem, y, s, temperature);
       result.records.push_back({k, clock.Seconds(), value});
       if (value > result.lower) {
         result.lower = value;
@@ -178,7 +182,7 @@ DenseMeanFieldResult SolveMeanField(const DenseProblem& problem,
         (options.on_iteration && !options.on_iteration(k, clock.Seconds(), result.lower))) {
       break;
     }
-    Step(s, damping, &lambda, &y);
+    Step(s, temperature, damping, &lambda, &y);
   }
   // Undamped updates are reported as they are; damped ones never get worse, but for rounding.
   if (!options.damped || result.marginals.size() == 0 || previous >= result.lower) {

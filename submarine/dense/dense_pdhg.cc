@@ -14,16 +14,19 @@ namespace submarine {
 namespace {
 
 // Marginals at a temperature where unaries and pair terms weigh the same: the unaries alone would
-// fix most labels before the first flow, and the way back is long.
+// fix most labels before the first flow, and the way back is long. Exponents stay within floats.
 Matrix<float> TemperedMarginals(const DenseProblem& problem, double temperature) {
   const Matrix<float>& unary = problem.model().unary();
   Matrix<float> y(unary.rows(), unary.cols());
+  const auto [least, largest] = std::minmax_element(unary.data(), unary.data() + unary.size());
+  temperature = std::max({temperature, 1e-6 * std::abs(*least), 1e-6 * std::abs(*largest)});
+  if (temperature == 0.0) temperature = 1.0;
   const auto scale = static_cast<float>(1.0 / temperature);
   ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<float> s(y.cols() + 64);
     for (std::size_t a = begin; a < end; ++a) {
       for (std::size_t i = 0; i < y.cols(); ++i) s[i] = scale * unary(a, i);
-      SoftmaxRow(s.data(), y.cols(), y.row(a).data());
+      SoftmaxRow(s.data(), 1.0F, y.cols(), y.row(a).data());
     }
   });
   return y;
@@ -37,7 +40,7 @@ bool LooksAtMarginals(int k) { return k % 8 == 0 || k == 4; }
 }  // namespace
 
 DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& options) {
-  RequireUnitTemperature(options.temperature);
+  CheckDenseTemperature(options.temperature);
   if (!(options.balance > 0.0) || !std::isfinite(options.balance)) {
     throw InvalidInput(
         fmt::format("the balance of pdhg is {}, expected a finite number > 0", options.balance));
@@ -53,13 +56,14 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
         static_cast<float>(problem.reach() * (problem.degrees()[a] + problem.self_weights()[a]));
     mean_pull += pull[a] / static_cast<double>(n);
   }
-  const double least_pull = mean_pull > 0.0 ? 1e-3 * mean_pull : 1.0;
+  const double T = options.temperature;
+  const double least_pull = mean_pull > 0.0 ? 1e-3 * mean_pull : T > 0.0 ? T : 1.0;
   for (float& p : pull) p = std::max(p, static_cast<float>(least_pull));
   const double eta = std::numbers::sqrt2;
 
   Matrix<float> y = options.start.marginals.size() > 0
                         ? options.start.marginals
-                        : TemperedMarginals(problem, std::max(1.0, mean_pull));
+                        : TemperedMarginals(problem, std::max(T, mean_pull));
   Matrix<float> v = options.start.potentials.size() > 0 ? options.start.potentials
                                                         : Matrix<float>(n, problem.num_active());
   std::vector<float> lambda = options.start.multipliers;
@@ -91,7 +95,7 @@ DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& optio
       std::vector<float> y_new(labels + 64);
       for (std::size_t a = begin; a < end; ++a) {
         SimplexProxRow(s.row(a).data(), y.row(a).data(), static_cast<float>(pull[a] * rho / eta),
-                       1.0F, labels, y_new.data(), &lambda[a]);
+                       static_cast<float>(T), labels, y_new.data(), &lambda[a]);
         const std::span<float> old = y.row(a);
         for (std::size_t i = 0; i < labels; ++i) {
           const float extrapolated = 2.0F * y_new[i] - old[i];

@@ -4,7 +4,7 @@
 //
 //   v     <- v + (eta rho / 2) m z(ybar)                          z: cut sums, m: 1 / |S_c|
 //   s     <- phi + sum_b w_ab clip(v_a - v_b, -1, 1)              one AddFlow; always in EP(F)
-//   y_new <- argmin <s, y> - H(y) + (rho/eta) D_a/2 |y - y_old|^2  simplex prox
+//   y_new <- argmin <s, y> - T H(y) + (rho/eta) D_a/2 |y - y_old|^2  simplex prox, at T = 0 a projection
 //   ybar  <- 2 y_new - y_old
 //
 // Where this differs from the sparse solver (solver/pdhg.h), and why (measured on Tsukuba, exact
@@ -32,6 +32,8 @@ struct DensePdhgOptions : BoundOptions {
   DenseStart start = {};
 };
 
+// T >= 0, where T = 0 solves the linear programme. Throws InvalidInput for other T, for a balance that
+// is not positive and for a start that does not fit.
 DenseResult SolvePdhg(const DenseProblem& problem, const DensePdhgOptions& options);
 
 }  // namespace submarine

@@ -143,22 +143,24 @@ double DenseProblem::MeanFieldConstant(std::size_t a) const {
   return plain_ ? 2.0 * static_cast<double>(length_[0]) * degrees_[a] : 0.0;
 }
 
-double DenseProblem::Upper(const Matrix<float>& s) const {
+double DenseProblem::Upper(const Matrix<float>& s, double temperature) const {
+  const auto T = static_cast<float>(temperature);
   return ParallelSum(s.rows(), kRowGrain,
                      [&](std::size_t begin, std::size_t end) {
                        double sum = 0.0;
                        for (std::size_t a = begin; a < end; ++a)
-                         sum += LogSumExpRow(s.row(a).data(), s.cols());
+                         sum += LogSumExpRow(s.row(a).data(), T, s.cols());
                        return sum;
                      }) -
          model_.constant();
 }
 
-double DenseProblem::Dual(const Matrix<float>& y) const {
+double DenseProblem::Dual(const Matrix<float>& y, double temperature) const {
+  const auto T = static_cast<float>(temperature);
   double value = ParallelSum(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     double sum = 0.0;
     for (std::size_t a = begin; a < end; ++a)
-      sum += EntropyMinusEnergyRow(y.row(a).data(), model_.unary().row(a).data(), y.cols());
+      sum += EntropyMinusEnergyRow(y.row(a).data(), model_.unary().row(a).data(), T, y.cols());
     return sum;
   });
   const std::vector<double> variation = pairs_.TotalVariation(plain_ ? y : CutSums(y));
@@ -175,7 +177,7 @@ double DenseProblem::Energy(const std::vector<int>& labels) const {
     return energy;
   }
   // The dual value of a labeling is minus its energy in the metric of the cuts.
-  return -Dual(Indicator(labels, num_labels()));
+  return -Dual(Indicator(labels, num_labels()), 0.0);
 }
 
 void DenseProblem::StoreEvidence(const Matrix<float>& v, FlowShape shape, double share,

@@ -53,8 +53,10 @@ class DenseProblem {
   // Whether these costs are phi - factor times the plain product of y, and that factor; else 0.
   float MeanFieldFactor() const { return plain_ ? 2.0F * length_[0] : 0.0F; }
 
-  double Upper(const Matrix<float>& s) const;  // sum_a log sum_i exp(-s_ai) - constant
-  double Dual(const Matrix<float>& y) const;   // H(y) - f(y) - constant
+  // Values at the temperature T >= 0: sum_a T log sum_i exp(-s_ai / T) - constant, at T = 0 the sum of
+  // -min_i s_ai; and T H(y) - f(y) - constant.
+  double Upper(const Matrix<float>& s, double temperature) const;
+  double Dual(const Matrix<float>& y, double temperature) const;
   double Energy(const std::vector<int>& labels) const;
 
   // v as evidence for the verifier, whose columns are all cuts; reuses the memory of `term`.

@@ -20,6 +20,7 @@ using ::submarine::testing::ExpectInvalid;
 using ::submarine::testing::RandomModels;
 
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
+constexpr double kTemperatures[] = {1.0, 0.0, 1e-12, 0.3, 5.0, 1e12};
 
 // Every kind of label metric, with what each has of its own: length 0 among the leaves (linear), a
 // cut of all labels (truncated), unequal lengths on leaves alone (star), nested cuts (tree).
@@ -99,9 +100,10 @@ class Definition {
       unary = std::max(unary, std::abs(static_cast<double>(phi)));
     return unary + length * Degree(a);
   }
-  double TotalSize() const {
+  double TotalSize(double temperature = 1.0) const {
     double sum = std::abs(model_.constant());
-    for (std::size_t a = 0; a < n(); ++a) sum += Size(a) + std::log(static_cast<double>(labels()));
+    for (std::size_t a = 0; a < n(); ++a)
+      sum += Size(a) + temperature * std::log(static_cast<double>(labels()));
     return sum;
   }
 
@@ -123,12 +125,12 @@ class Definition {
     return s;
   }
 
-  double Dual(const Matrix<float>& y) const {
+  double Dual(const Matrix<float>& y, double temperature) const {
     double value = -model_.constant();
     for (std::size_t a = 0; a < n(); ++a) {
       for (std::size_t i = 0; i < labels(); ++i) {
         const double p = y(a, i);
-        if (p > 0.0) value -= p * (std::log(p) + model_.unary()(a, i));
+        if (p > 0.0) value -= p * (temperature * std::log(p) + model_.unary()(a, i));
       }
       for (std::size_t b = 0; b < a; ++b) {
         for (int c : active_) {
@@ -201,8 +203,11 @@ TEST(DenseProblemTest, LabelModularIsTheFlowOfThePotentials) {
       FlowProof proof(1);
       problem.StoreEvidence(v, shape, 1.0, &proof.front());
       ASSERT_EQ(proof[0].v.cols(), static_cast<std::size_t>(model.num_cuts()));
-      EXPECT_NEAR(problem.Upper(s), VerifiedUpper(model, proof, {.cutoff = 0.0}),
-                  16.0 * kEpsilon * definition.TotalSize());
+      for (const double T : kTemperatures) {
+        EXPECT_NEAR(problem.Upper(s, T),
+                    VerifiedUpper(model, proof, {.temperature = T, .cutoff = 0.0}),
+                    16.0 * kEpsilon * definition.TotalSize(T));
+      }
     }
   });
 }
@@ -293,16 +298,20 @@ TEST(DenseProblemTest, UpperAndDual) {
   ForModels(7, [](const DenseCrf& model, const DenseProblem& problem, const Definition& definition,
                   RandomModels* random) {
     const Matrix<float> y = RandomMarginals(model, random);
-    const double tolerance = 16.0 * kEpsilon * definition.TotalSize();
-    EXPECT_NEAR(problem.Dual(y), definition.Dual(y), tolerance);
-    double upper = -model.constant();
-    for (std::size_t a = 0; a < y.rows(); ++a) {
-      double sum = 0.0;
-      for (float phi : model.unary().row(a)) sum += std::exp(-static_cast<double>(phi));
-      upper += std::log(sum);
+    for (const double T : kTemperatures) {
+      const double tolerance = 16.0 * kEpsilon * definition.TotalSize(T);
+      EXPECT_NEAR(problem.Dual(y, T), definition.Dual(y, T), tolerance);
+      double upper = -model.constant();
+      for (std::size_t a = 0; a < y.rows(); ++a) {
+        const auto phi = model.unary().row(a);
+        const double least = *std::min_element(phi.begin(), phi.end());
+        double sum = 0.0;
+        for (const float cost : phi) sum += T > 0.0 ? std::exp((least - cost) / T) : 1.0;
+        upper += T * std::log(sum) - least;
+      }
+      EXPECT_NEAR(problem.Upper(model.unary(), T), upper, tolerance);
+      EXPECT_LE(problem.Dual(y, T), problem.Upper(model.unary(), T) + tolerance) << "weak duality";
     }
-    EXPECT_NEAR(problem.Upper(model.unary()), upper, tolerance);
-    EXPECT_LE(problem.Dual(y), problem.Upper(model.unary()) + tolerance) << "weak duality";
   });
 }
 

@@ -15,7 +15,7 @@
 namespace submarine {
 
 void DenseProgress::OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape) {
-  const double upper = problem_.Upper(s);
+  const double upper = problem_.Upper(s, options_.temperature);
   if (!(upper < result_.upper)) return;
   result_.upper = upper;
   if (!keeps_evidence_) return;
@@ -25,7 +25,7 @@ void DenseProgress::OfferUpper(const Matrix<float>& s, const Matrix<float>& v, F
 }
 
 void DenseProgress::OfferMarginals(const Matrix<float>& y) {
-  const double soft = problem_.Dual(y);
+  const double soft = problem_.Dual(y, options_.temperature);
   if (soft > result_.dual) {
     result_.dual = soft;
     if (keeps_evidence_) CopyMatrix(y, &result_.dual_point);
@@ -86,7 +86,9 @@ void CheckStart(const DenseProblem& problem, const DenseStart& start) {
   CheckStart(start.potentials, problem.num_variables(), problem.num_active(), "potentials");
 }
 
-double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to) {
+double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to, double temperature) {
+  constexpr double kCold = 1e100;  // 1 / T at T = 0, where slopes jump and curvatures mean nothing
+  const double inverse = temperature > 0.0 ? 1.0 / temperature : kCold;
   return MinimiseOnUnitInterval([&](double t) {
     double curvature = 0.0;
     std::vector<double> second((from.rows() + kRowGrain - 1) / kRowGrain);
@@ -102,7 +104,7 @@ double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to) {
             }
             double first = 0.0;
             double row_second = 0.0;
-            LogSumExpDerivativesRow(start.data(), direction.data(), t, from.cols(), 1.0, &first,
+            LogSumExpDerivativesRow(start.data(), direction.data(), t, from.cols(), inverse, &first,
                                     &row_second);
             sum += first;
             second[begin / kRowGrain] += row_second;
@@ -114,13 +116,10 @@ double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to) {
   });
 }
 
-void RequireUnitTemperature(double temperature) {
-  if (temperature != 1.0) {
-    throw InvalidInput(fmt::format(
-        "the temperature is {}, but dense models are solved at temperature 1; scale unaries and "
-        "weights instead",
-        temperature));
-  }
+void CheckDenseTemperature(double temperature) {
+  if (temperature == 0.0 || (temperature >= 1e-30 && temperature <= 1e30)) return;
+  throw InvalidInput(
+      fmt::format("the temperature is {}, expected 0 or a number from 1e-30 to 1e30", temperature));
 }
 
 }  // namespace submarine

@@ -79,9 +79,9 @@ void CheckStart(const DenseProblem& problem, const DenseStart& start);
 
 // argmin over t in [0, 1] of the bound at from + t (to - from): any convex combination of points of
 // EP(F) is one.
-double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to);
+double BestOnSegment(const Matrix<float>& from, const Matrix<float>& to, double temperature);
 
-// Throws InvalidInput unless T = 1, which is all that dense solvers know.
-void RequireUnitTemperature(double temperature);
+// Throws InvalidInput unless T is 0 or within what single precision has room for, 1e-30 to 1e30.
+void CheckDenseTemperature(double temperature);
 
 }  // namespace submarine

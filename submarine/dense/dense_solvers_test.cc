@@ -196,7 +196,7 @@ TEST(QuadraticTest, BoundNeverRises) {
   int improved = 0;
   ForModels(100, 5, [&](const Instance& instance) {
     const DenseResult result = SolveQuadratic(instance.problem, QuadraticSteps(200));
-    double upper = instance.problem.Upper(instance.model.unary());
+    double upper = instance.problem.Upper(instance.model.unary(), 1.0);
     EXPECT_LE(result.upper, upper) << "no worse than no flow at all";
     if (result.upper < upper - 0.01 * std::abs(upper)) ++improved;
     for (const IterationRecord& record : result.records) {
@@ -252,7 +252,7 @@ TEST(DenseSolversTest, ModelsWithoutCoupling) {
   const auto expect_free = [](const DenseCrf& model) {
     SCOPED_TRACE(model.Description());
     const Instance instance(model);
-    const double free = instance.problem.Upper(model.unary());
+    const double free = instance.problem.Upper(model.unary(), 1.0);
     const double rounding = SingleRounding(model);
     for (const NamedSolver& solver : Solvers()) {
       SCOPED_TRACE(solver.name);
@@ -369,8 +369,8 @@ TEST(DenseSolversTest, RefusesBadOptions) {
     options.balance = balance;
     ExpectInvalid([&] { SolvePdhg(problem, options); }, "the balance of pdhg is");
   }
-  for (const double temperature : {0.0, 0.5, 2.0, std::nan("")}) {
-    const std::string message = "dense models are solved at temperature 1";
+  for (const double temperature : {-1.0, 1e-31, 1e31, HUGE_VAL, std::nan("")}) {
+    const std::string message = "temperature";
     DensePdhgOptions pdhg;
     pdhg.temperature = temperature;
     ExpectInvalid([&] { SolvePdhg(problem, pdhg); }, message);
@@ -380,7 +380,11 @@ TEST(DenseSolversTest, RefusesBadOptions) {
     DenseFrankWolfeOptions frank_wolfe;
     frank_wolfe.temperature = temperature;
     ExpectInvalid([&] { SolveFrankWolfe(problem, frank_wolfe); }, message);
+    ExpectInvalid([&] { SolveMeanField(problem, {.temperature = temperature}); }, message);
   }
+  DenseFrankWolfeOptions cold;
+  cold.temperature = 0.0;
+  ExpectInvalid([&] { SolveFrankWolfe(problem, cold); }, "this method needs a finite temperature");
   DenseFrankWolfeOptions options = FrankWolfeSteps(100, FrankWolfeStep::kLineSearch);
   options.max_proof_bytes = 1000;
   EXPECT_THROW(SolveFrankWolfe(problem, options), TooLarge);

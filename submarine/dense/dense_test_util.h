@@ -21,7 +21,7 @@ inline std::vector<WeightedKernel> KernelsOf(const DenseCrf& model) {
 
 // The largest size of any term that a bound of the model is summed from, added over variables: what
 // the rounding of single precision sums is relative to.
-inline double SizeOfTerms(const DenseCrf& model) {
+inline double SizeOfTerms(const DenseCrf& model, double temperature = 1.0) {
   double length = 0.0;
   for (const double l : model.metric().length) length += l;
   double size = std::abs(model.constant());
@@ -29,7 +29,7 @@ inline double SizeOfTerms(const DenseCrf& model) {
     double unary = 0.0;
     for (const float phi : model.unary().row(a))
       unary = std::max(unary, std::abs(static_cast<double>(phi)));
-    size += unary + std::log(static_cast<double>(model.num_labels()));
+    size += unary + temperature * std::log(static_cast<double>(model.num_labels()));
     for (std::size_t b = 0; b < model.num_variables(); ++b)
       size += a == b ? 0.0 : length * model.PairWeight(a, b);
   }
@@ -37,8 +37,8 @@ inline double SizeOfTerms(const DenseCrf& model) {
 }
 
 // For values that one evaluation in single precision gives.
-inline double SingleRounding(const DenseCrf& model) {
-  return 16.0 * std::numeric_limits<float>::epsilon() * SizeOfTerms(model);
+inline double SingleRounding(const DenseCrf& model, double temperature = 1.0) {
+  return 16.0 * std::numeric_limits<float>::epsilon() * SizeOfTerms(model, temperature);
 }
 
 }  // namespace submarine::testing

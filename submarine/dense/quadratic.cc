@@ -14,7 +14,7 @@ constexpr double kStalled = 1e-4;
 }  // namespace
 
 DenseResult SolveQuadratic(const DenseProblem& problem, const QuadraticOptions& options) {
-  RequireUnitTemperature(options.temperature);
+  CheckDenseTemperature(options.temperature);
   CheckStart(problem, options.start);
   const std::size_t n = problem.num_variables();
   const std::size_t labels = problem.num_labels();
@@ -22,6 +22,8 @@ DenseResult SolveQuadratic(const DenseProblem& problem, const QuadraticOptions& 
   DenseProgress progress(problem, options, &result);
   Matrix<float> y = options.start.marginals;
   if (y.size() == 0) y = Matrix<float>(n, labels, 1.0F / static_cast<float>(labels));
+  const auto temperature = static_cast<float>(options.temperature);
+  const float least_pull = 1e-3F * (temperature > 0.0F ? temperature : 1.0F);
   std::vector<float> lambda(n, kUnknownLambda);
   Matrix<float> s(n, labels);
   problem.QuadraticModular(y, &s);
@@ -30,9 +32,9 @@ DenseResult SolveQuadratic(const DenseProblem& problem, const QuadraticOptions& 
     ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
       std::vector<float> y_new(labels + 64);
       for (std::size_t a = begin; a < end; ++a) {
-        const float pull =
-            std::max(1e-3F, static_cast<float>(problem.quadratic_reach()) * problem.degrees()[a]);
-        SimplexProxRow(s.row(a).data(), y.row(a).data(), pull, 1.0F, labels, y_new.data(),
+        const float pull = std::max(
+            least_pull, static_cast<float>(problem.quadratic_reach()) * problem.degrees()[a]);
+        SimplexProxRow(s.row(a).data(), y.row(a).data(), pull, temperature, labels, y_new.data(),
                        &lambda[a]);
         std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels),
                   y.row(a).begin());

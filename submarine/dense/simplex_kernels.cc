@@ -151,10 +151,62 @@ HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size
   return offset;
 }
 
+// The offset at which max(0, r_i + offset) sum to 1, r <= 0 with 0 among them. Newton's method on a sum
+// that is convex and increasing: from above, the offsets fall and labels drop out until all that are
+// left stay.
+HWY_INLINE float ProjectionOffset(const float* r, std::size_t n) {
+  const Wide d;
+  float offset = 1.0F;
+  for (std::size_t k = 0; k <= n; ++k) {
+    Vec sum = hn::Zero(d);
+    Vec count = hn::Zero(d);
+    ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+      const Vec x = hn::Add(LoadRow(mask, r, i, n), hn::Set(d, offset));
+      const auto inside = hn::And(mask, hn::Gt(x, hn::Zero(d)));
+      sum = hn::Add(sum, hn::IfThenElseZero(inside, x));
+      count = hn::Add(count, hn::IfThenElseZero(inside, hn::Set(d, 1.0F)));
+    });
+    const float next = offset - (hn::GetLane(hn::SumOfLanes(d, sum)) - 1.0F) /
+                                    hn::GetLane(hn::SumOfLanes(d, count));
+    if (!(next < offset)) break;
+    offset = next;
+  }
+  return offset;
+}
+
+void Project(const float* s, const float* centre, float g, std::size_t n, float* y, float* lambda) {
+  const Wide d;
+  Vec largest = hn::Set(d, -HUGE_VALF);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec x = hn::MulSub(hn::Set(d, g), LoadRow(mask, centre, i, n), LoadRow(mask, s, i, n));
+    largest = hn::IfThenElse(mask, hn::Max(largest, x), largest);
+    StoreRow(x, mask, y, i, n);
+  });
+  const float top = hn::GetLane(hn::MaxOfLanes(d, largest));
+  // Differences first: quotients may be beyond the range of floats, and are then far from the simplex.
+  const Vec inverse = hn::Set(d, InverseTemperature(g));
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec x = hn::Mul(hn::Sub(LoadRow(mask, y, i, n), hn::Set(d, top)), inverse);
+    StoreRow(x, mask, y, i, n);
+  });
+  const float offset = ProjectionOffset(y, n);
+  *lambda = top - g * offset;
+  Vec total = hn::Zero(d);
+  ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
+    const Vec x = hn::Max(hn::Zero(d), hn::Add(LoadRow(mask, y, i, n), hn::Set(d, offset)));
+    total = hn::Add(total, hn::IfThenElseZero(mask, x));
+    StoreRow(x, mask, y, i, n);
+  });
+  const Vec scale = hn::Set(d, 1.0F / hn::GetLane(hn::SumOfLanes(d, total)));
+  ForRow(n, [&](std::size_t i, auto mask)
+                HWY_ATTR { StoreRow(hn::Mul(LoadRow(mask, y, i, n), scale), mask, y, i, n); });
+}
+
 void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
                     float* y, float* lambda) {
+  if (temperature <= kLeastProxTemperature * g) return Project(s, centre, g, n, y, lambda);
   const Wide d;
-  const float inverse = 1.0F / temperature;
+  const float inverse = InverseTemperature(temperature);
   g = std::max(g, kLeastProxRatio * temperature);
   const float ratio = g * inverse;  // G
   // y holds (g centre - s)/T; arguments of omega are relative to its largest entry.
@@ -167,6 +219,8 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
     StoreRow(x, mask, y, i, n);
   });
   const float top = hn::GetLane(hn::MaxOfLanes(d, largest));
+  // Costs so large beside T and g leave one label, if not several that are equal.
+  if (!std::isfinite(top)) return Project(s, centre, g, n, y, lambda);
   thread_local std::vector<float> scratch;
   scratch.resize(n + 2 * hn::Lanes(d));
   const float offset = SimplexOffset(y, top, ratio, n, top - *lambda, scratch.data());
@@ -188,13 +242,13 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
 }
 
 struct Normaliser {
-  float sum;    // of exp(least - s_i)
+  float sum;    // of exp((least - s_i) / T)
   float least;  // of the s_i
 };
 
 // Rows of up to kVectors registers stay in them from the first load to the last store.
 template <std::size_t kVectors>
-HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, std::size_t n, float* y) {
+HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, float inverse, std::size_t n, float* y) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
   const Vec infinite = hn::Set(d, HUGE_VALF);
@@ -208,7 +262,7 @@ HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, std::size_t n, float* y
   least = hn::MinOfLanes(d, least);
   Vec sum = hn::Zero(d);
   for (std::size_t k = 0; k < kVectors; ++k) {
-    x[k] = ExpOfNonPositive(d, hn::Sub(least, x[k]));
+    x[k] = ExpOfNonPositive(d, hn::Mul(hn::Set(d, inverse), hn::Sub(least, x[k])));
     if (k + 1 == kVectors) x[k] = hn::IfThenElseZero(tail, x[k]);
     sum = hn::Add(sum, x[k]);
   }
@@ -219,12 +273,13 @@ HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, std::size_t n, float* y
   return {hn::GetLane(sum), hn::GetLane(least)};
 }
 
-Normaliser SoftmaxOfLongRow(const float* s, std::size_t n, float* y) {
+Normaliser SoftmaxOfLongRow(const float* s, float inverse, std::size_t n, float* y) {
   const Wide d;
   const float least = Least(s, n);
   Vec sum = hn::Zero(d);
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
-    const Vec p = ExpOfNonPositive(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
+    const Vec x = hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n));
+    const Vec p = ExpOfNonPositive(d, hn::Mul(hn::Set(d, inverse), x));
     sum = hn::Add(sum, hn::IfThenElseZero(mask, p));
     StoreRow(p, mask, y, i, n);
   });
@@ -235,7 +290,7 @@ Normaliser SoftmaxOfLongRow(const float* s, std::size_t n, float* y) {
   return {total, least};
 }
 
-// softmax(s, n, y) of the right number of registers, given to `body`.
+// softmax(s, 1/T, n, y) of the right number of registers, given to `body`.
 template <class Body>
 HWY_INLINE auto WithSoftmax(std::size_t n, const Body& body) {
   switch ((n + hn::Lanes(Wide()) - 1) / hn::Lanes(Wide())) {
@@ -252,15 +307,17 @@ HWY_INLINE auto WithSoftmax(std::size_t n, const Body& body) {
   }
 }
 
-float Softmax(const float* s, std::size_t n, float* y) {
+float Softmax(const float* s, float temperature, std::size_t n, float* y) {
+  const float inverse = InverseTemperature(temperature);
   const Normaliser normaliser =
-      WithSoftmax(n, [&](const auto& softmax) HWY_ATTR { return softmax(s, n, y); });
-  return std::log(normaliser.sum) - normaliser.least;
+      WithSoftmax(n, [&](const auto& softmax) HWY_ATTR { return softmax(s, inverse, n, y); });
+  return temperature * std::log(normaliser.sum) - normaliser.least;
 }
 
-void Softmaxes(const float* s, std::size_t rows, std::size_t n, float* y) {
+void Softmaxes(const float* s, float temperature, std::size_t rows, std::size_t n, float* y) {
+  const float inverse = InverseTemperature(temperature);
   WithSoftmax(n, [&](const auto& softmax) HWY_ATTR {
-    for (std::size_t a = 0; a < rows; ++a) softmax(s + a * n, n, y + a * n);
+    for (std::size_t a = 0; a < rows; ++a) softmax(s + a * n, inverse, n, y + a * n);
     return 0;
   });
 }
@@ -289,7 +346,8 @@ HWY_INLINE hn::Vec<Lanes8> ReduceFourRows(const hn::Vec<Lanes8>* v, const Op& op
 
 // SoftmaxBlock of four rows of kVectors registers each; `writable` floats at y.
 template <std::size_t kVectors>
-HWY_INLINE void SoftmaxOfFourRows(std::size_t n, float* rows, float* y, std::size_t writable) {
+HWY_INLINE void SoftmaxOfFourRows(float inverse, std::size_t n, float* rows, float* y,
+                                  std::size_t writable) {
   const Lanes8 d;
   using V = hn::Vec<Lanes8>;
   const std::size_t lanes = hn::Lanes(d);
@@ -310,7 +368,8 @@ HWY_INLINE void SoftmaxOfFourRows(std::size_t n, float* rows, float* y, std::siz
   for (std::size_t r = 0; r < 4; ++r) {
     reduced[r] = hn::Zero(d);
     for (std::size_t k = 0; k < kVectors; ++k) {
-      const V p = ExpOfNonPositive(d, hn::Sub(leasts[r], load(r, k)));
+      const V x = hn::Mul(hn::Set(d, inverse), hn::Sub(leasts[r], load(r, k)));
+      const V p = ExpOfNonPositive(d, x);
       reduced[r] = hn::Add(reduced[r], p);
       hn::Store(p, d, rows + (r * kVectors + k) * lanes);
     }
@@ -338,77 +397,87 @@ HWY_INLINE void SoftmaxOfFourRows(std::size_t n, float* rows, float* y, std::siz
 
 // As many rows from the first on as can be done four at a time; returns their number.
 template <std::size_t kVectors>
-HWY_INLINE std::size_t SoftmaxByFours(std::size_t count, std::size_t n, float* rows, float* y) {
+HWY_INLINE std::size_t SoftmaxByFours(float inverse, std::size_t count, std::size_t n, float* rows,
+                                      float* y) {
   const std::size_t stride = kVectors * hn::Lanes(Lanes8());
   std::size_t a = 0;
   for (; a + 4 <= count; a += 4) {
-    SoftmaxOfFourRows<kVectors>(n, rows + a * stride, y == nullptr ? y : y + a * n,
+    SoftmaxOfFourRows<kVectors>(inverse, n, rows + a * stride, y == nullptr ? y : y + a * n,
                                 (count - a) * n);
   }
   return a;
 }
 // The first rows, where their number of registers is a common one; returns how many.
-std::size_t SoftmaxFirstRows(std::size_t count, std::size_t n, std::size_t stride, float* rows,
-                             float* y) {
+std::size_t SoftmaxFirstRows(float inverse, std::size_t count, std::size_t n, std::size_t stride,
+                             float* rows, float* y) {
   const std::size_t lanes = hn::Lanes(Lanes8());
   if (stride != (n + lanes - 1) / lanes * lanes) return 0;
   switch (stride / lanes) {
     case 1:
-      return SoftmaxByFours<1>(count, n, rows, y);
+      return SoftmaxByFours<1>(inverse, count, n, rows, y);
     case 2:
-      return SoftmaxByFours<2>(count, n, rows, y);
+      return SoftmaxByFours<2>(inverse, count, n, rows, y);
     case 3:
-      return SoftmaxByFours<3>(count, n, rows, y);
+      return SoftmaxByFours<3>(inverse, count, n, rows, y);
     case 4:
-      return SoftmaxByFours<4>(count, n, rows, y);
+      return SoftmaxByFours<4>(inverse, count, n, rows, y);
     default:
       return 0;
   }
 }
 #else
-std::size_t SoftmaxFirstRows(std::size_t, std::size_t, std::size_t, float*, float*) { return 0; }
+std::size_t SoftmaxFirstRows(float, std::size_t, std::size_t, std::size_t, float*, float*) {
+  return 0;
+}
 #endif
 
-void SoftmaxBlock(std::size_t count, std::size_t n, std::size_t stride, float* rows, float* y) {
-  for (std::size_t a = SoftmaxFirstRows(count, n, stride, rows, y); a < count; ++a) {
+void SoftmaxBlock(float temperature, std::size_t count, std::size_t n, std::size_t stride,
+                  float* rows, float* y) {
+  const float inverse = InverseTemperature(temperature);
+  for (std::size_t a = SoftmaxFirstRows(inverse, count, n, stride, rows, y); a < count; ++a) {
     float* row = rows + a * stride;
-    WithSoftmax(n, [&](const auto& softmax) HWY_ATTR { return softmax(row, n, row); });
+    WithSoftmax(n, [&](const auto& softmax) HWY_ATTR { return softmax(row, inverse, n, row); });
     std::fill(row + n, row + stride, 0.0F);
     if (y != nullptr) std::copy(row, row + n, y + a * n);
   }
 }
 
-float LogSumExp(const float* s, std::size_t n) {
+float LogSumExp(const float* s, float temperature, std::size_t n) {
   const Wide d;
   const float least = Least(s, n);
+  const float inverse = InverseTemperature(temperature);
   Vec sum = hn::Zero(d);
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
-    const Vec p = ExpOfNonPositive(d, hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n)));
+    const Vec x = hn::Sub(hn::Set(d, least), LoadRow(mask, s, i, n));
+    const Vec p = ExpOfNonPositive(d, hn::Mul(hn::Set(d, inverse), x));
     sum = hn::Add(sum, hn::IfThenElseZero(mask, p));
   });
-  return std::log(hn::GetLane(hn::SumOfLanes(d, sum))) - least;
+  return temperature * std::log(hn::GetLane(hn::SumOfLanes(d, sum))) - least;
 }
 
-// H(y) - <cost, y>; cost(mask, i) loads a register.
+// T H(y) - <cost, y>; cost(mask, i) loads a register.
 template <class Cost>
-HWY_INLINE float EntropyMinus(const float* y, std::size_t n, const Cost& cost) {
+HWY_INLINE float EntropyMinus(const float* y, float temperature, std::size_t n, const Cost& cost) {
   const Wide d;
   Vec sum = hn::Zero(d);
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
     const Vec p = hn::IfThenElseZero(mask, LoadRow(mask, y, i, n));
     const Vec log = hn::Log(d, hn::Max(p, hn::Set(d, 1e-37F)));
-    sum = hn::NegMulAdd(p, hn::Add(log, hn::IfThenElseZero(mask, cost(mask, i))), sum);
+    const Vec on_label =
+        hn::MulAdd(hn::Set(d, temperature), log, hn::IfThenElseZero(mask, cost(mask, i)));
+    sum = hn::NegMulAdd(p, on_label, sum);
   });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-float EntropyMinusEnergy(const float* y, const float* phi, std::size_t n) {
-  return EntropyMinus(y, n,
+float EntropyMinusEnergy(const float* y, const float* phi, float temperature, std::size_t n) {
+  return EntropyMinus(y, temperature, n,
                       [&](auto mask, std::size_t i) HWY_ATTR { return LoadRow(mask, phi, i, n); });
 }
 
-float FreeEnergy(const float* y, const float* phi, const float* s, std::size_t n) {
-  return EntropyMinus(y, n, [&](auto mask, std::size_t i) HWY_ATTR {
+float FreeEnergy(const float* y, const float* phi, const float* s, float temperature,
+                 std::size_t n) {
+  return EntropyMinus(y, temperature, n, [&](auto mask, std::size_t i) HWY_ATTR {
     return hn::Mul(hn::Set(Wide(), 0.5F),
                    hn::Add(LoadRow(mask, phi, i, n), LoadRow(mask, s, i, n)));
   });
@@ -433,21 +502,25 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
                     float* y, float* lambda) {
   HWY_DYNAMIC_DISPATCH(SimplexProxRow)(s, centre, g, temperature, n, y, lambda);
 }
-float SoftmaxRow(const float* s, std::size_t n, float* y) {
-  return HWY_DYNAMIC_DISPATCH(Softmax)(s, n, y);
+float SoftmaxRow(const float* s, float temperature, std::size_t n, float* y) {
+  return HWY_DYNAMIC_DISPATCH(Softmax)(s, temperature, n, y);
 }
-void SoftmaxRows(const float* s, std::size_t rows, std::size_t n, float* y) {
-  HWY_DYNAMIC_DISPATCH(Softmaxes)(s, rows, n, y);
+void SoftmaxRows(const float* s, float temperature, std::size_t rows, std::size_t n, float* y) {
+  HWY_DYNAMIC_DISPATCH(Softmaxes)(s, temperature, rows, n, y);
 }
-void SoftmaxBlock(std::size_t count, std::size_t n, std::size_t stride, float* rows, float* y) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxBlock)(count, n, stride, rows, y);
+void SoftmaxBlock(float temperature, std::size_t count, std::size_t n, std::size_t stride,
+                  float* rows, float* y) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxBlock)(temperature, count, n, stride, rows, y);
 }
-float LogSumExpRow(const float* s, std::size_t n) { return HWY_DYNAMIC_DISPATCH(LogSumExp)(s, n); }
-float EntropyMinusEnergyRow(const float* y, const float* phi, std::size_t n) {
-  return HWY_DYNAMIC_DISPATCH(EntropyMinusEnergy)(y, phi, n);
+float LogSumExpRow(const float* s, float temperature, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(LogSumExp)(s, temperature, n);
 }
-float FreeEnergyRow(const float* y, const float* phi, const float* s, std::size_t n) {
-  return HWY_DYNAMIC_DISPATCH(FreeEnergy)(y, phi, s, n);
+float EntropyMinusEnergyRow(const float* y, const float* phi, float temperature, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(EntropyMinusEnergy)(y, phi, temperature, n);
+}
+float FreeEnergyRow(const float* y, const float* phi, const float* s, float temperature,
+                    std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(FreeEnergy)(y, phi, s, temperature, n);
 }
 
 }  // namespace submarine

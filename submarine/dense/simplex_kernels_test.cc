@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <vector>
@@ -21,6 +22,7 @@ constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 constexpr double kTiny = std::numeric_limits<float>::min();
 constexpr float kCanary = 12345.678F;
 constexpr std::size_t kMaxLabels = 40;
+constexpr float kTemperatures[] = {1.0F, 0.0F, 1e-12F, 0.1F, 10.0F, 1e12F};
 
 // A row that starts `offset` floats after an aligned address and is followed by canaries.
 class Row {
@@ -205,7 +207,7 @@ TEST(SimplexKernelsTest, ProxWithVanishingSquareIsTheSoftmax) {
           Row scaled(n, 0);
           for (std::size_t i = 0; i < n; ++i) scaled[i] = s[i] / temperature;
           Row softmax(n, 0);
-          scalar::SoftmaxRow(scaled.data(), n, softmax.data());
+          scalar::SoftmaxRow(scaled.data(), 1.0F, n, softmax.data());
           // log y + G y = G centre - s/T - lambda: nothing moves by more than 2 G.
           const double error =
               std::expm1(2.0 * static_cast<double>(g) / temperature) +
@@ -225,6 +227,54 @@ TEST(SimplexKernelsTest, ProxWithVanishingSquareIsTheSoftmax) {
   });
 }
 
+// The condition for the projection p of x = centre - s/g: x_i - p_i is the same for all labels with p_i > 0
+// and no larger for the others.
+void ExpectProjection(const Row& s, const Row& centre, float g, const Row& y, double error) {
+  double low = HUGE_VAL;
+  double high = -HUGE_VAL;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double x = centre[i] - static_cast<double>(s[i]) / g;
+    if (y[i] > 0.0F) low = std::min(low, x - y[i]);
+    high = std::max(high, x - y[i]);
+  }
+  ASSERT_LE(high, low + 2.0 * error);
+}
+
+TEST(SimplexKernelsTest, ProxWithoutEntropyIsTheProjection) {
+  ForEachTarget([] {
+    RandomRows random(8);
+    for (std::size_t n = 1; n <= kMaxLabels; ++n) {
+      for (double g : {1e-3, 1.0, 1e3, 1e6}) {
+        for (double spread : {0.0, 0.01, 1.0, 100.0}) {
+          for (const double T : {0.0, 1e-12, 1e-10}) {
+            SCOPED_TRACE(::testing::Message() << n << " labels, g " << g << ", s up to " << spread
+                                              << " g, T " << T << " g");
+            const Row s = random.Uniform(n, -spread * g, spread * g);
+            const Row centre = random.Distribution(n);
+            Row fast(n, 3);
+            Row slow(n, 1);
+            float lambda = kUnknownLambda;
+            const auto temperature = static_cast<float>(T * g);
+            SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), temperature, n,
+                           fast.data(), &lambda);
+            scalar::SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), temperature, n,
+                                   slow.data(), &lambda);
+            fast.ExpectCanariesAlive();
+            ASSERT_NO_FATAL_FAILURE(ExpectDistribution(fast));
+            ASSERT_NO_FATAL_FAILURE(ExpectDistribution(slow));
+            // Arguments of size spread + 1 are rounded three times, sums of n of them once each.
+            const double error = kEpsilon * (4.0 * (spread + 1.0) + static_cast<double>(n));
+            for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(fast[i], slow[i], error) << i;
+            const auto g_float = static_cast<float>(g);
+            ASSERT_NO_FATAL_FAILURE(ExpectProjection(s, centre, g_float, fast, error));
+            ASSERT_NO_FATAL_FAILURE(ExpectProjection(s, centre, g_float, slow, error));
+          }
+        }
+      }
+    }
+  });
+}
+
 // All that a DenseCrf allows, and more.
 TEST(SimplexKernelsTest, ProxIsADistributionAtAnyMagnitude) {
   ForEachTarget([] {
@@ -236,12 +286,15 @@ TEST(SimplexKernelsTest, ProxIsADistributionAtAnyMagnitude) {
           const Row centre = random.Distribution(n);
           Row y(n, 2);
           float lambda = kUnknownLambda;
-          SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), 1.0F, n, y.data(),
-                         &lambda);
-          ASSERT_NO_FATAL_FAILURE(ExpectDistribution(y)) << "g " << g << ", spread " << spread;
-          scalar::SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), 1.0F, n, y.data(),
-                                 &lambda);
-          ASSERT_NO_FATAL_FAILURE(ExpectDistribution(y)) << "g " << g << ", spread " << spread;
+          for (const float T : {1.0F, 0.0F, 1e-30F, 1e-12F, 1e12F, 1e30F}) {
+            SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), T, n, y.data(), &lambda);
+            ASSERT_NO_FATAL_FAILURE(ExpectDistribution(y))
+                << "g " << g << ", spread " << spread << ", T " << T;
+            scalar::SimplexProxRow(s.data(), centre.data(), static_cast<float>(g), T, n, y.data(),
+                                   &lambda);
+            ASSERT_NO_FATAL_FAILURE(ExpectDistribution(y))
+                << "g " << g << ", spread " << spread << ", T " << T;
+          }
         }
       }
     }
@@ -253,26 +306,33 @@ TEST(SimplexKernelsTest, SoftmaxAndLogSumExpAgreeWithTheirTwins) {
     RandomRows random(4);
     for (std::size_t n = 1; n <= kMaxLabels; ++n) {
       for (double spread : {0.0, 1.0, 80.0, 1e5, 1e30}) {
-        SCOPED_TRACE(::testing::Message() << n << " labels, spread " << spread);
-        const double shift = random.Real(-spread, spread);
-        const Row s = random.Uniform(n, shift - spread, shift + spread);
-        Row fast(n, 1);
-        Row slow(n, 2);
-        const double value = SoftmaxRow(s.data(), n, fast.data());
-        const double twin = scalar::SoftmaxRow(s.data(), n, slow.data());
-        fast.ExpectCanariesAlive();
-        slow.ExpectCanariesAlive();
-        const double least = *std::min_element(s.data(), s.data() + n);
-        const double rounding = kEpsilon * (std::abs(least) + static_cast<double>(n) + 4.0);
-        ASSERT_NEAR(value, twin, rounding);
-        ASSERT_NEAR(LogSumExpRow(s.data(), n), twin, rounding);
-        ASSERT_EQ(scalar::LogSumExpRow(s.data(), n), twin);
-        ASSERT_NO_FATAL_FAILURE(ExpectDistribution(fast));
-        for (std::size_t i = 0; i < n; ++i) {
-          const double exponent = std::min(100.0, s[i] - least);
-          ASSERT_NEAR(fast[i], slow[i],
-                      slow[i] * kEpsilon * (exponent + static_cast<double>(n) + 6.0) + kTiny)
-              << i;
+        for (float T : kTemperatures) {
+          SCOPED_TRACE(::testing::Message() << n << " labels, spread " << spread << ", T " << T);
+          const double shift = random.Real(-spread, spread);
+          Row s = random.Uniform(n, shift - spread, shift + spread);
+          if (random.Index(4) == 0) s[0] = s[n - 1];
+          Row fast(n, 1);
+          Row slow(n, 2);
+          const double value = SoftmaxRow(s.data(), T, n, fast.data());
+          const double twin = scalar::SoftmaxRow(s.data(), T, n, slow.data());
+          fast.ExpectCanariesAlive();
+          slow.ExpectCanariesAlive();
+          const double least = *std::min_element(s.data(), s.data() + n);
+          const double rounding = kEpsilon * (std::abs(least) + T * (static_cast<double>(n) + 4.0));
+          ASSERT_NEAR(value, twin, rounding);
+          ASSERT_NEAR(LogSumExpRow(s.data(), T, n), twin, rounding);
+          ASSERT_EQ(scalar::LogSumExpRow(s.data(), T, n), twin);
+          if (T == 0.0F) {
+            ASSERT_EQ(value, -least);
+          }
+          ASSERT_NO_FATAL_FAILURE(ExpectDistribution(fast));
+          for (std::size_t i = 0; i < n; ++i) {
+            const double above = s[i] - least;
+            const double exponent = above == 0.0 ? 0.0 : std::min(100.0, above / T);
+            ASSERT_NEAR(fast[i], slow[i],
+                        slow[i] * kEpsilon * (exponent + static_cast<double>(n) + 6.0) + kTiny)
+                << i;
+          }
         }
       }
     }
@@ -284,21 +344,22 @@ TEST(SimplexKernelsTest, EntropyMinusCostsAgreesWithItsTwins) {
     RandomRows random(5);
     for (std::size_t n = 1; n <= kMaxLabels; ++n) {
       for (double spread : {0.0, 1.0, 1e5, 1e30}) {
+        const float T = kTemperatures[random.Index(std::size(kTemperatures))];
         const Row y = random.Distribution(n);
         const Row phi = random.Uniform(n, -spread, spread);
         double size = 0.0;
         for (std::size_t i = 0; i < n; ++i) {
           const double p = y[i];
-          if (p > 0.0) size += p * (std::abs(std::log(p)) + std::abs(phi[i]));
+          if (p > 0.0) size += p * (T * std::abs(std::log(p)) + std::abs(phi[i]));
         }
-        const double twin = scalar::EntropyMinusEnergyRow(y.data(), phi.data(), n);
+        const double twin = scalar::EntropyMinusEnergyRow(y.data(), phi.data(), T, n);
         const double rounding = kEpsilon * (static_cast<double>(n) + 6.0) * (size + 1e-30);
-        ASSERT_NEAR(EntropyMinusEnergyRow(y.data(), phi.data(), n), twin, rounding);
+        ASSERT_NEAR(EntropyMinusEnergyRow(y.data(), phi.data(), T, n), twin, rounding);
         const Row s = random.Uniform(n, -spread, spread);
         double size_of_s = size;
         for (std::size_t i = 0; i < n; ++i) size_of_s += y[i] * std::abs(s[i]);
-        ASSERT_NEAR(FreeEnergyRow(y.data(), phi.data(), s.data(), n),
-                    scalar::FreeEnergyRow(y.data(), phi.data(), s.data(), n),
+        ASSERT_NEAR(FreeEnergyRow(y.data(), phi.data(), s.data(), T, n),
+                    scalar::FreeEnergyRow(y.data(), phi.data(), s.data(), T, n),
                     kEpsilon * (static_cast<double>(n) + 6.0) * (size_of_s + 1e-30));
       }
     }
@@ -311,10 +372,11 @@ TEST(SimplexKernelsTest, SoftmaxOfRowsIsThatOfEachRow) {
     for (std::size_t n = 1; n <= kMaxLabels; ++n) {
       const Row s = random.Uniform(7 * n, -20.0, 20.0);
       Row together(7 * n, 0);
-      SoftmaxRows(s.data(), 7, n, together.data());
+      const float T = n % 2 == 0 ? 1.0F : 3.0F;
+      SoftmaxRows(s.data(), T, 7, n, together.data());
       for (std::size_t a = 0; a < 7; ++a) {
         std::vector<float> alone(n);
-        scalar::SoftmaxRow(s.data() + a * n, n, alone.data());
+        scalar::SoftmaxRow(s.data() + a * n, T, n, alone.data());
         for (std::size_t i = 0; i < n; ++i)
           ASSERT_NEAR(together[a * n + i], alone[i], 64 * kEpsilon * alone[i] + 1e-12);
       }
@@ -343,10 +405,11 @@ TEST(SimplexKernelsTest, SoftmaxOfABlockIsThatOfItsRows) {
             Row kept(count * n, 3);
             Row twin_kept(count * n, 1);
             Row unkept = rows;
-            SoftmaxBlock(count, n, stride, unkept.data(), nullptr);
-            SoftmaxBlock(count, n, stride, rows.data(), kept.data());
+            const float T = kTemperatures[random.Index(std::size(kTemperatures))];
+            SoftmaxBlock(T, count, n, stride, unkept.data(), nullptr);
+            SoftmaxBlock(T, count, n, stride, rows.data(), kept.data());
             const Row costs = twin;
-            scalar::SoftmaxBlock(count, n, stride, twin.data(), twin_kept.data());
+            scalar::SoftmaxBlock(T, count, n, stride, twin.data(), twin_kept.data());
             for (const Row* row : {&rows, &twin, &kept, &twin_kept, &unkept})
               ASSERT_NO_FATAL_FAILURE(row->ExpectCanariesAlive());
             for (std::size_t a = 0; a < count; ++a) {
@@ -361,7 +424,8 @@ TEST(SimplexKernelsTest, SoftmaxOfABlockIsThatOfItsRows) {
                   ASSERT_EQ(twin[k], 0.0F);
                   continue;
                 }
-                const double exponent = std::min(100.0, s[i] - least);
+                const double above = s[i] - least;
+                const double exponent = above == 0.0 ? 0.0 : std::min(100.0, above / T);
                 ASSERT_NEAR(rows[k], twin[k],
                             twin[k] * kEpsilon * (exponent + static_cast<double>(n) + 6.0) + kTiny);
                 ASSERT_EQ(kept[a * n + i], rows[k]);
@@ -384,15 +448,16 @@ TEST(SimplexKernelsTest, KnownValues) {
     s[1] = static_cast<float>(-std::log(2.0));
     s[2] = 0.0F;
     Row y(3, 0);
-    EXPECT_NEAR(SoftmaxRow(s.data(), 3, y.data()), std::log(4.0), 2 * kEpsilon);
+    EXPECT_NEAR(SoftmaxRow(s.data(), 1.0F, 3, y.data()), std::log(4.0), 2 * kEpsilon);
     EXPECT_NEAR(y[1], 0.5, kEpsilon);
     Row half(2, 0);
     half[0] = half[1] = 0.5F;
     Row phi(2, 0);
     phi[0] = 1.0F;
     phi[1] = 3.0F;
-    EXPECT_NEAR(EntropyMinusEnergyRow(half.data(), phi.data(), 2), std::log(2.0) - 2.0,
+    EXPECT_NEAR(EntropyMinusEnergyRow(half.data(), phi.data(), 1.0F, 2), std::log(2.0) - 2.0,
                 4 * kEpsilon);
+    EXPECT_EQ(EntropyMinusEnergyRow(half.data(), phi.data(), 0.0F, 2), -2.0F);
     // G = 1 and one label of two costs 2.5 more: the difference of the two optimality conditions.
     Row cost(2, 0);
     cost[0] = 0.0F;

@@ -1,74 +1,20 @@
 // T = 0: the bound's optimum is the linear relaxation of the energy (P-LP for Potts, T-LP for
-// trees). Compared with Clp's simplex method on the same programme, written out with one variable
-// per |y_a(S) - y_b(S)|.
+// trees). Compared with Clp's simplex method on the same programme.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <coin/ClpSimplex.hpp>
-#include <coin/CoinPackedMatrix.hpp>
-#include <vector>
 
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact.h"
 #include "submarine/solver/pdhg.h"
 #include "submarine/solver/rounding.h"
+#include "tests/property/relaxation_test_util.h"
 
 namespace submarine {
 namespace {
 
 using testing::RandomModels;
-
-// min <phi,y> + sum w l t,  t >= +-(y_a(S) - y_b(S)),  rows of y in the simplex.
-double RelaxationBySimplex(const SparseCrf& model) {
-  const LabelCuts& cuts = *model.labels().cuts;
-  const int variables = model.num_variables();
-  const int labels = model.num_labels();
-  std::vector<double> cost(model.unary().data(), model.unary().data() + model.unary().size());
-  CoinPackedMatrix matrix(false, 0.0, 0.0);
-  std::vector<double> row_lower;
-  std::vector<double> row_upper;
-  std::vector<std::pair<std::vector<int>, std::vector<double>>> rows;
-  for (int a = 0; a < variables; ++a) {
-    std::vector<int> columns;
-    for (int i = 0; i < labels; ++i) columns.push_back(a * labels + i);
-    rows.emplace_back(columns, std::vector<double>(columns.size(), 1.0));
-    row_lower.push_back(1.0);
-    row_upper.push_back(1.0);
-  }
-  for (const Edge& e : model.edges()) {
-    for (int c = 0; c < cuts.num_cuts(); ++c) {
-      const double capacity = e.weight * model.metric(e).length[static_cast<std::size_t>(c)];
-      if (capacity == 0.0) continue;
-      const int t = static_cast<int>(cost.size());
-      cost.push_back(capacity);
-      for (double sign : {1.0, -1.0}) {
-        std::vector<int> columns{t};
-        std::vector<double> values{1.0};
-        for (int i : cuts.set(c)) {
-          columns.insert(columns.end(), {e.a * labels + i, e.b * labels + i});
-          values.insert(values.end(), {-sign, sign});
-        }
-        rows.emplace_back(columns, values);
-        row_lower.push_back(0.0);
-        row_upper.push_back(COIN_DBL_MAX);
-      }
-    }
-  }
-  const int columns = static_cast<int>(cost.size());
-  matrix.setDimensions(0, columns);
-  for (const auto& [indices, values] : rows) {
-    matrix.appendRow(static_cast<int>(indices.size()), indices.data(), values.data());
-  }
-  const std::vector<double> column_lower(cost.size(), 0.0);
-  const std::vector<double> column_upper(cost.size(), COIN_DBL_MAX);
-  ClpSimplex simplex;
-  simplex.setLogLevel(0);
-  simplex.loadProblem(matrix, column_lower.data(), column_upper.data(), cost.data(),
-                      row_lower.data(), row_upper.data());
-  simplex.primal();
-  EXPECT_TRUE(simplex.isProvenOptimal());
-  return simplex.objectiveValue() + model.constant();
-}
+using testing::RelaxationBySimplex;
 
 TEST(LinearProgramme, AgreesWithSimplexAndBracketsTheMap) {
   RandomModels random(2018);
