@@ -9,11 +9,13 @@
 #include "submarine/base/error.h"
 #include "submarine/base/machine.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/dense/dense_result.h"
 #include "submarine/model/recognise.h"
 #include "submarine/solve/dense_solve.h"
 #include "submarine/solve/limits.h"
 #include "submarine/solve/sparse_solve.h"
 #include "submarine/solver/elimination_order.h"
+#include "submarine/solver/progress.h"
 
 namespace submarine {
 namespace {
@@ -213,6 +215,9 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
   RequireAccepted(call.options().method, ModelKind::kDense);
   if (call.options().extension != ExtensionKind::kOptimal)
     throw InvalidInput("the alternate extension is not for dense models");
+  CheckDenseTemperature(call.options().temperature);
+  if (call.options().method == Method::kFrankWolfe)
+    RequirePositiveTemperature(call.options().temperature);
   return call.Finish(call.options().method == Method::kExact
                          ? SolveDenseExactly(model, call.options(), call.clock(), watch)
                          : SolveDense(model, call.options(), call.clock(), watch));

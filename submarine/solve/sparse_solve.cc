@@ -6,11 +6,13 @@
 #include <cmath>
 #include <utility>
 
+#include "submarine/base/error.h"
 #include "submarine/bound/trw_verifier.h"
 #include "submarine/bound/verifier.h"
 #include "submarine/model/forest.h"
 #include "submarine/solve/limits.h"
 #include "submarine/solver/exact.h"
+#include "submarine/solver/forest_packing.h"
 #include "submarine/solver/frank_wolfe.h"
 #include "submarine/solver/mean_field.h"
 #include "submarine/solver/pdhg.h"

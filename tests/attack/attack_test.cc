@@ -68,7 +68,9 @@ void Check(const Case& attacked, const SolveResult& result) {
   EXPECT_TRUE(certificate.lower || certificate.upper) << "nothing was certified";
   for (const auto& bound :
        {certificate.lower, certificate.upper, certificate.dual, result.energy}) {
-    if (bound) EXPECT_FALSE(std::isnan(bound->value()));
+    if (bound) {
+      EXPECT_FALSE(std::isnan(bound->value()));
+    }
   }
   EXPECT_TRUE(AreDistributions(result.marginals));
   if (!IsAboutTheModel(certificate)) return;
@@ -119,7 +121,9 @@ TEST_P(AttackTest, CertificatesHold) {
     solved += Attack(first + k) == Answer::kSolved ? 1 : 0;
   }
   // An attack that is mostly turned away tests little.
-  if (tried >= 100) EXPECT_GE(solved, tried * 7 / 10);
+  if (tried >= 100) {
+    EXPECT_GE(solved, tried * 7 / 10);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, AttackTest, ::testing::Range(0, kShards));
