@@ -257,6 +257,21 @@ TEST(DenseTemperatureTest, OverflowIsOnTheSafeSide) {
   EXPECT_EQ(verifier.Dual(y), -HUGE_VAL);
 }
 
+// Products of the least number are rounded to 0 or to it, whatever the relative error.
+TEST(DenseTemperatureTest, UnderflowIsOnTheSafeSide) {
+  const DenseCrf four(Matrix<float>(1, 4), {}, PottsLabels(4));
+  const long double upper = kLeastSubnormal * std::log(4.0L);
+  EXPECT_GE(VerifiedUpper(four, {}, At(kLeastSubnormal)), upper);
+  EXPECT_GE(OperatorVerifier(four, {}, {}, kLeastSubnormal).Upper({}), upper);
+  const DenseCrf two(Matrix<float>(1, 2), {}, PottsLabels(2));
+  Matrix<float> y(1, 2);
+  y(0, 0) = 0.6F;
+  y(0, 1) = 0.4F;
+  const long double lower = AtByDefinition(two, y, kLeastSubnormal).lower;
+  EXPECT_LE(VerifiedAt(two, y, At(kLeastSubnormal)).lower, lower);
+  EXPECT_LE(OperatorVerifier(two, {}, {}, kLeastSubnormal).Dual(y), lower);
+}
+
 TEST(DenseTemperatureTest, NothingToRoundIsNotRounded) {
   const DenseCrf model(Matrix<float>(3, 2), {}, PottsLabels(2));
   EXPECT_EQ(VerifiedUpper(model, {}, At(0.0)), 0.0);
