@@ -56,7 +56,7 @@ ModelInput ReadModel(const std::string& file, const std::string& evidence, bool 
 }
 
 SparseCrf ToSparseCrf(ModelInput input) {
-  return input.crf ? std::move(*input.crf) : RecogniseSparseCrf(*input.graph);
+  return input.crf ? std::move(*input.crf) : RecogniseSparseCrf(*input.graph).model;
 }
 
 FactorGraph ToTables(ModelInput input) {

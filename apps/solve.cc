@@ -339,7 +339,7 @@ SolveOutcome SolveByTrw(ModelInput input, const SolveOptions& options, const Sto
   std::optional<SparseCrf> model = std::move(input.crf);
   if (!model) {
     try {
-      model = RecogniseSparseCrf(*input.graph);
+      model = RecogniseSparseCrf(*input.graph).model;
     } catch (const NotExpressible&) {
       return SolveTablesByTrw(*input.graph, options, watch);
     }

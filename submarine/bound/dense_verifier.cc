@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "submarine/bound/dense_verifier_internal.h"
-#include "submarine/bound/safe_sum.h"
+#include "submarine/base/safe_sum.h"
 
 namespace submarine {
 namespace dense_verifier {

@@ -8,7 +8,7 @@
 
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/bound/dense_verifier_internal.h"
-#include "submarine/bound/safe_sum.h"
+#include "submarine/base/safe_sum.h"
 
 namespace submarine {
 namespace dense_verifier {

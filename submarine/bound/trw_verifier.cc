@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "submarine/base/error.h"
-#include "submarine/bound/safe_sum.h"
+#include "submarine/base/safe_sum.h"
 #include "submarine/bound/temperature.h"
 
 namespace submarine {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
-#include "submarine/bound/safe_sum.h"
+#include "submarine/base/safe_sum.h"
 #include "submarine/bound/temperature.h"
 
 namespace submarine {
@@ -72,6 +72,21 @@ Matrix<double> Normalised(const SparseCrf& model, const Matrix<double>& marginal
     for (double& p : y.row(a)) p /= sum;
   }
   return y;
+}
+
+template <class NumLabels>
+void CheckLabeling(std::span<const int> labeling, std::size_t variables,
+                   const NumLabels& num_labels) {
+  if (labeling.size() != variables) {
+    throw InvalidInput(fmt::format("the labeling has {} labels, the model has {} variables",
+                                   labeling.size(), variables));
+  }
+  for (std::size_t a = 0; a < variables; ++a) {
+    if (labeling[a] < 0 || labeling[a] >= num_labels(a)) {
+      throw InvalidInput(fmt::format("variable {} has the label {}, expected one of 0..{}", a,
+                                     labeling[a], num_labels(a) - 1));
+    }
+  }
 }
 
 // A row adds up to 1 only up to rounding, which grows with the labels: hence the additions.
@@ -158,7 +173,9 @@ double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<dou
       for (int i : cuts.set(c)) {
         const double here = y_a[static_cast<std::size_t>(i)] - y_b[static_cast<std::size_t>(i)];
         difference += here;
-        magnitude += std::abs(here);
+        // Not of `here`: each of the two was divided by the rounded sum of its row.
+        magnitude +=
+            y_a[static_cast<std::size_t>(i)] + y_b[static_cast<std::size_t>(i)];
       }
       value.Add(-e.weight * length * std::abs(difference), e.weight * length * magnitude, labels);
     }
@@ -190,6 +207,37 @@ double VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, do
     }
   }
   return value.Below();
+}
+
+double VerifiedEnergy(const SparseCrf& model, std::span<const int> labeling) {
+  CheckLabeling(labeling, model.unary().rows(), [&](std::size_t) { return model.num_labels(); });
+  ExactSum energy;
+  energy.Add(model.constant());
+  for (std::size_t a = 0; a < labeling.size(); ++a)
+    energy.Add(model.unary()(a, static_cast<std::size_t>(labeling[a])));
+  for (const Edge& e : model.edges()) {
+    const auto i = static_cast<std::size_t>(labeling[static_cast<std::size_t>(e.a)]);
+    const auto j = static_cast<std::size_t>(labeling[static_cast<std::size_t>(e.b)]);
+    energy.AddProduct(e.weight, model.metric(e).distance(i, j));
+  }
+  return energy.Above();
+}
+
+double VerifiedEnergy(const FactorGraph& graph, std::span<const int> labeling) {
+  Validate(graph);
+  CheckLabeling(labeling, graph.cardinality.size(),
+                [&](std::size_t a) { return graph.cardinality[a]; });
+  ExactSum energy;
+  for (const Factor& factor : graph.factors) {
+    std::size_t index = 0;
+    for (int a : factor.scope) {
+      const auto variable = static_cast<std::size_t>(a);
+      index = index * static_cast<std::size_t>(graph.cardinality[variable]) +
+              static_cast<std::size_t>(labeling[variable]);
+    }
+    energy.Add(factor.energy[index]);
+  }
+  return energy.Above();
 }
 
 }  // namespace submarine

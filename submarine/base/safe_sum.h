@@ -1,4 +1,4 @@
-// A sum that also knows how wrong it may be, for values that have to stay on their safe side.
+// Sums that also know how wrong they may be, for values that have to stay on their safe side.
 #pragma once
 
 #include <cmath>
@@ -55,6 +55,60 @@ class SafeSum {
   double sum_ = 0.0;
   double compensation_ = 0.0;
   double slack_ = 0.0;
+};
+
+// A sum of terms that are what they are, such as the energy of one labeling: nothing but the result
+// is rounded, unless it cancels some hundred bits deep. Neumaier's sum is Sum2 of Ogita, Rump and
+// Oishi (2005), whose error is at most u |sum| + (n u)^2 sum |x| for n terms, u half an epsilon.
+class ExactSum {
+ public:
+  void Add(double x) {
+    const double t = sum_ + x;
+    compensation_ += std::abs(sum_) >= std::abs(x) ? (sum_ - t) + x : (x - t) + sum_;
+    sum_ = t;
+    magnitude_ += std::abs(x);
+    terms_ += 1.0;
+  }
+  void AddProduct(double x, double y) {
+    const double product = x * y;
+    Add(product);
+    Add(std::fma(x, y, -product));
+    underflow_ += std::numeric_limits<double>::denorm_min();  // what fma may lose far below 1
+  }
+  double Value() const { return sum_ + compensation_; }
+  double Error() const {
+    constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+    const double depth = terms_ * kEpsilon;
+    return 2.0 * kEpsilon * std::abs(Value()) + depth * depth * magnitude_ + underflow_;
+  }
+  // An overflow or an infinite term leaves nothing known.
+  double Above() const { return finite() ? Value() + Error() : kInfinity; }
+  double Below() const { return finite() ? Value() - Error() : -kInfinity; }
+  bool finite() const { return std::isfinite(magnitude_) && std::isfinite(Value()); }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double sum_ = 0.0;
+  double compensation_ = 0.0;
+  double magnitude_ = 0.0;
+  double terms_ = 0.0;
+  double underflow_ = 0.0;
+};
+
+// A sum of terms >= 0, rounded upwards.
+class UpwardSum {
+ public:
+  void Add(double x) {
+    sum_ += x;
+    terms_ += 1.0;
+  }
+  double Above() const {
+    return sum_ * (1.0 + (terms_ + 2.0) * std::numeric_limits<double>::epsilon());
+  }
+
+ private:
+  double sum_ = 0.0;
+  double terms_ = 0.0;
 };
 
 }  // namespace submarine
