@@ -20,9 +20,7 @@ struct LongSum {
     Add(product);
     Add(std::fma(x, y, -product));
   }
-  long double Minus(const LongSum& other) const {
-    return (high - other.high) + (low - other.low);
-  }
+  long double Minus(const LongSum& other) const { return (high - other.high) + (low - other.low); }
   long double Minus(long double x) const { return (high - x) + low; }
 };
 

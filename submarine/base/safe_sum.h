@@ -39,13 +39,18 @@ class SafeSum {
     slack_ += std::abs(factor) * other.slack_;
   }
   // The slack is a sum of positive terms and has roundings of its own, far below its 32 spare ulps.
-  // An infinite term makes the sum infinite, whatever else it holds.
-  double Above() const { return finite() ? sum_ + compensation_ + slack_ : sum_; }
-  double Below() const { return finite() ? sum_ + compensation_ - slack_ : sum_; }
+  // A term of -infinity makes the sum that, from above as well; +infinity may be an overflow and
+  // leaves nothing known.
+  double Above() const {
+    if (!finite()) return sum_ < 0.0 ? sum_ : kInfinity;
+    return sum_ + compensation_ + slack_;
+  }
+  double Below() const { return finite() ? sum_ + compensation_ - slack_ : -kInfinity; }
   bool finite() const { return std::isfinite(sum_); }
 
  private:
   static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   void AddExactly(double x) {
     const double t = sum_ + x;
     if (std::isfinite(t))

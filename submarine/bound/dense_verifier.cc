@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/base/safe_sum.h"
+#include "submarine/bound/dense_verifier_internal.h"
 
 namespace submarine {
 namespace dense_verifier {

@@ -7,9 +7,9 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/safe_sum.h"
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/operator_verifier_pairs.h"
-#include "submarine/base/safe_sum.h"
 
 namespace submarine {
 namespace {

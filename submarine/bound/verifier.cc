@@ -156,10 +156,9 @@ double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<dou
     AddEntropy(y.row(a), temperature, &value);
     value.Add(-shift);
     for (std::size_t i = 0; i < labels; ++i) {
-      const double part = kind == ExtensionKind::kOptimal
-                              ? y(a, i)
-                              : std::max(0.0, y(a, i) - y(a, (i + 1) % labels));
-      value.Add(-part * (phi[i] - shift), 0.0, labels);
+      const double next = kind == ExtensionKind::kOptimal ? 0.0 : y(a, (i + 1) % labels);
+      const double cost = phi[i] - shift;
+      value.Add(-std::max(0.0, y(a, i) - next) * cost, next * std::abs(cost), labels);
     }
   }
   for (const Edge& e : model.edges()) {
@@ -170,14 +169,18 @@ double VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<dou
       if (length == 0.0) continue;
       double difference = 0.0;
       double magnitude = 0.0;
+      double mass = 0.0;
       for (int i : cuts.set(c)) {
-        const double here = y_a[static_cast<std::size_t>(i)] - y_b[static_cast<std::size_t>(i)];
-        difference += here;
-        // Not of `here`: each of the two was divided by the rounded sum of its row.
-        magnitude +=
-            y_a[static_cast<std::size_t>(i)] + y_b[static_cast<std::size_t>(i)];
+        const double p_a = y_a[static_cast<std::size_t>(i)];
+        const double p_b = y_b[static_cast<std::size_t>(i)];
+        difference += p_a - p_b;
+        magnitude += std::abs(p_a - p_b);
+        mass += p_a + p_b;
       }
-      value.Add(-e.weight * length * std::abs(difference), e.weight * length * magnitude, labels);
+      const double cost = e.weight * length;
+      value.Add(-cost * std::abs(difference), cost * magnitude, labels);
+      // Rows were divided by rounded sums, each by its own, which differences do not show.
+      value.Widen(cost * mass * static_cast<double>(labels + 2));
     }
   }
   return value.Below();

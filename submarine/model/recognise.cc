@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -298,8 +298,8 @@ RecognisedCrf RecogniseSparseCrf(const FactorGraph& graph) {
   Matrix<double> unary = SumOfUnaries(tables, num_labels, &defect);
   LabelSpace labels =
       index.metrics().empty() ? PottsLabels(num_labels) : FitMetrics(index.metrics());
-  RecognisedCrf result{
-      {std::move(unary), std::move(edges), std::move(labels), rounded_constant}, 0.0};
+  RecognisedCrf result{{std::move(unary), std::move(edges), std::move(labels), rounded_constant},
+                       0.0};
   for (const auto& [pair, table] : tables.pairs) defect.Add(PairDefect(table, result.model));
   result.defect = defect.Above();
   const double scale = ScaleOfAnswer(result.model);

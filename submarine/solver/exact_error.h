@@ -53,8 +53,8 @@ class TableError {
     const auto count = static_cast<double>(n);
     // The bound above holds at weights p that the errors themselves have changed.
     const double relative = relative_ * (1.0 + 8.0 * relative_);
-    fixed_ += temperature *
-              ((relative + 16.0 * kEpsilon) * std::log(count) + (count + 16.0) * kEpsilon);
+    fixed_ +=
+        temperature * ((relative + 16.0 * kEpsilon) * std::log(count) + (count + 16.0) * kEpsilon);
     relative_ = relative + 2.0 * kEpsilon;
   }
   // `shift` was subtracted from every entry.
