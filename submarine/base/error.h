@@ -44,4 +44,10 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+// Such work was not done when its time limit passed.
+class TimeLimit : public Interrupted {
+ public:
+  using Interrupted::Interrupted;
+};
+
 }  // namespace submarine

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "submarine/bound/bound_internal.h"
-#include "submarine/bound/safe_sum.h"
+#include "submarine/base/safe_sum.h"
 
 namespace submarine {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "submarine/base/parallel.h"
 #include "submarine/bound/bound_internal.h"
-#include "submarine/bound/safe_sum.h"
+#include "submarine/base/safe_sum.h"
 
 namespace submarine {
 

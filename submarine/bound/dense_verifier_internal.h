@@ -9,9 +9,9 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/safe_sum.h"
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/bound/pair_tree.h"
-#include "submarine/bound/safe_sum.h"
 
 // Plain loops over doubles, compiled once more for wider registers where the compiler can choose at run
 // time; without fused operations, so that the results are the same.

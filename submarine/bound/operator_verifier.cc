@@ -7,11 +7,11 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/safe_sum.h"
+#include "submarine/bound/temperature.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/operator_verifier_pairs.h"
-#include "submarine/bound/safe_sum.h"
-#include "submarine/bound/temperature.h"
 
 namespace submarine {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/base/safe_sum.h"
 #include "submarine/bound/dense_verifier_internal.h"
-#include "submarine/bound/safe_sum.h"
 #include "submarine/filter/gaussian_kernel.h"
 #include "submarine/filter/lattice_stencil.h"
 

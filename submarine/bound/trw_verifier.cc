@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "submarine/base/error.h"
+#include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
-#include "submarine/bound/safe_sum.h"
 #include "submarine/bound/temperature.h"
 
 namespace submarine {
@@ -17,6 +17,13 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Sums of terms up to this, and a few times it, stay finite: nothing finite becomes infinite, which
+// would mean that it is forbidden.
+constexpr double kLargestTotal = 1e300;
+
+// Far more than the roundings of numbers too small to have a relative error.
+constexpr double kUnderflow = 1e-300;
 
 // x, which may be wrong by `error`.
 void AddWithError(double x, double error, SafeSum* sum) {
@@ -50,8 +57,24 @@ PlainModel Plain(const SparseCrf& model) {
   return plain;
 }
 
+double LargestFinite(std::span<const double> values) {
+  double largest = 0.0;
+  for (double v : values) {
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  }
+  return largest;
+}
+
 PlainModel Plain(const FactorGraph& graph) {
   Validate(graph);
+  double total = 0.0;
+  for (const Factor& factor : graph.factors) total += LargestFinite(factor.energy);
+  if (!(total <= kLargestTotal)) {
+    throw InvalidInput(
+        fmt::format("the energies are too large to add up: their largest terms sum to {:g}, "
+                    "expected at most {:g}",
+                    total, kLargestTotal));
+  }
   PlainModel plain;
   for (int labels : graph.cardinality) {
     plain.labels.push_back(static_cast<std::size_t>(labels));
@@ -97,17 +120,10 @@ double ExcessOverLargest(const std::vector<double>& value, double largest, doubl
   return temperature * std::log(sum);
 }
 
-double LargestMagnitude(const std::vector<double>& values) {
-  double largest = 0.0;
-  for (double v : values) {
-    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
-  }
-  return largest;
-}
-
 // T log Z_T of one forest by sum-product towards the roots. `unary` are costs; the energies of edge
 // e are multiplied by scale[e]. Messages are kept relative to their largest entry, and as
-// log-sum-exp passes errors on without amplifying them, the errors of all messages simply add up.
+// log-sum-exp passes errors on without amplifying them, the errors of all messages simply add up:
+// those of values are in proportion to their size, those of T log sum exp to T.
 SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t> edges,
                            const std::vector<double>& scale, std::vector<std::vector<double>> value,
                            double temperature) {
@@ -117,19 +133,18 @@ SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t>
   for (std::size_t k = forest.nodes.size(); k-- > 0;) {
     const RootedForest::Node& node = forest.nodes[k];
     const std::vector<double>& below = value[static_cast<std::size_t>(node.variable)];
-    const double rounding =
-        kEpsilon * (16.0 + static_cast<double>(below.size())) * (1.0 + temperature);
+    const double rounding = kEpsilon * (16.0 + static_cast<double>(below.size()));
     if (node.parent < 0) {
       const double largest = *std::max_element(below.begin(), below.end());
       total.Add(largest);
       if (!std::isfinite(largest)) return total;
       AddWithError(ExcessOverLargest(below, largest, temperature),
-                   rounding * (1.0 + LargestMagnitude(below)), &total);
+                   rounding * (temperature + LargestFinite(below)) + kUnderflow, &total);
       continue;
     }
     std::vector<double>& above = value[static_cast<std::size_t>(node.parent)];
     std::vector<double> message(above.size());
-    double magnitude = LargestMagnitude(below) + LargestMagnitude(above);
+    double magnitude = LargestFinite(below) + LargestFinite(above);
     for (std::size_t j = 0; j < above.size(); ++j) {
       terms.assign(below.size(), 0.0);
       for (std::size_t i = 0; i < below.size(); ++i) {
@@ -143,7 +158,7 @@ SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t>
                                           : largest;
     }
     const double shift = *std::max_element(message.begin(), message.end());
-    AddWithError(shift, 4.0 * rounding * (1.0 + magnitude), &total);
+    AddWithError(shift, 4.0 * rounding * (temperature + magnitude) + kUnderflow, &total);
     if (!std::isfinite(shift)) return total;
     for (std::size_t j = 0; j < above.size(); ++j) above[j] += message[j] - shift;
   }
@@ -157,6 +172,7 @@ void CheckEvidence(const PlainModel& model, const TrwEvidence& evidence) {
     throw InvalidInput(fmt::format("there are unaries for {} forests, expected {}",
                                    evidence.unary.size(), evidence.forests.size()));
   }
+  double total = 0.0;
   for (std::size_t f = 0; f < evidence.unary.size(); ++f) {
     const Matrix<double>& unary = evidence.unary[f];
     if (unary.rows() != variables) {
@@ -177,7 +193,14 @@ void CheckEvidence(const PlainModel& model, const TrwEvidence& evidence) {
                           f, unary(a, i), a, i));
         }
       }
+      total += LargestFinite(unary.row(a).first(model.labels[a]));
     }
+  }
+  if (!(total <= kLargestTotal)) {
+    throw InvalidInput(fmt::format(
+        "the unaries of the forests are too large to add up: their largest sum to {:g}, expected "
+        "at most {:g}",
+        total, kLargestTotal));
   }
 }
 
@@ -230,11 +253,14 @@ double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double tem
   SafeSum bound;
   for (double constant : model.constants) bound.Add(-constant);
   const auto terms = static_cast<double>(weight.size());
+  double scaled = 0.0;
   for (std::size_t e = 0; e < scale.size(); ++e) {
     double least = 0.0;
     const double magnitude = LargestPairMagnitude(model, e, &least);
     if (scale[e] > 0.0) {
       scale[e] = 1.0 / scale[e];
+      scaled += scale[e] * magnitude;
+      if (!(scaled <= kLargestTotal)) return kInfinity;
       // rho_e and its reciprocal are rounded, so the parts add up to the edge only nearly.
       bound.Widen((8.0 + terms) * magnitude);
     } else {
@@ -311,7 +337,7 @@ Bound VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> f
   SafeSum bound;
   bound.Add(-model.constant());
   for (std::size_t a = 0; a < value.size(); ++a) {
-    bound.Widen((4.0 + degree[a]) * (magnitude[a] + LargestMagnitude(plain.unary[a])));
+    bound.Widen((4.0 + degree[a]) * (magnitude[a] + LargestFinite(plain.unary[a])));
     for (double& v : value[a]) v = -v;
   }
   bound.AddScaled(1.0, ForestLogPartition(plain, forest, std::vector<double>(exact.size(), 1.0),

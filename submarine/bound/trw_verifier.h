@@ -1,7 +1,7 @@
-// Recomputes tree-reweighted and hybrid upper bounds from the raw model and the evidence alone, in
-// plain double loops over all pairs of labels: log-domain sum-product on each tree, no fast
-// messages. Every value is rounded upwards by a bound on the error made. Temperatures that are
-// negative or not finite throw InvalidInput; at T = 0 the bound is one on -min E.
+// Recomputes tree-reweighted and hybrid upper bounds from the raw model and the evidence alone, in plain
+// double loops over all pairs of labels: log-domain sum-product on each tree, no fast messages.
+// Every value is rounded upwards by a bound on the error made. Temperatures that are negative or not
+// finite throw InvalidInput; at T = 0 the bound is one on -min E.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,10 @@ struct TrwEvidence {
 
 // Whatever the unaries miss of their average is made up for by its largest entry per variable, and
 // an edge in no forest by its least energy: the bound holds for every evidence of the right shape.
-// The first uses the distances of the model's metrics, not their cuts. Throws InvalidInput for
-// wrong shapes, unaries that are not finite, and forests that are none; NotExpressible for factors
-// of more than two variables.
+// The first uses the distances of the model's metrics, not their cuts. -infinity proves that no
+// labeling has positive probability. Throws InvalidInput for wrong shapes, energies or unaries too
+// large to add up, unaries that are not finite, and forests that are none; NotExpressible for
+// factors of more than two variables.
 Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature);
 Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -106,6 +107,66 @@ TEST(TrwVerifier, TakesForbiddenPairsAsTheyAre) {
               1e-12);
   const FactorGraph impossible{{2, 2}, {{{0, 1}, {inf, inf, inf, inf}}}};
   EXPECT_EQ(VerifiedTrwUpper(impossible, {{{1.0, {0}}}, {zero}}, 1.0), -inf);
+}
+
+long double PreciseLogPartition(const SparseCrf& model, double temperature) {
+  std::vector<int> x(model.unary().rows(), 0);
+  std::vector<long double> value;
+  do {
+    long double energy = model.constant();
+    for (std::size_t a = 0; a < x.size(); ++a) energy += model.unary()(a, x[a]);
+    for (const Edge& e : model.edges())
+      energy += static_cast<long double>(e.weight) * model.metric(e).distance(x[e.a], x[e.b]);
+    value.push_back(-energy);
+  } while (NextLabeling(&x, model.num_labels()));
+  const long double largest = *std::max_element(value.begin(), value.end());
+  if (temperature == 0.0) return largest;
+  long double sum = 0.0L;
+  for (long double v : value) sum += std::exp((v - largest) / temperature);
+  return largest + temperature * std::log(sum);
+}
+
+// Energies and temperatures of any size: the bound is rounded by ulps of what it is made of.
+TEST(TrwVerifier, IsTightAtEveryScale) {
+  RandomModels random(6);
+  const std::vector<std::size_t> forest = {0, 1, 2};
+  for (double size : {1e-290, 1e-12, 1.0, 1e12, 1e290}) {
+    for (double T : {0.0, 1e-300, 1e-12, 1.0, 1e12, 1e150, 1e290}) {
+      SCOPED_TRACE(::testing::Message() << "energies " << size << ", T " << T);
+      Matrix<double> unary = random.Points(4, 3, -3.0, 3.0);
+      for (std::size_t n = 0; n < unary.size(); ++n) unary.data()[n] *= size;
+      const SparseCrf path(unary, {{0, 1, 1.5 * size}, {2, 1, 0.5 * size}, {2, 3, 2.0 * size}},
+                           random.Labels(3), 0.5 * size);
+      const long double exact = PreciseLogPartition(path, T);
+      const long double slack = 1e-12L * (size + T) + 1e-298L;
+      const double trw = VerifiedTrwUpper(path, {{{1.0, forest}}, {path.unary()}}, T);
+      EXPECT_GE(trw, exact);
+      EXPECT_LE(trw, exact + slack);
+      const double tables =
+          VerifiedTrwUpper(ToFactorGraph(path), {{{1.0, forest}}, {path.unary()}}, T);
+      EXPECT_GE(tables, exact);
+      EXPECT_LE(tables, exact + slack);
+      const double hybrid =
+          VerifiedHybridUpper(path, forest, Matrix<double>(3, path.num_cuts()), T);
+      EXPECT_GE(hybrid, exact);
+      EXPECT_LE(hybrid, exact + slack);
+    }
+  }
+}
+
+// Divided by a small rho an energy may overflow, and must not forbid anything then.
+TEST(TrwVerifier, OverflowProvesNothing) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const FactorGraph pair{{2, 2}, {{{0, 1}, {1e299, 1e299, 1e299, 1e299}}}};
+  const Matrix<double> zero(2, 2);
+  const TrwEvidence rare{{{1e-12, {0}}, {1.0 - 1e-12, {}}}, {zero, zero}};
+  EXPECT_EQ(VerifiedTrwUpper(pair, rare, 1.0), inf);
+  const TrwEvidence never{{{1e-320, {0}}, {1.0, {}}}, {zero, zero}};
+  EXPECT_EQ(VerifiedTrwUpper(pair, never, 1.0), inf);
+  const FactorGraph huge{{2}, {{{0}, {1e308, 0.0}}, {{0}, {1e308, 0.0}}}};
+  EXPECT_THROW(VerifiedTrwUpper(huge, {{{1.0, {}}}, {Matrix<double>(1, 2)}}, 1.0), InvalidInput);
+  EXPECT_THROW(VerifiedTrwUpper(pair, {{{1.0, {0}}}, {Matrix<double>(2, 2, 1e308)}}, 1.0),
+               InvalidInput);
 }
 
 TEST(TrwVerifier, HybridUsesTheFlowsOutsideTheForest) {

@@ -4,9 +4,12 @@
 // are negative or not finite throw InvalidInput.
 #pragma once
 
+#include <span>
+
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
 #include "submarine/extension/extension.h"
+#include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine {
@@ -25,5 +28,11 @@ Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<doub
 // The mean-field free energy T H(y) - <E> under the product distribution y, with the metric of the
 // model: a lower bound on T log Z_T. Rows as above.
 Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature);
+
+// The energy of a labeling, rounded upwards by no more than some ulps of it, however its terms cancel.
+// As T log Z_T >= -E(x), what it is minus of is a lower bound at every T, and at T = 0 on -min E.
+// Infinite where a factor forbids the labeling. Throws InvalidInput for what is no labeling.
+Bound VerifiedEnergy(const SparseCrf& model, std::span<const int> labeling);
+Bound VerifiedEnergy(const FactorGraph& graph, std::span<const int> labeling);
 
 }  // namespace submarine

@@ -12,6 +12,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
+#include "submarine/base/long_sum_test_util.h"
 #include "submarine/extension/set_function.h"
 #include "submarine/model/random_models_test_util.h"
 
@@ -19,6 +20,7 @@ namespace submarine {
 namespace {
 
 using ::submarine::testing::ExpectInvalid;
+using ::submarine::testing::LongSum;
 using ::submarine::testing::NextLabeling;
 using ::submarine::testing::RandomModels;
 
@@ -289,6 +291,94 @@ TEST(VerifierTest, IsSafeWithManyLabels) {
     EXPECT_GE(VerifiedUpper(model, ExtensionKind::kOptimal, flow, 1.0), expected);
     EXPECT_LE(VerifiedUpper(model, ExtensionKind::kOptimal, flow, 1.0), expected + 1e-10L);
   }
+}
+
+// The second row is normalised by a sum that is rounded, and only therefore looks like the first. On
+// an edge of weight 1e9 what it differs by counts.
+TEST(VerifierTest, DualIsSafeWhereMarginalsAreAlmostEqual) {
+  const double w = 1e9;
+  const SparseCrf model(Matrix<double>(2, 3), {{0, 1, w}}, PottsLabels(3));
+  Matrix<double> y(2, 3, 1.0);
+  y(1, 2) = 1.0 + std::numeric_limits<double>::epsilon();
+  const long double sum = 3.0L + std::numeric_limits<double>::epsilon();
+  const long double rare = 1.0L / sum;
+  const long double often = y(1, 2) / sum;
+  const long double entropy =
+      std::log(3.0L) - 2.0L * rare * std::log(rare) - often * std::log(often);
+  const long double variation =
+      0.5L * w * (2.0L * std::abs(1.0L / 3.0L - rare) + std::abs(1.0L / 3.0L - often));
+  const double dual = VerifiedDual(model, ExtensionKind::kOptimal, y, 1.0);
+  EXPECT_LE(dual, entropy - variation);
+  EXPECT_GE(dual, entropy - 1e-4);
+}
+
+long double EnergyByDefinition(const FactorGraph& graph, const std::vector<int>& x) {
+  LongSum energy;
+  for (const Factor& factor : graph.factors) {
+    std::size_t index = 0;
+    for (int a : factor.scope) index = index * graph.cardinality[a] + x[a];
+    energy.Add(factor.energy[index]);
+  }
+  return energy.Minus(0.0L);
+}
+
+TEST(VerifiedEnergyTest, IsAboveTheEnergyByUlpsOnly) {
+  RandomModels random(11);
+  for (int trial = 0; trial < 500; ++trial) {
+    const int variables = random.Integer(1, 6);
+    const int labels = random.Integer(2, 4);
+    Matrix<double> unary(variables, labels);
+    for (std::size_t k = 0; k < unary.size(); ++k)
+      unary.data()[k] = std::ldexp(random.Real(-1.0, 1.0), random.Integer(-60, 60));
+    const int e = random.Integer(-20, 20);
+    SparseCrf pattern = random.Model(variables, labels);
+    std::vector<Edge> edges = pattern.edges();
+    for (Edge& edge : edges) edge.weight *= std::ldexp(1.0 / 3.0, e);
+    // The constant takes back most of one labeling's energy.
+    std::vector<int> x(variables, random.Integer(0, labels - 1));
+    const SparseCrf shifted(unary, edges, pattern.labels());
+    const SparseCrf model(unary, edges, pattern.labels(), -shifted.Energy(x));
+    LongSum energy;
+    energy.Add(model.constant());
+    for (int a = 0; a < variables; ++a) energy.Add(unary(a, x[a]));
+    for (const Edge& edge : edges)
+      energy.AddProduct(edge.weight, model.metric(edge).distance(x[edge.a], x[edge.b]));
+    const double verified = VerifiedEnergy(model, x);
+    EXPECT_LE(energy.Minus(verified), 0.0L) << "trial " << trial;
+    EXPECT_NEAR(verified, static_cast<double>(energy.high + energy.low),
+                1e-15 * std::abs(verified) + 1e-27 * std::abs(model.constant()))
+        << "trial " << trial;
+  }
+}
+
+// 1e16 + 1 - 1e16 is 0 where doubles are added in this order, which would be below the energy.
+TEST(VerifiedEnergyTest, SurvivesCancellation) {
+  Matrix<double> unary(3, 2, 3e16);
+  unary(0, 0) = 1e16;
+  unary(1, 0) = 1.0;
+  unary(2, 0) = -1e16;
+  const SparseCrf model(unary, {}, PottsLabels(2));
+  const std::vector<int> x(3, 0);
+  ASSERT_LT(model.Energy(x), 1.0);
+  EXPECT_GE(VerifiedEnergy(model, x), 1.0);
+  EXPECT_LE(VerifiedEnergy(model, x), 1.0 + 1e-12);
+  const FactorGraph graph = ToFactorGraph(model);
+  EXPECT_EQ(EnergyByDefinition(graph, x), 1.0L);
+  EXPECT_GE(VerifiedEnergy(graph, x), 1.0);
+  EXPECT_LE(VerifiedEnergy(graph, x), 1.0 + 1e-12);
+}
+
+TEST(VerifiedEnergyTest, KnowsForbiddenLabelingsAndWhatIsNone) {
+  const FactorGraph graph{{2, 3}, {{{0, 1}, {0, 1, 2, kInfinity, 4, 5}}, {{}, {0.5}}}};
+  EXPECT_EQ(VerifiedEnergy(graph, std::vector<int>{1, 0}), kInfinity);
+  EXPECT_NEAR(VerifiedEnergy(graph, std::vector<int>{1, 2}), 5.5, 1e-14);
+  ExpectInvalid([&] { VerifiedEnergy(graph, std::vector<int>{1}); }, "the labeling has 1 labels");
+  ExpectInvalid([&] { VerifiedEnergy(graph, std::vector<int>{2, 0}); }, "expected one of 0..1");
+  const SparseCrf model(Matrix<double>(2, 2), {}, PottsLabels(2));
+  ExpectInvalid([&] { VerifiedEnergy(model, std::vector<int>{0, -1}); }, "has the label -1");
+  // A sum that overflows on the way is above every energy.
+  const FactorGraph huge{{2}, {{{}, {-1.5e308}}, {{}, {-1.5e308}}, {{0}, {1.5e308, 0.0}}}};
+  EXPECT_EQ(VerifiedEnergy(huge, std::vector<int>{0}), kInfinity);
 }
 
 class EvidenceTest : public ::testing::Test {

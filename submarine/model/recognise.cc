@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/safe_sum.h"
 #include "submarine/labels/metric_fit.h"
 
 namespace submarine {
@@ -17,6 +20,10 @@ namespace {
 // Entries of tables come from decimal files: what differs by less than this, relative to the
 // largest entry, is equal.
 constexpr double kTolerance = 1e-9;
+
+// A defect beyond this, relative to what log Z is made of, would be most of what an interval shows.
+constexpr double kLargestDefect = 1e-6;
+constexpr std::size_t kNoEdge = std::numeric_limits<std::size_t>::max();
 
 using Pair = std::pair<int, int>;
 
@@ -58,33 +65,43 @@ void RequireFinite(const Factor& factor, std::size_t index, int num_labels) {
   }
 }
 
-// The factors sorted by what they are about, those on the same variables added up.
+// The sum of the factors on a pair (a,b), a < b, split into u_i + v_j + w d(i,j).
+struct PairTable {
+  Matrix<double> energy;  // of (x_a, x_b), as doubles add up
+  std::vector<const Factor*> factors;
+  std::vector<double> u;
+  std::vector<double> v;
+  std::size_t edge = kNoEdge;  // of the model
+};
+
+// The factors sorted by what they are about.
 struct Tables {
-  double constant = 0.0;
-  Matrix<double> unary;
-  std::map<Pair, Matrix<double>> pairs;  // (a,b) with a < b -> energy of (x_a, x_b)
+  std::vector<double> constants;
+  std::vector<std::vector<std::span<const double>>> unary;  // per variable, what adds up to it
+  std::map<Pair, PairTable> pairs;
 };
 
 Tables CollectTables(const FactorGraph& graph, int num_labels) {
   const auto labels = static_cast<std::size_t>(num_labels);
   Tables tables;
-  tables.unary = Matrix<double>(graph.cardinality.size(), labels);
+  tables.unary.resize(graph.cardinality.size());
   for (std::size_t f = 0; f < graph.factors.size(); ++f) {
     const Factor& factor = graph.factors[f];
     RequireFinite(factor, f, num_labels);
     if (factor.scope.empty()) {
-      tables.constant += factor.energy.front();
+      tables.constants.push_back(factor.energy.front());
     } else if (factor.scope.size() == 1) {
-      for (std::size_t i = 0; i < labels; ++i) {
-        tables.unary(static_cast<std::size_t>(factor.scope[0]), i) += factor.energy[i];
-      }
+      tables.unary[static_cast<std::size_t>(factor.scope[0])].emplace_back(factor.energy);
     } else if (factor.scope.size() == 2) {
       const int a = std::min(factor.scope[0], factor.scope[1]);
       const int b = std::max(factor.scope[0], factor.scope[1]);
-      Matrix<double>& table = tables.pairs.try_emplace({a, b}, labels, labels).first->second;
+      PairTable& table = tables.pairs[{a, b}];
+      if (table.factors.empty()) table.energy = Matrix<double>(labels, labels);
+      table.factors.push_back(&factor);
       for (std::size_t i = 0; i < labels; ++i) {
         for (std::size_t j = 0; j < labels; ++j) {
-          (factor.scope[0] == a ? table(i, j) : table(j, i)) += factor.energy[i * labels + j];
+          (factor.scope[0] == a ? table.energy(i, j) : table.energy(j, i)) +=
+              factor.energy[i * labels + j];
         }
       }
     } else {
@@ -97,9 +114,9 @@ Tables CollectTables(const FactorGraph& graph, int num_labels) {
   return tables;
 }
 
-// Moves the modular part of a pair table into the unaries; what is left is d, symmetric with zero
-// diagonal.
-Matrix<double> TakeModularPart(const Pair& pair, const Matrix<double>& e, Matrix<double>* unary) {
+// Sets the modular part u, v of a pair table; what is left is d, symmetric with zero diagonal.
+Matrix<double> TakeModularPart(const Pair& pair, PairTable* table) {
+  const Matrix<double>& e = table->energy;
   const std::size_t labels = e.rows();
   const auto [a, b] = pair;
   double largest = 1.0;
@@ -120,8 +137,8 @@ Matrix<double> TakeModularPart(const Pair& pair, const Matrix<double>& e, Matrix
     }
   }
   for (std::size_t i = 0; i < labels; ++i) {
-    (*unary)(static_cast<std::size_t>(a), i) += 0.5 * (e(i, i) + h(i));
-    (*unary)(static_cast<std::size_t>(b), i) += 0.5 * (e(i, i) - h(i));
+    table->u.push_back(0.5 * (e(i, i) + h(i)));
+    table->v.push_back(0.5 * (e(i, i) - h(i)));
   }
   for (std::size_t k = 0; k < d.size(); ++k) {
     if (std::abs(d.data()[k]) <= kTolerance * largest) d.data()[k] = 0.0;
@@ -192,28 +209,107 @@ class MetricIndex {
   std::multimap<double, int> by_sum_;
 };
 
+// |x|, rounded upwards.
+double Magnitude(const ExactSum& x) { return std::max(std::abs(x.Above()), std::abs(x.Below())); }
+
+// The sum as one double; what that loses is added to the defect.
+double Rounded(ExactSum sum, UpwardSum* defect) {
+  const double value = sum.Value();
+  sum.Add(-value);
+  defect->Add(Magnitude(sum));
+  return value;
+}
+
+Matrix<double> SumOfUnaries(const Tables& tables, int num_labels, UpwardSum* defect) {
+  Matrix<double> unary(tables.unary.size(), static_cast<std::size_t>(num_labels));
+  for (std::size_t a = 0; a < unary.rows(); ++a) {
+    double worst = 0.0;
+    for (std::size_t i = 0; i < unary.cols(); ++i) {
+      ExactSum sum;
+      for (std::span<const double> part : tables.unary[a]) sum.Add(part[i]);
+      UpwardSum lost;
+      unary(a, i) = Rounded(sum, &lost);
+      worst = std::max(worst, lost.Above());
+    }
+    defect->Add(worst);
+  }
+  return unary;
+}
+
+// The largest |e_ij - u_i - v_j - w d(i,j)| over labels, with the factors as they were given and w d
+// as the model has it.
+double PairDefect(const PairTable& table, const SparseCrf& model) {
+  const std::size_t labels = table.u.size();
+  const Edge* edge = table.edge == kNoEdge ? nullptr : &model.edges()[table.edge];
+  double worst = 0.0;
+  for (std::size_t i = 0; i < labels; ++i) {
+    for (std::size_t j = 0; j < labels; ++j) {
+      ExactSum difference;
+      for (const Factor* factor : table.factors) {
+        const bool straight = factor->scope[0] < factor->scope[1];
+        difference.Add(factor->energy[straight ? i * labels + j : j * labels + i]);
+      }
+      difference.Add(-table.u[i]);
+      difference.Add(-table.v[j]);
+      if (edge != nullptr) difference.AddProduct(-edge->weight, model.metric(*edge).distance(i, j));
+      worst = std::max(worst, Magnitude(difference));
+    }
+  }
+  return worst;
+}
+
+// About what |log Z| is: the energy of a plausible labeling, and the entropy of none.
+double ScaleOfAnswer(const SparseCrf& model) {
+  std::vector<int> labels;
+  for (std::size_t a = 0; a < model.unary().rows(); ++a) {
+    const auto phi = model.unary().row(a);
+    labels.push_back(static_cast<int>(std::min_element(phi.begin(), phi.end()) - phi.begin()));
+  }
+  return std::abs(model.Energy(labels)) + model.num_variables() * std::log(model.num_labels());
+}
+
 }  // namespace
 
-SparseCrf RecogniseSparseCrf(const FactorGraph& graph) {
+RecognisedCrf RecogniseSparseCrf(const FactorGraph& graph) {
   Validate(graph);
   const int num_labels = CommonCardinality(graph);
   Tables tables = CollectTables(graph, num_labels);
   MetricIndex index;
   std::vector<Edge> edges;
-  for (const auto& [pair, table] : tables.pairs) {
-    Matrix<double> d = TakeModularPart(pair, table, &tables.unary);
+  for (auto& [pair, table] : tables.pairs) {
+    Matrix<double> d = TakeModularPart(pair, &table);
+    table.energy = {};
+    tables.unary[static_cast<std::size_t>(pair.first)].emplace_back(table.u);
+    tables.unary[static_cast<std::size_t>(pair.second)].emplace_back(table.v);
     RequireAttractive(pair, d);
     const double weight = *std::max_element(d.data(), d.data() + d.size());
     if (weight == 0.0) continue;
     for (std::size_t k = 0; k < d.size(); ++k) d.data()[k] /= weight;
     const std::size_t known = index.metrics().size();
+    table.edge = edges.size();
     edges.push_back({pair.first, pair.second, weight, index.Find(d)});
     // Cubic in the labels, hence once per metric and not once per pair.
     if (index.metrics().size() > known) RequireTriangles(pair, d, weight);
   }
+  UpwardSum defect;
+  ExactSum constant;
+  for (double energy : tables.constants) constant.Add(energy);
+  const double rounded_constant = Rounded(constant, &defect);
+  Matrix<double> unary = SumOfUnaries(tables, num_labels, &defect);
   LabelSpace labels =
       index.metrics().empty() ? PottsLabels(num_labels) : FitMetrics(index.metrics());
-  return {std::move(tables.unary), std::move(edges), std::move(labels), tables.constant};
+  RecognisedCrf result{{std::move(unary), std::move(edges), std::move(labels), rounded_constant},
+                       0.0};
+  for (const auto& [pair, table] : tables.pairs) defect.Add(PairDefect(table, result.model));
+  result.defect = defect.Above();
+  const double scale = ScaleOfAnswer(result.model);
+  if (!(result.defect <= kLargestDefect * scale)) {
+    throw NotExpressible(fmt::format(
+        "the tables are attractive metrics only up to {:.3g} in the energy, too much beside "
+        "energies and entropies of about {:.3g}",
+        result.defect, scale));
+  }
+  return result;
 }
 
 }  // namespace submarine

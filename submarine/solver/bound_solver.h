@@ -17,7 +17,7 @@ enum class Termination {
   kGapReached,  // upper - dual <= relative_gap * max(1, |upper|)
   kIterationLimit,
   kTimeLimit,
-  kInterrupted,  // on_iteration returned false
+  kInterrupted,  // on_iteration returned false, or `interrupted` true
   kStalled,      // the gap fell too little for the work it took
   kConverged,    // a method without a gap (mean field, TRW) met its tolerance
   kExact,        // exact inference ended
@@ -40,6 +40,8 @@ struct BoundOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // Called at each evaluation of the bounds; return false to stop.
   std::function<bool(const IterationRecord&)> on_iteration;
+  // Sparse solvers ask it between and within iterations, on the calling thread; return true to stop.
+  std::function<bool()> interrupted = {};
 };
 
 // Under every termination except kNotRun, `flow` proves `upper` and `marginals` prove `dual`

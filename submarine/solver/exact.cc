@@ -11,8 +11,11 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/safe_sum.h"
+#include "submarine/base/stop_check.h"
 #include "submarine/solver/bucket.h"
 #include "submarine/solver/column_kernels.h"
+#include "submarine/solver/exact_error.h"
 
 namespace submarine {
 namespace {
@@ -20,6 +23,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargestEnumeration = 1 << 26;
 constexpr std::size_t kEntriesPerTask = 1 << 14;
+constexpr std::size_t kEntriesPerCheck = 1 << 21;  // of the clock: some ten milliseconds
+constexpr double kLargestTotal = std::numeric_limits<double>::max() / 16.0;
 
 void CheckTemperature(double temperature) {
   // The lower limit keeps 1 / T finite.
@@ -29,8 +34,8 @@ void CheckTemperature(double temperature) {
   }
 }
 
-// Otherwise a sum of energies could become -inf, and inf - inf a NaN.
-void CheckEnergyRange(const FactorGraph& graph) {
+// Otherwise a sum of energies could become infinite, which would mean something else.
+void CheckEnergyRange(const FactorGraph& graph, double temperature) {
   double total = 0.0;
   for (const Factor& factor : graph.factors) {
     double largest = 0.0;
@@ -39,9 +44,15 @@ void CheckEnergyRange(const FactorGraph& graph) {
     }
     total += largest;
   }
-  if (!std::isfinite(total)) {
+  if (!(total <= kLargestTotal)) {
     throw InvalidInput(
         "the energies of the factors are so large that their sum overflows a double");
+  }
+  double entropy = 0.0;
+  for (int cardinality : graph.cardinality) entropy += std::log(cardinality);
+  if (!(temperature * entropy <= kLargestTotal)) {
+    throw InvalidInput(fmt::format(
+        "the temperature is {}, so large that T log Z overflows a double", temperature));
   }
 }
 
@@ -77,21 +88,6 @@ std::vector<double> Indicator(int cardinality, int label) {
   return result;
 }
 
-// Neumaier's sum: a long chain adds many large constants of either sign.
-class CompensatedSum {
- public:
-  void Add(double value) {
-    const double sum = sum_ + value;
-    lost_ += std::abs(sum_) >= std::abs(value) ? (sum_ - sum) + value : (value - sum) + sum_;
-    sum_ = sum;
-  }
-  double Total() const { return sum_ + lost_; }
-
- private:
-  double sum_ = 0.0;
-  double lost_ = 0.0;
-};
-
 // Bucket elimination. With psi_a the table of variable a (its factors plus the messages of its
 // children), the upward pass computes messages in the log domain,
 //
@@ -105,13 +101,17 @@ class CompensatedSum {
 // At T = 0 it follows the maximisers instead.
 class Elimination {
  public:
-  Elimination(const FactorGraph& graph, ExactPlan plan, double temperature)
+  Elimination(const FactorGraph& graph, ExactPlan plan, const ExactOptions& options,
+              const StopCheck& stop)
       : graph_(graph),
         plan_(std::move(plan)),
-        temperature_(temperature),
+        options_(options),
+        temperature_(options.temperature),
+        stop_(stop),
         factors_(graph.cardinality.size()),
         children_(graph.cardinality.size()),
-        tables_(graph.cardinality.size()) {
+        tables_(graph.cardinality.size()),
+        errors_(graph.cardinality.size()) {
     AssignFactors();
     for (int a : plan_.order) {
       if (!plan_.separator[a].empty()) children_[plan_.separator[a].front()].push_back(a);
@@ -121,7 +121,8 @@ class Elimination {
   ExactResult Run() {
     ExactResult result;
     for (int a : plan_.order) SendMessage(a);
-    result.log_partition = total_.Total();
+    result.log_partition = total_.Value();
+    result.error = Error();
     result.marginals.resize(graph_.cardinality.size());
     result.map_labeling.assign(graph_.cardinality.size(), 0);
     for (auto a = plan_.order.rbegin(); a != plan_.order.rend(); ++a) {
@@ -195,19 +196,59 @@ class Elimination {
     const std::size_t size = bucket.block_size();
     std::vector<double>& message = tables_[a];
     message.resize(bucket.separator_size());
-    ParallelFor(bucket.num_blocks(), Grain(bucket), [&](std::size_t begin, std::size_t end) {
-      std::vector<double> rows(bucket.cardinality() * size);
-      for (std::size_t block = begin; block < end; ++block) {
-        bucket.FillBlock(block, rows);
-        LogSumExpColumns(rows.data(), bucket.cardinality(), size, temperature_,
-                         message.data() + block * size);
-      }
-    });
+    const std::size_t batch =
+        std::max<std::size_t>(1, kEntriesPerCheck / (bucket.cardinality() * size));
+    for (std::size_t first = 0; first < bucket.num_blocks(); first += batch) {
+      CheckStop();
+      const std::size_t count = std::min(batch, bucket.num_blocks() - first);
+      ParallelFor(count, Grain(bucket), [&](std::size_t begin, std::size_t end) {
+        std::vector<double> rows(bucket.cardinality() * size);
+        for (std::size_t block = first + begin; block < first + end; ++block) {
+          bucket.FillBlock(block, rows);
+          LogSumExpColumns(rows.data(), bucket.cardinality(), size, temperature_,
+                           message.data() + block * size);
+        }
+      });
+    }
     const double largest = *std::max_element(message.begin(), message.end());
     if (largest == -kInfinity) ThrowNoLabeling();
     total_.Add(largest);
     for (double& value : message) value -= largest;
+    FindError(a, largest);
     if (plan_.separator[a].empty()) message[0] = 1.0;  // p of the empty separator
+  }
+
+  void FindError(int a, double shift) {
+    // At T = 0 the labels are found from tables that are added up anew: the label that seems best
+    // may be worse by two of the roundings, and there are the roundings of its own.
+    constexpr double kRoundingsOfBest = 5.0;
+    TableError& error = errors_[a];
+    for (const Factor* factor : factors_[a]) {
+      error.AddExact(-*std::min_element(factor->energy.begin(), factor->energy.end()));
+    }
+    for (int child : children_[a]) error.AddMessage(errors_[child]);
+    error.Round(temperature_ == 0.0 ? kRoundingsOfBest : 1.0);
+    error.LogSumExp(temperature_, static_cast<std::size_t>(graph_.cardinality[a]));
+    error.Shift(shift);
+  }
+
+  double Error() const {
+    UpwardSum error;
+    error.Add(total_.Error());
+    for (int a : plan_.order) {
+      if (!errors_[a].valid()) return kInfinity;
+      if (plan_.separator[a].empty()) error.Add(errors_[a].fixed());
+    }
+    // What bounds the least energy on one side and that of the labeling on the other is twice that
+    // between the two.
+    return temperature_ == 0.0 ? 2.0 * error.Above() : error.Above();
+  }
+
+  void CheckStop() const {
+    if (!stop_.Stopped()) return;
+    if (stop_.interrupted()) throw Interrupted("exact inference was interrupted before its end");
+    throw TimeLimit(fmt::format("exact inference did not end within {} s, its time limit",
+                                options_.time_limit_seconds));
   }
 
   std::vector<double> ReceiveMarginal(int a) {
@@ -244,6 +285,7 @@ class Elimination {
     const std::size_t targets_per_task =
         std::max<std::size_t>(1, kEntriesPerTask / (batch * block_entries));
     for (std::size_t first = 0; first < bucket.num_blocks(); first += batch) {
+      CheckStop();
       const std::size_t count = std::min(batch, bucket.num_blocks() - first);
       ParallelFor(count, Grain(bucket), [&](std::size_t begin, std::size_t end) {
         for (std::size_t k = begin; k < end; ++k) {
@@ -278,12 +320,15 @@ class Elimination {
 
   const FactorGraph& graph_;
   const ExactPlan plan_;
+  const ExactOptions& options_;
   const double temperature_;
+  const StopCheck& stop_;
   std::vector<std::vector<const Factor*>> factors_;
   std::vector<std::vector<int>> children_;
   // Per variable, over its separator: the message on the way up, p(sep) on the way down.
   std::vector<std::vector<double>> tables_;
-  CompensatedSum total_;
+  std::vector<TableError> errors_;  // of the messages
+  ExactSum total_;
 };
 
 // Advances to the next labeling, last variable fastest; false after the last one.
@@ -299,16 +344,35 @@ bool NextLabeling(const std::vector<int>& cardinality, std::vector<int>& labelin
 
 ExactResult SolveExact(const FactorGraph& graph, const ExactOptions& options) {
   CheckTemperature(options.temperature);
+  const StopCheck stop(options.time_limit_seconds, options.interrupted);
   ExactPlan plan = PlanExact(graph, static_cast<double>(options.max_bytes));
   CheckFits(plan, graph.cardinality.size(), options.max_bytes);
-  CheckEnergyRange(graph);
-  return Elimination(graph, std::move(plan), options.temperature).Run();
+  CheckEnergyRange(graph, options.temperature);
+  return Elimination(graph, std::move(plan), options, stop).Run();
+}
+
+ExactResult SolveExact(const SparseCrf& model, const ExactOptions& options) {
+  ExactResult result = SolveExact(ToFactorGraph(model), options);
+  UpwardSum error;
+  error.Add(result.error);
+  for (const Edge& e : model.edges()) {
+    const Matrix<double>& d = model.metric(e).distance;
+    double worst = std::numeric_limits<double>::denorm_min();  // where the remainder underflows
+    for (std::size_t k = 0; k < d.size(); ++k) {
+      const double product = e.weight * d.data()[k];
+      worst = std::max(worst, std::abs(std::fma(e.weight, d.data()[k], -product)));
+    }
+    // Between two labelings it counts twice.
+    error.Add(options.temperature == 0.0 ? 2.0 * worst : worst);
+  }
+  result.error = error.Above();
+  return result;
 }
 
 ExactResult EnumerateExact(const FactorGraph& graph, double temperature) {
   CheckTemperature(temperature);
   Validate(graph);
-  CheckEnergyRange(graph);
+  CheckEnergyRange(graph, temperature);
   double labelings = 1.0;
   for (int cardinality : graph.cardinality) labelings *= cardinality;
   if (labelings > kLargestEnumeration) {
@@ -332,8 +396,17 @@ ExactResult EnumerateExact(const FactorGraph& graph, double temperature) {
   } while (NextLabeling(graph.cardinality, labeling));
   if (least == kInfinity) ThrowNoLabeling();
 
+  // One table over all variables, to which every factor is added.
+  TableError error;
+  for (const Factor& factor : graph.factors) {
+    error.AddExact(-*std::min_element(factor.energy.begin(), factor.energy.end()));
+  }
+  error.Round(1.0);
+  error.LogSumExp(temperature, static_cast<std::size_t>(labelings));
   result.log_partition = -least;
   if (temperature == 0.0) {
+    error.Shift(least);
+    result.error = 2.0 * error.fixed();
     for (std::size_t a = 0; a < labeling.size(); ++a) {
       result.marginals[a][result.map_labeling[a]] = 1.0;
     }
@@ -346,6 +419,8 @@ ExactResult EnumerateExact(const FactorGraph& graph, double temperature) {
     for (std::size_t a = 0; a < labeling.size(); ++a) result.marginals[a][labeling[a]] += weight;
   } while (NextLabeling(graph.cardinality, labeling));
   result.log_partition += temperature * std::log(total);
+  error.Shift(result.log_partition);
+  result.error = error.fixed();
   for (std::size_t a = 0; a < labeling.size(); ++a) {
     for (double& p : result.marginals[a]) p /= total;
     result.map_labeling[a] = ArgMax(result.marginals[a]);

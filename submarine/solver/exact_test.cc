@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/long_sum_test_util.h"
 
 namespace submarine {
 namespace {
 
+using ::submarine::testing::LongSum;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -357,6 +359,190 @@ TEST(SolveExactTest, SurvivesHugeEnergies) {
     EXPECT_NEAR(fast.log_partition, slow.log_partition, 1e-14 * std::abs(slow.log_partition));
     EXPECT_EQ(fast.map_labeling, slow.map_labeling);
   }
+}
+
+LongSum PreciseEnergy(const FactorGraph& graph, const std::vector<int>& x) {
+  LongSum energy;
+  for (const Factor& factor : graph.factors) {
+    std::size_t index = 0;
+    for (int a : factor.scope) index = index * graph.cardinality[a] + x[a];
+    energy.Add(factor.energy[index]);
+  }
+  return energy;
+}
+
+// The difference of T log Z_T and `claimed`, in about twice the digits of a long double.
+long double MissedBy(const FactorGraph& graph, double temperature, double claimed,
+                     LongSum* least_energy) {
+  std::vector<LongSum> energies;
+  std::vector<int> x(graph.cardinality.size(), 0);
+  const auto next = [&] {
+    for (std::size_t a = 0; a < x.size(); ++a) {
+      if (++x[a] < graph.cardinality[a]) return true;
+      x[a] = 0;
+    }
+    return false;
+  };
+  do {
+    const LongSum energy = PreciseEnergy(graph, x);
+    if (std::isfinite(energy.high)) energies.push_back(energy);
+  } while (next());
+  LongSum least = energies.front();
+  for (const LongSum& energy : energies) {
+    if (energy.Minus(least) < 0.0L) least = energy;
+  }
+  *least_energy = least;
+  long double excess = 0.0L;
+  if (temperature > 0.0) {
+    long double sum = 0.0L;
+    for (const LongSum& energy : energies) sum += std::exp(-energy.Minus(least) / temperature);
+    excess = temperature * std::log(sum);
+  }
+  return std::abs(least.Minus(-static_cast<long double>(claimed)) - excess);
+}
+
+// The result is as good as it says, and not much better than that: `tight` bounds the error.
+void ExpectWithinError(const FactorGraph& graph, double temperature, double tight) {
+  const ExactResult result = SolveExact(graph, {.temperature = temperature});
+  LongSum least;
+  EXPECT_LE(MissedBy(graph, temperature, result.log_partition, &least), result.error);
+  EXPECT_LE(result.error, tight);
+  if (temperature == 0.0) {
+    EXPECT_LE(PreciseEnergy(graph, result.map_labeling).Minus(least), result.error);
+  }
+  const ExactResult slow = EnumerateExact(graph, temperature);
+  EXPECT_LE(MissedBy(graph, temperature, slow.log_partition, &least), slow.error);
+}
+
+double LargestEnergies(const FactorGraph& graph) {
+  double total = 0.0;
+  for (const Factor& factor : graph.factors) {
+    double largest = 0.0;
+    for (double e : factor.energy) {
+      if (std::isfinite(e)) largest = std::max(largest, std::abs(e));
+    }
+    total += largest;
+  }
+  return total;
+}
+
+const double kAnyTemperature[] = {0.0, 1e-300, 1e-12, 0.3, 1.0, 1e3, 1e12, 1e200};
+
+// Terms of all sizes that cancel: the same table added and subtracted, and what is left of it.
+FactorGraph NastyGraph(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const double zeros = seed % 3 == 0 ? 0.3 : 0.0;
+  FactorGraph graph =
+      RandomGraph({.variables = 6, .max_cardinality = 3, .factors = 10, .zero_probability = zeros},
+                  seed);
+  const auto factors = graph.factors.size();
+  for (std::size_t f = 0; f < factors; ++f) {
+    const int size = static_cast<int>(random() % 120) - 60;
+    for (double& e : graph.factors[f].energy) e = std::ldexp(e, size);
+    if (random() % 2 == 0) {
+      Factor opposite = graph.factors[f];
+      for (double& e : opposite.energy) {
+        if (std::isfinite(e)) e = -e * (1.0 + 1e-14 * static_cast<double>(random() % 100));
+        if (!std::isfinite(e)) e = 0.0;
+      }
+      graph.factors.push_back(opposite);
+    }
+  }
+  return graph;
+}
+
+TEST(SolveExactTest, TheErrorBoundsAllRounding) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const FactorGraph graph = NastyGraph(seed);
+    for (double temperature : kAnyTemperature) {
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << ", T " << temperature);
+      ExpectWithinError(graph, temperature, 1e-11 * (LargestEnergies(graph) + temperature));
+    }
+  }
+}
+
+TEST(SolveExactTest, TheErrorOfOrdinaryModelsIsSmall) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const FactorGraph graph = RandomGraph({}, seed);
+    for (double temperature : {0.0, 0.3, 1.0, 2.5})
+      ExpectWithinError(graph, temperature, 2e-13 * (1.0 + LargestEnergies(graph)));
+  }
+  const FactorGraph chain = Chain(3000, 3, 1.0, 5);
+  const ExactResult result = SolveExact(chain, {});
+  EXPECT_LE(result.error, 1e-13 * std::abs(result.log_partition) * 10.0);
+  const ExactResult grid = SolveExact(Grid(10, 10, 3, 5), {});
+  EXPECT_LE(grid.error, 3e-13 * std::abs(grid.log_partition));
+}
+
+// Labelings that are next to impossible cost no digits, however large their energies.
+TEST(SolveExactTest, HugeEnergiesOfRareLabelingsDoNotCount) {
+  FactorGraph graph = Chain(6, 3, 1.0, 6);
+  for (Factor& factor : graph.factors) factor.energy.back() = 1e15;
+  for (double temperature : {0.0, 1.0}) ExpectWithinError(graph, temperature, 1e-12);
+}
+
+// 1e16 + 1 is 1e16 in double precision, and the constant takes 1e16 away again.
+TEST(SolveExactTest, KnowsThatDigitsAreGone) {
+  const FactorGraph graph{{2, 2, 2},
+                          {{{0}, {1e16, 3e16}}, {{1}, {1.0, 50.0}}, {{2}, {-1e16, 3e16}}}};
+  for (double temperature : kAnyTemperature)
+    ExpectWithinError(graph, temperature, 100.0 + 1e-13 * temperature);
+  const FactorGraph metric{
+      {3, 3},
+      {{{}, {-1e16}},
+       {{0}, {1.0, 0.03, 1e16}},
+       {{1}, {1e16, 1e16, 0.3}},
+       {{1, 0}, {0, 1e100, 1e100, 1e100, 0, 1e100, 1e100, 1e100, 0}}}};
+  for (double temperature : {0.0, 1.0}) ExpectWithinError(metric, temperature, 200.0);
+}
+
+TEST(SolveExactTest, TheErrorOfAModelIncludesItsProducts) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    Matrix<double> unary(4, 3);
+    for (std::size_t n = 0; n < unary.size(); ++n) unary.data()[n] = 1e-17 * uniform(random);
+    LabelSpace labels = LinearLabels(3);
+    const double unit = uniform(random);
+    for (double& l : labels.metrics[0].length) l *= unit;
+    labels.metrics[0].distance = CutDistance(*labels.cuts, labels.metrics[0].length);
+    std::vector<Edge> edges = GridEdges(2, 2, 4, 1.0);
+    for (Edge& e : edges) e.weight = uniform(random);
+    // Constants cancel what the labeling 0, 1, 1, 1 costs but for the rounding of its products.
+    const std::vector<int> x = {0, 1, 1, 1};
+    const SparseCrf without(unary, edges, labels);
+    const SparseCrf model(unary, edges, labels, -without.Energy(x));
+    LongSum energy;
+    energy.Add(model.constant());
+    for (std::size_t a = 0; a < 4; ++a) energy.Add(unary(a, x[a]));
+    for (const Edge& e : edges)
+      energy.AddProduct(e.weight, labels.metrics[0].distance(x[e.a], x[e.b]));
+    // Every other labeling is made impossible, in tables; the model itself is compared by its parts.
+    FactorGraph graph = ToFactorGraph(model);
+    const LongSum of_tables = PreciseEnergy(graph, x);
+    const ExactResult of_model = SolveExact(model, {.temperature = 0.0});
+    const ExactResult of_graph = SolveExact(graph, {.temperature = 0.0});
+    EXPECT_GE(of_model.error - of_graph.error, std::abs(of_tables.Minus(energy)));
+    EXPECT_LE(of_model.error, 1e-13);
+  }
+}
+
+TEST(SolveExactTest, RefusesEnergiesAndTemperaturesThatOverflow) {
+  EXPECT_THROW(SolveExact({{2}, {{{0}, {1e308, 0.0}}, {{0}, {1e308, 0.0}}}}), InvalidInput);
+  EXPECT_THROW(SolveExact({{2}, {{{0}, {1.0, 0.0}}}}, {.temperature = 1.7e308}), InvalidInput);
+}
+
+TEST(SolveExactTest, GivesUpWhenToldTo) {
+  const FactorGraph grid = Grid(15, 15, 3, 8);  // some seconds
+  EXPECT_THROW(SolveExact(grid, {.time_limit_seconds = 0.0}), TimeLimit);
+  int asked = 0;
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(SolveExact(grid, {.interrupted = [&] { return ++asked == 100; }}), Interrupted);
+  EXPECT_EQ(asked, 100);
+  EXPECT_THROW(SolveExact(grid, {.time_limit_seconds = 0.2}), TimeLimit);
+  EXPECT_LT(Seconds(start), 30.0);
+  EXPECT_NO_THROW(SolveExact(Grid(3, 3, 3, 8),
+                             {.time_limit_seconds = 1e6, .interrupted = [] { return false; }}));
 }
 
 TEST(EnumerateExactTest, RefusesTooManyLabelings) {

@@ -31,9 +31,11 @@ void SubtractFrom(const Matrix<double>& s, Matrix<double>* vertex) { AddScaled(-
 
 }  // namespace
 
-double ExactLineSearch(const Matrix<double>& s, const Matrix<double>& direction,
-                       double temperature) {
+double ExactLineSearch(const Matrix<double>& s, const Matrix<double>& direction, double temperature,
+                       const StopCheck& stop) {
   const auto derivatives = [&](double t) {
+    // No slope left: the search ends.
+    if (t > 0.0 && stop.Stopped()) return std::pair(0.0, 1.0);
     std::vector<double> curvature((s.rows() + kRowGrain - 1) / kRowGrain, 0.0);
     const double slope = ParallelSum(s.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
       double sum = 0.0;
@@ -75,7 +77,11 @@ BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& opt
     if (!progress.Record(k, upper, upper - gap, y)) break;
     const double gamma = options.step == FrankWolfeStep::kHarmonic
                              ? 2.0 / (k + 2)
-                             : ExactLineSearch(s, direction, options.temperature);
+                             : ExactLineSearch(s, direction, options.temperature, progress.stop());
+    if (progress.stop().Stopped()) {
+      progress.Abandon();
+      break;
+    }
     AddScaled(gamma, direction, &s);
     extension.BlendTowardsGreedy(z, gamma, &result.flow);
   }

@@ -9,6 +9,7 @@
 // carries a proof.
 #pragma once
 
+#include "submarine/base/stop_check.h"
 #include "submarine/solver/bound_solver.h"
 
 namespace submarine {
@@ -29,8 +30,8 @@ BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& opt
 BoundResult SolveBlockFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options);
 
 // argmin over t in [0, 1] of sum_a T log sum_i exp(-(s + t d)_ai / T), by Newton's method on the
-// derivative inside a shrinking bracket.
-double ExactLineSearch(const Matrix<double>& s, const Matrix<double>& direction,
-                       double temperature);
+// derivative inside a shrinking bracket. The best t so far when it is stopped.
+double ExactLineSearch(const Matrix<double>& s, const Matrix<double>& direction, double temperature,
+                       const StopCheck& stop = {});
 
 }  // namespace submarine

@@ -8,6 +8,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/row_kernels.h"
+#include "submarine/base/stopwatch.h"
 #include "submarine/extension/extension.h"
 #include "submarine/model/forest.h"
 #include "submarine/solver/forest_inference.h"
@@ -51,6 +52,13 @@ class HybridBound {
   const Flow& flow() const { return flow_; }
   const Flow& mean_flow() const { return mean_flow_; }
   const Matrix<double>& y() const { return y_; }
+
+  // Node costs of P.
+  Matrix<double> Costs() const {
+    Matrix<double> costs = u_;
+    for (std::size_t n = 0; n < costs.size(); ++n) costs.data()[n] *= temperature_;
+    return costs;
+  }
 
   double MeanCoupling() const {
     double sum = 0.0;
@@ -236,18 +244,24 @@ void OfferConstantLabels(const SparseCrf& model, const std::vector<std::size_t>&
 
 HybridResult SolveForest(const SparseCrf& model, std::vector<std::size_t> forest,
                          const HybridOptions& options) {
-  HybridBound iterate(model, forest, options.temperature, options.initial_flow);
   BoundResult bounds;
   Progress progress(options, &bounds);
+  HybridBound iterate(model, forest, options.temperature, options.initial_flow);
   double upper = std::numeric_limits<double>::infinity();
   const auto offer = [&](double value, const Flow& flow) {
     if (value < upper || bounds.flow.edge.size() == 0) bounds.flow = flow;
     upper = std::min(upper, value);
   };
+  Matrix<double> costs = model.unary();
+  Pace pace(progress);
   const auto evaluate = [&](int k) {
+    pace.Begin();
     offer(iterate.Upper(), iterate.flow());
     if (iterate.MeanUpper() < upper) offer(iterate.MeanUpper(), iterate.mean_flow());
-    return progress.Record(k, upper, iterate.Dual(), iterate.y());
+    const double dual = iterate.Dual();
+    if (dual > bounds.dual) costs = iterate.Costs();
+    pace.EndEvaluation();
+    return progress.Record(k, upper, dual, iterate.y(), pace.SecondsToNext());
   };
   OfferConstantLabels(model, forest, options.temperature, &progress);
   const double coupling = iterate.MeanCoupling();
@@ -257,22 +271,25 @@ HybridResult SolveForest(const SparseCrf& model, std::vector<std::size_t> forest
   int next_evaluation = 0;
   for (int k = 0;; ++k) {
     if (k >= std::min(next_evaluation, options.max_iterations) ||
-        progress.Seconds() >= options.time_limit_seconds) {
+        progress.Seconds() >= options.time_limit_seconds - pace.SecondsToNext() ||
+        progress.stop().Stopped()) {
       if (!evaluate(k)) break;
       next_evaluation = NextEvaluation(k);
     }
+    pace.Begin();
     const double theta = 1.0 / std::sqrt(1.0 + kAcceleration * T * eta / (rho * coupling));
     const double flow_movement = iterate.StepFlows(eta * rho / 2.0);
     const HybridBound::Movement moved = iterate.StepDistribution(coupling * rho / eta, theta);
     eta = NextStepLength(eta, flow_movement / rho + coupling * moved.divergence * rho,
                          moved.interaction, k + 1);
     rho /= theta;
+    pace.EndIteration();
   }
   HybridResult result;
   result.termination = bounds.termination;
   result.upper = bounds.upper;
   result.dual = bounds.dual;
-  result.parts.push_back({1.0, std::move(forest), std::move(bounds.flow.edge)});
+  result.parts.push_back({1.0, std::move(forest), std::move(bounds.flow.edge), std::move(costs)});
   result.marginals = std::move(bounds.marginals);
   result.iterations = bounds.iterations;
   result.records = std::move(bounds.records);
@@ -299,11 +316,13 @@ std::vector<std::size_t> ChooseForest(const SparseCrf& model, const HybridOption
   return GridDirections(links, *grid)[options.forest == HybridForest::kRows ? 0 : 1];
 }
 
-// Both problems one after the other, and what they prove together. Whoever stops the first does not
-// want the second; what the rows prove then stands alone.
+// Both problems one after the other, each with half of the time, and what they prove together.
+// Whoever stops the first does not want the second; what the rows prove then stands alone.
 HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& options) {
+  const Stopwatch clock;
   bool stopped = false;
   HybridOptions one = options;
+  one.time_limit_seconds *= 0.5;
   if (options.on_iteration) {
     one.on_iteration = [&](const IterationRecord& record) {
       stopped = stopped || !options.on_iteration(record);
@@ -312,13 +331,13 @@ HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& op
   }
   one.forest = HybridForest::kRows;
   HybridResult rows = SolveForest(model, ChooseForest(model, one), one);
-  if (stopped) {
+  if (stopped || rows.termination == Termination::kInterrupted) {
     rows.termination = Termination::kInterrupted;
     return rows;
   }
   one.forest = HybridForest::kColumns;
   std::vector<std::size_t> forest = ChooseForest(model, one);
-  one.time_limit_seconds -= rows.records.back().seconds;
+  one.time_limit_seconds = options.time_limit_seconds - clock.Seconds();
   HybridResult columns = SolveForest(model, std::move(forest), one);
   if (options.forest == HybridForest::kBest) {
     HybridResult& best = rows.upper <= columns.upper ? rows : columns;

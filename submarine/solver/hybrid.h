@@ -48,10 +48,13 @@ struct HybridPart {
   double weight = 1.0;
   std::vector<std::size_t> forest;
   Matrix<double> flow;
+  // Node costs of the forest's distribution that proves the dual value (variables x labels): the
+  // evidence for VerifiedHybridDual (bound/hybrid_dual.h).
+  Matrix<double> costs;
 };
 
-// Under every termination except kNotRun, `parts` prove upper: it is the mean, by their weights, of
-// their bounds. `dual` never exceeds the least upper that these forests can give. Interrupted among
+// Under every termination except kNotRun, `parts` prove upper and dual, which are the means, by their
+// weights, of what their flows and costs prove. `dual` never exceeds the least upper that these forests can give. Interrupted among
 // the rows, kBest and kAverage return what the rows prove.
 struct HybridResult {
   Termination termination = Termination::kNotRun;

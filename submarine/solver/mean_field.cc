@@ -11,7 +11,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/row_kernels.h"
-#include "submarine/base/stopwatch.h"
+#include "submarine/base/stop_check.h"
 #include "submarine/bound/verifier.h"
 #include "submarine/solver/progress.h"
 
@@ -19,6 +19,7 @@ namespace submarine {
 namespace {
 
 constexpr std::size_t kGrain = 1024;
+constexpr double kWorkPerCheck = 1 << 21;  // of the clock, in entries: some milliseconds
 
 void CheckOptions(const MeanFieldOptions& options) {
   RequirePositiveTemperature(options.temperature);
@@ -88,6 +89,8 @@ class CutCoupling {
   explicit CutCoupling(const SparseCrf& model)
       : model_(model), sums_(model.num_cuts()), q_(model.unary().rows(), sums_.size()) {}
 
+  static double WorkPerEdge(const SparseCrf& model) { return model.num_cuts(); }
+
   void SetMarginal(int a, std::span<const double> y) {
     const std::span<double> q = q_.row(a);
     model_.labels().cuts->SumOverCuts(y, q);
@@ -124,6 +127,10 @@ class CutCoupling {
 class DistanceCoupling {
  public:
   explicit DistanceCoupling(const SparseCrf& model) : model_(model) {}
+
+  static double WorkPerEdge(const SparseCrf& model) {
+    return static_cast<double>(model.num_labels()) * model.num_labels();
+  }
 
   void SetMarginal(int, std::span<const double>) {}
 
@@ -166,10 +173,21 @@ class Ascent {
     }
   }
 
-  // Alternating directions carry changes across the graph both ways.
-  void Sweep(bool forward) {
+  // Alternating directions carry changes across the graph both ways. False when it was stopped on
+  // the way.
+  bool Sweep(bool forward, const StopCheck& stop) {
     const int n = model_.num_variables();
-    for (int k = 0; k < n; ++k) Update(forward ? k : n - 1 - k);
+    double work = 0.0;
+    for (int k = 0; k < n; ++k) {
+      const int a = forward ? k : n - 1 - k;
+      Update(a);
+      work +=
+          Coupling::WorkPerEdge(model_) * (1.0 + static_cast<double>(model_.incident(a).size()));
+      if (work < kWorkPerCheck) continue;
+      if (stop.Stopped()) return false;
+      work = 0.0;
+    }
+    return true;
   }
 
   double FreeEnergy() const {
@@ -244,13 +262,14 @@ Matrix<double> OwnStart(const SparseCrf& model, int k, double temperature,
 class MultiStart {
  public:
   MultiStart(const SparseCrf& model, const MeanFieldOptions& options)
-      : model_(model), options_(options) {}
+      : model_(model), options_(options), stop_(options.time_limit_seconds, options.interrupted) {}
 
   MeanFieldResult Run() {
     std::mt19937_64 random(options_.seed);
     const auto extra = static_cast<int>(options_.extra_starts.size());
     for (int k = 0; k < extra; ++k) CheckMarginals(model_, options_.extra_starts[k]);
     for (int k = 0; k < extra + options_.starts && !stopped_; ++k) {
+      if (k > 0 && stop_.Stopped()) break;  // the first start is what there is to return
       Matrix<double> start = k < extra ? options_.extra_starts[k]
                                        : OwnStart(model_, k - extra, options_.temperature, random);
       NormaliseRows(start);
@@ -269,10 +288,20 @@ class MultiStart {
   template <class Coupling>
   void RunStart(int start, Matrix<double> marginals) {
     Ascent<Coupling> ascent(model_, std::move(marginals), options_.temperature);
+    // Without the time to find the value of a start it is only kept where there is no other.
+    if (stop_.Stopped()) {
+      stopped_ = true;
+      Keep(-std::numeric_limits<double>::infinity(), ascent.marginals(), false);
+      return;
+    }
     double value = ascent.FreeEnergy();
     Keep(value, ascent.marginals(), false);
     for (int sweep = 0; sweep < options_.max_iterations && !stopped_; ++sweep) {
-      ascent.Sweep(sweep % 2 == 0);
+      if (!ascent.Sweep(sweep % 2 == 0, stop_)) {
+        stopped_ = true;
+        Keep(value, ascent.marginals(), false);  // updates only raise the value
+        return;
+      }
       const double before = value;
       value = ascent.FreeEnergy();
       const bool gained = value - before >= options_.tolerance * std::max(1.0, std::abs(value));
@@ -294,9 +323,9 @@ class MultiStart {
   // Returns true when the solver is to stop.
   bool Record(int start, double value) {
     best_ = std::max(best_, value);
-    const double seconds = clock_.Seconds();
+    const double seconds = stop_.Seconds();
     result_.records.push_back({++result_.iterations, seconds, best_, start, value});
-    stopped_ = seconds >= options_.time_limit_seconds;
+    stopped_ = stop_.Stopped();
     if (options_.on_iteration && !options_.on_iteration(result_.iterations, seconds, best_)) {
       stopped_ = true;
     }
@@ -305,7 +334,7 @@ class MultiStart {
 
   const SparseCrf& model_;
   const MeanFieldOptions& options_;
-  Stopwatch clock_;
+  StopCheck stop_;
   MeanFieldResult result_;
   double kept_ = -std::numeric_limits<double>::infinity();
   double best_ = -std::numeric_limits<double>::infinity();

@@ -43,6 +43,9 @@ struct MeanFieldOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // After every sweep, with the best bound so far; return false to stop.
   std::function<bool(int iteration, double seconds, double lower)> on_iteration = {};
+  // Asked within sweeps, too, on the calling thread; return true to stop. Whatever stops a sweep, the
+  // marginals as they then are prove their bound.
+  std::function<bool()> interrupted = {};
 };
 
 struct MeanFieldResult {

@@ -182,22 +182,26 @@ BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
     throw InvalidInput(
         fmt::format("the balance of pdhg is {}, expected a finite number > 0", options.balance));
   }
+  BoundResult result;
+  Progress progress(options, &result);
   const Extension extension(model, ExtensionKind::kOptimal);
   PrimalDual iterate(extension, T);
   const double mean_coupling = iterate.MeanCoupling();
-  BoundResult result;
   result.flow = iterate.flow();
-  Progress progress(options, &result);
   Matrix<double> averaged;
 
+  Pace pace(progress);
   const auto evaluate = [&](int k) {
+    pace.Begin();
     const double upper = BoundValue(extension, iterate.s(), T);
     if (upper < result.upper) result.flow = iterate.flow();
     if (AverageOverFreeRegions(model, iterate.flow().edge, iterate.y(), &averaged)) {
       progress.OfferMarginals(DualValue(extension, averaged, T), averaged);
     }
-    return progress.Record(k, std::min(upper, result.upper), DualValue(extension, iterate.y(), T),
-                           iterate.y());
+    const double dual = DualValue(extension, iterate.y(), T);
+    pace.EndEvaluation();
+    return progress.Record(k, std::min(upper, result.upper), dual, iterate.y(),
+                           pace.SecondsToNext());
   };
 
   double eta = 1.0;
@@ -205,12 +209,14 @@ BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
   int next_evaluation = 0;
   double next_seconds = 0.0;
   for (int k = 0;; ++k) {
+    const double latest = options.time_limit_seconds - pace.SecondsToNext();
     if (k >= std::min(next_evaluation, options.max_iterations) ||
-        progress.Seconds() >= std::min(next_seconds, options.time_limit_seconds)) {
+        progress.Seconds() >= std::min(next_seconds, latest) || progress.stop().Stopped()) {
       if (!evaluate(k)) break;
       next_evaluation = NextEvaluation(k);
       next_seconds = progress.Seconds() + options.seconds_between_evaluations;
     }
+    pace.Begin();
     const double smoothing = std::max(T, mean_coupling / (k + 1));
     const double theta =
         1.0 / std::sqrt(1.0 + kAcceleration * smoothing * eta / (rho * mean_coupling));
@@ -219,6 +225,7 @@ BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
     eta =
         NextStepLength(eta, flow_movement / rho + moved.divergence * rho, moved.interaction, k + 1);
     rho /= theta;
+    pace.EndIteration();
   }
   return result;
 }

@@ -23,16 +23,25 @@ void Progress::OfferMarginals(double dual, const Matrix<double>& marginals) {
   }
 }
 
-bool Progress::Record(int k, double upper, double dual, const Matrix<double>& marginals) {
+void Progress::Abandon() {
+  result_.termination = stop_.interrupted() ? Termination::kInterrupted : Termination::kTimeLimit;
+}
+
+bool Progress::Record(int k, double upper, double dual, const Matrix<double>& marginals,
+                      double seconds_to_next) {
   OfferMarginals(dual, marginals);
   result_.upper = upper;
   result_.iterations = k;
-  const IterationRecord record{k, clock_.Seconds(), result_.upper, result_.dual};
+  const IterationRecord record{k, Seconds(), result_.upper, result_.dual};
   result_.records.push_back(record);
   result_.termination = CheckTermination(options_, record);
-  if (options_.on_iteration && !options_.on_iteration(record) &&
-      result_.termination == Termination::kNotRun) {
+  const bool stopped = (options_.on_iteration && !options_.on_iteration(record)) ||
+                       (stop_.Stopped() && stop_.interrupted());
+  if (result_.termination == Termination::kNotRun && stopped)
     result_.termination = Termination::kInterrupted;
+  if (result_.termination == Termination::kNotRun &&
+      record.seconds + seconds_to_next >= options_.time_limit_seconds) {
+    result_.termination = Termination::kTimeLimit;
   }
   return result_.termination == Termination::kNotRun;
 }

@@ -1,7 +1,9 @@
 // Bookkeeping shared by the bound solvers: what has been proven so far, and whether to go on.
 #pragma once
 
-#include "submarine/base/stopwatch.h"
+#include <algorithm>
+
+#include "submarine/base/stop_check.h"
 #include "submarine/solver/bound_solver.h"
 
 namespace submarine {
@@ -15,22 +17,53 @@ void RequirePositiveTemperature(double temperature);
 class Progress {
  public:
   Progress(const BoundOptions& options, BoundResult* result)
-      : options_(options), result_(*result) {}
+      : options_(options),
+        result_(*result),
+        stop_(options.time_limit_seconds, options.interrupted) {}
 
   // Takes the bounds after k iterations: `upper` is that of the current flow, `dual` the value at
   // `marginals`, kept when it is the best so far. Returns false when the solver is to stop, with
-  // the reason in the result.
-  bool Record(int k, double upper, double dual, const Matrix<double>& marginals);
+  // the reason in the result. `seconds_to_next`: how long until there can be another record, for
+  // which the time must be left.
+  bool Record(int k, double upper, double dual, const Matrix<double>& marginals,
+              double seconds_to_next = 0.0);
+
+  // Ends the solve as it was recorded last.
+  void Abandon();
 
   // Marginals that may prove a better dual value, without recording an iteration.
   void OfferMarginals(double dual, const Matrix<double>& marginals);
 
-  double Seconds() const { return clock_.Seconds(); }
+  double Seconds() const { return stop_.Seconds(); }
+  // For work between two records.
+  const StopCheck& stop() const { return stop_; }
 
  private:
   const BoundOptions& options_;
   BoundResult& result_;
-  Stopwatch clock_;
+  StopCheck stop_;
+};
+
+// How long iterations and evaluations take where they are apart, so that the last evaluation still
+// fits into the time limit.
+class Pace {
+ public:
+  explicit Pace(const Progress& progress) : progress_(progress) {}
+
+  void Begin() { begin_ = progress_.Seconds(); }
+  void EndIteration() { iteration_ = progress_.Seconds() - begin_; }
+  void EndEvaluation() {
+    evaluation_ = progress_.Seconds() - begin_;
+    if (iteration_ < 0.0) iteration_ = evaluation_;  // a guess until there was one
+  }
+  // For one more iteration, and to find out what it is worth.
+  double SecondsToNext() const { return std::max(0.0, iteration_) + evaluation_; }
+
+ private:
+  const Progress& progress_;
+  double begin_ = 0.0;
+  double iteration_ = -1.0;
+  double evaluation_ = 0.0;
 };
 
 }  // namespace submarine

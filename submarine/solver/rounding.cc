@@ -55,11 +55,12 @@ class KleinbergTardos {
   KleinbergTardos(const SparseCrf& model, const Matrix<double>& marginals)
       : groups_(LabelHierarchy(*model.labels().cuts)), marginals_(marginals) {}
 
-  std::vector<int> Draw(std::mt19937_64* rng) const {
+  // Nothing when it was stopped.
+  std::vector<int> Draw(const StopCheck& stop, std::mt19937_64* rng) const {
     std::vector<int> labels(marginals_.rows());
     std::vector<std::size_t> everyone(marginals_.rows());
     std::iota(everyone.begin(), everyone.end(), std::size_t{0});
-    Assign(0, everyone, rng, &labels);
+    if (!Assign(0, everyone, stop, rng, &labels)) labels.clear();
     return labels;
   }
 
@@ -75,12 +76,13 @@ class KleinbergTardos {
     return mass;
   }
 
-  void Assign(std::size_t node, const std::vector<std::size_t>& variables, std::mt19937_64* rng,
-              std::vector<int>* labels) const {
+  // False when it was stopped on the way.
+  bool Assign(std::size_t node, const std::vector<std::size_t>& variables, const StopCheck& stop,
+              std::mt19937_64* rng, std::vector<int>* labels) const {
     const std::vector<std::size_t>& children = groups_[node].children;
     if (children.empty()) {
       for (std::size_t a : variables) (*labels)[a] = groups_[node].labels.front();
-      return;
+      return true;
     }
     std::vector<Waiting> waiting;
     for (std::size_t a : variables) waiting.push_back({a, Mass(a, node)});
@@ -90,6 +92,7 @@ class KleinbergTardos {
     // A round settles each variable with probability >= 1/children on average, so the limit is
     // never met in practice.
     for (int round = 0; round < 10000 && !waiting.empty(); ++round) {
+      if (stop.Stopped()) return false;
       const std::size_t child = pick(*rng);
       const double threshold = uniform(*rng);
       const auto stays = [&](const Waiting& w) {
@@ -107,8 +110,9 @@ class KleinbergTardos {
       chosen[best].push_back(w.variable);
     }
     for (std::size_t j = 0; j < children.size(); ++j) {
-      if (!chosen[j].empty()) Assign(children[j], chosen[j], rng, labels);
+      if (!chosen[j].empty() && !Assign(children[j], chosen[j], stop, rng, labels)) return false;
     }
+    return true;
   }
 
   std::vector<Group> groups_;
@@ -143,15 +147,16 @@ std::vector<int> ArgmaxLabels(const Matrix<double>& marginals) {
 }
 
 Labeling RoundMarginals(const SparseCrf& model, const Matrix<double>& marginals, int draws,
-                        std::uint64_t seed) {
+                        std::uint64_t seed, const StopCheck& stop) {
   Labeling best{ArgmaxLabels(marginals), 0.0};
   best.energy = model.Energy(best.labels);
   std::mt19937_64 rng(seed);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   const KleinbergTardos kleinberg_tardos(model, marginals);
-  for (int draw = 0; draw < draws; ++draw) {
-    std::vector<int> labels =
-        draw % 2 == 0 ? kleinberg_tardos.Draw(&rng) : CumulativeLabels(marginals, uniform(rng));
+  for (int draw = 0; draw < draws && !stop.Stopped(); ++draw) {
+    std::vector<int> labels = draw % 2 == 0 ? kleinberg_tardos.Draw(stop, &rng)
+                                            : CumulativeLabels(marginals, uniform(rng));
+    if (labels.empty()) break;
     const double energy = model.Energy(labels);
     if (energy < best.energy) best = {std::move(labels), energy};
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/base/stop_check.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine {
@@ -21,8 +22,9 @@ std::vector<int> ArgmaxLabels(const Matrix<double>& marginals);
 
 // The best, by energy, of the argmax labeling and `draws` random ones. Draws alternate between
 // Kleinberg-Tardos rounding, applied level by level where the cuts form a hierarchy, and one common
-// threshold on the cumulative distributions, which suits ordered labels.
+// threshold on the cumulative distributions, which suits ordered labels. Stopped, it returns the best
+// of those it had.
 Labeling RoundMarginals(const SparseCrf& model, const Matrix<double>& marginals, int draws,
-                        std::uint64_t seed);
+                        std::uint64_t seed, const StopCheck& stop = {});
 
 }  // namespace submarine

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "submarine/base/error.h"
-#include "submarine/base/stopwatch.h"
+#include "submarine/base/stop_check.h"
 #include "submarine/solver/forest_packing.h"
 #include "submarine/solver/progress.h"
 #include "submarine/solver/trw_chains.h"
@@ -95,7 +95,10 @@ LogMessages MessagesOfFlow(const SparseCrf& model, const Matrix<double>& flow,
 class Solver {
  public:
   Solver(PairwiseModel model, const TrwOptions& options)
-      : model_(std::move(model)), options_(options), theta_(model_.unary) {
+      : model_(std::move(model)),
+        options_(options),
+        theta_(model_.unary),
+        stop_(options.time_limit_seconds, options.interrupted) {
     RequirePositiveTemperature(options.temperature);
     for (std::size_t n = 0; n < theta_.size(); ++n) theta_.data()[n] /= -options.temperature;
     forests_ = ChooseForests(model_, options);
@@ -131,17 +134,21 @@ class Solver {
   // the solver is to stop.
   bool Record(double upper, bool converged) {
     result_.upper = upper;
-    const IterationRecord record{result_.iterations, clock_.Seconds(), result_.upper};
+    const IterationRecord record{result_.iterations, stop_.Seconds(), result_.upper};
+    const double seconds_to_next = record.seconds - last_record_;
+    last_record_ = record.seconds;
     result_.records.push_back(record);
     result_.termination = Termination::kNotRun;
     if (converged) {
       result_.termination = Termination::kGapReached;
     } else if (record.k >= options_.max_iterations) {
       result_.termination = Termination::kIterationLimit;
-    } else if (record.seconds >= options_.time_limit_seconds) {
+    } else if (record.seconds + seconds_to_next >= options_.time_limit_seconds) {
       result_.termination = Termination::kTimeLimit;
     }
-    if (options_.on_iteration && !options_.on_iteration(record)) {
+    const bool stopped = (options_.on_iteration && !options_.on_iteration(record)) ||
+                         (stop_.Stopped() && stop_.interrupted());
+    if (stopped) {
       interrupted_ = true;
       if (!converged) result_.termination = Termination::kInterrupted;
     }
@@ -217,7 +224,8 @@ class Solver {
   std::vector<WeightedForest> forests_;
   LogMessages messages_;
   Matrix<double> marginals_;
-  Stopwatch clock_;
+  StopCheck stop_;
+  double last_record_ = 0.0;  // in seconds: the next takes about as long as this one did
   TrwResult result_;
   bool interrupted_ = false;
 };
@@ -238,7 +246,8 @@ bool Solver::StepOfRho(const std::vector<std::size_t>& tree, double weight) {
       forests.push_back({weight, tree});
     }
     TreeDescent descent(model_, theta_, forests, options_.temperature, messages_);
-    for (int k = 0; k < kDescentSteps && !descent.exhausted(); ++k) descent.Step();
+    for (int k = 0; k < kDescentSteps && !descent.exhausted() && !stop_.Stopped(); ++k)
+      descent.Step();
     const double upper = ToEnergy(descent.bound());
     if (upper < result_.upper) {
       forests_ = std::move(forests);
@@ -247,7 +256,7 @@ bool Solver::StepOfRho(const std::vector<std::size_t>& tree, double weight) {
       result_.upper = upper;
       return true;
     }
-    if (clock_.Seconds() >= options_.time_limit_seconds) return false;
+    if (stop_.Stopped()) return false;
   }
   return false;
 }
@@ -266,7 +275,14 @@ void Solver::OptimiseRho() {
     const double before = result_.upper;
     const double worthwhile = options_.tolerance * std::max(1.0, std::abs(before));
     if (!(options_.temperature * slope > worthwhile)) break;
-    if (!StepOfRho(tree, 2.0 / (step + 4.0))) break;
+    if (!StepOfRho(tree, 2.0 / (step + 4.0))) {
+      if (stop_.Stopped()) {
+        result_.termination =
+            stop_.interrupted() ? Termination::kInterrupted : Termination::kTimeLimit;
+        return;
+      }
+      break;
+    }
     ++result_.iterations;
     Record(result_.upper, false);
     if (interrupted_ || result_.termination == Termination::kTimeLimit) return;
@@ -290,6 +306,7 @@ TrwResult SolveTrw(const SparseCrf& model, const TrwOptions& options) {
 
 TrwResult SolveTrw(const FactorGraph& graph, const TrwOptions& options) {
   RequirePositiveTemperature(options.temperature);
+  RequirePossible(graph);
   return Solver(ToPairwise(graph, options.temperature), options).Run(std::nullopt);
 }
 

@@ -36,6 +36,8 @@ struct TrwOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // After every sweep; return false to stop.
   std::function<bool(const IterationRecord&)> on_iteration = {};
+  // Asked between sweeps, on the calling thread; return true to stop.
+  std::function<bool()> interrupted = {};
 
   // Which forests, the first of these that is given:
   std::vector<WeightedForest> forests = {};  // must hold every edge
@@ -68,7 +70,8 @@ struct TrwResult {
 };
 
 // The metrics' distances are used as they are, whatever their cuts express. Throws InvalidInput for
-// a temperature that is not positive and forests or flows that are none, NotExpressible for a rho
+// a temperature that is not positive, forests or flows that are none, and tables that forbid every
+// labeling as far as looking at neighbours shows (always, on a forest); NotExpressible for a rho
 // outside the forest polytope and for factors of more than two variables. Infinite energies become
 // large ones (trw_model.h), which keeps the bound one; only the verifier uses them as they are.
 TrwResult SolveTrw(const SparseCrf& model, const TrwOptions& options = {});

@@ -84,6 +84,94 @@ PairwiseModel ToPairwise(const FactorGraph& graph, double temperature) {
   return pairwise;
 }
 
+namespace {
+
+bool HasForbidden(const Factor& factor) {
+  return std::any_of(factor.energy.begin(), factor.energy.end(),
+                     [](double energy) { return std::isinf(energy); });
+}
+
+// The labels of every variable that may still have positive probability.
+class PossibleLabels {
+ public:
+  explicit PossibleLabels(const FactorGraph& graph) : at_(graph.cardinality.size()) {
+    for (int labels : graph.cardinality)
+      possible_.emplace_back(static_cast<std::size_t>(labels), char{1});
+    for (const Factor& factor : graph.factors) {
+      if (!HasForbidden(factor)) continue;
+      if (factor.scope.empty()) none_ = true;
+      if (factor.scope.size() == 1) {
+        for (std::size_t i = 0; i < factor.energy.size(); ++i)
+          if (std::isinf(factor.energy[i])) possible_[Variable(factor, 0)][i] = 0;
+      }
+      if (factor.scope.size() == 2) {
+        at_[Variable(factor, 0)].push_back(&factor);
+        at_[Variable(factor, 1)].push_back(&factor);
+      }
+    }
+  }
+
+  // Strikes out labels until nothing changes; false when a variable has none left.
+  bool Propagate() {
+    std::vector<std::size_t> changed;
+    for (std::size_t a = 0; a < possible_.size(); ++a) {
+      if (!Any(a)) return false;
+      if (!at_[a].empty()) changed.push_back(a);
+    }
+    while (!changed.empty() && !none_) {
+      const std::size_t a = changed.back();
+      changed.pop_back();
+      for (const Factor* factor : at_[a]) {
+        const int side = Variable(*factor, 0) == a ? 1 : 0;
+        if (!StrikeOut(*factor, side)) continue;
+        if (!Any(Variable(*factor, side))) return false;
+        changed.push_back(Variable(*factor, side));
+      }
+    }
+    return !none_;
+  }
+
+ private:
+  static std::size_t Variable(const Factor& factor, int side) {
+    return static_cast<std::size_t>(factor.scope[static_cast<std::size_t>(side)]);
+  }
+  bool Any(std::size_t a) const {
+    return std::find(possible_[a].begin(), possible_[a].end(), 1) != possible_[a].end();
+  }
+
+  // Labels of the variable on this side that go with none on the other; true if there were any.
+  bool StrikeOut(const Factor& factor, int side) {
+    std::vector<char>& mine = possible_[Variable(factor, side)];
+    const std::vector<char>& others = possible_[Variable(factor, 1 - side)];
+    const std::size_t columns = possible_[Variable(factor, 1)].size();
+    bool any = false;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      if (!mine[i]) continue;
+      bool supported = false;
+      for (std::size_t j = 0; j < others.size() && !supported; ++j) {
+        const std::size_t entry = side == 0 ? i * columns + j : j * columns + i;
+        supported = others[j] && std::isfinite(factor.energy[entry]);
+      }
+      if (supported) continue;
+      mine[i] = 0;
+      any = true;
+    }
+    return any;
+  }
+
+  std::vector<std::vector<char>> possible_;
+  std::vector<std::vector<const Factor*>> at_;  // pairs with forbidden entries
+  bool none_ = false;
+};
+
+}  // namespace
+
+void RequirePossible(const FactorGraph& graph) {
+  Validate(graph);
+  if (!PossibleLabels(graph).Propagate())
+    throw InvalidInput("no labeling has positive probability");
+}
+
 EdgeKernels KernelsOf(const PairwiseModel& model, std::span<const double> scale) {
   EdgeKernels edges;
   std::map<std::tuple<int, int, double>, std::size_t> known;

@@ -40,6 +40,11 @@ PairwiseModel ToPairwise(const SparseCrf& model);
 // table. Less energy is more log Z: an upper bound stays one.
 PairwiseModel ToPairwise(const FactorGraph& graph, double temperature);
 
+// Throws InvalidInput when no labeling has positive probability, as far as that shows when labels are
+// struck out that no label of a neighbour goes with: always on a forest, not always on cycles.
+// Factors of more than two variables are left aside.
+void RequirePossible(const FactorGraph& graph);
+
 // What goes across every edge when its energies are multiplied by scale[e]; equal kernels are
 // shared.
 struct EdgeKernels {

@@ -77,7 +77,7 @@ TEST_P(AttractiveModels, ExactValueIsReproducedAndInsideTheInterval) {
     }
   }
 
-  const SparseCrf model = RecogniseSparseCrf(graph_);
+  const SparseCrf model = RecogniseSparseCrf(graph_).model;
   PdhgOptions options;
   options.relative_gap = 1e-5;
   const BoundResult bound = SolvePdhg(model, options);
@@ -97,7 +97,7 @@ class MapModels : public UaiModels {};
 
 TEST_P(MapModels, LeastEnergyIsInsideTheMapInterval) {
   const double known = std::stod(reference_.at("MAP_energy"));
-  const SparseCrf model = RecogniseSparseCrf(graph_);
+  const SparseCrf model = RecogniseSparseCrf(graph_).model;
   PdhgOptions options;
   options.temperature = 0.0;
   options.relative_gap = 1e-3;
