@@ -26,7 +26,6 @@ void ReadBundleTo(const std::string& file, bool strict_hst, ModelInput* input) {
   if (ReadBundleKind(file) == "dense") {
     LoadedDense loaded = ReadDenseBundle(file, strict_hst);
     input->depth = loaded.depth;
-    input->normalisation = std::move(loaded.normalisation);
     input->dense = take(std::move(loaded));
   } else {
     input->crf = take(ReadBundle(file, strict_hst));

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "submarine/filter/gaussian_kernel.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
@@ -18,7 +17,6 @@ struct ModelInput {
   std::optional<FactorGraph> graph;                // from .uai and .fg
   std::optional<SparseCrf> crf;                    // from .json of kind "grid" and "graph"
   std::optional<DenseCrf> dense;                   // from .json of kind "dense"
-  std::vector<KernelNormalisation> normalisation;  // of the dense kernels, not yet applied
   int width = 0;                                   // 0 unless the variables are laid out
   int height = 0;
   int depth = 0;  // 0 unless they are voxels

@@ -70,10 +70,12 @@ ModelInput BuildModel(const SegmentCommand& command, const Image& image, Matrix<
                             .colour_sigma = {command.bilateral[1]},
                             .weight = command.bilateral[2]});
   }
+  if (command.normalise) {
+    for (DenseKernelSpec& kernel : spec.kernels)
+      kernel.normalisation = KernelNormalisation::kSymmetric;
+  }
   ModelInput input;
   input.dense = BuildDenseCrf(spec);
-  if (command.normalise)
-    input.normalisation.assign(spec.kernels.size(), KernelNormalisation::kSymmetric);
   return input;
 }
 

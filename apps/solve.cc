@@ -10,6 +10,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/bound/trw_verifier.h"
 #include "submarine/bound/verifier.h"
+#include "submarine/dense/normalisation.h"
 #include "submarine/model/forest.h"
 #include "submarine/model/recognise.h"
 #include "submarine/solver/exact.h"
@@ -91,7 +92,8 @@ void CheckTableOfAll(const DenseCrf& model, std::int64_t max_bytes) {
 
 SolveOutcome SolveDenseExactly(ModelInput input, const SolveOptions& options) {
   CheckTableOfAll(*input.dense, options.max_exact_bytes);
-  const DenseCrf model = Normalised(std::move(*input.dense), input.normalisation, options.pairs);
+  const DenseCrf model =
+      WithNormalisation(std::move(*input.dense), {.source = RowSumSource::kExact});
   ModelInput sparse;
   sparse.crf = ToSparseCrf(model);
   SolveOutcome outcome = SolveExactly(std::move(sparse), options);
@@ -134,7 +136,7 @@ SolveOutcome SolveDenseModel(ModelInput input, const SolveOptions& options, cons
   dense.pairs = options.pairs;
   dense.certify = options.certify;
   dense.marginals = options.marginals;
-  const DenseCrf model = Normalised(std::move(*input.dense), input.normalisation, options.pairs);
+  const DenseCrf& model = *input.dense;
   const double begin = clock.Seconds();
   dense.time_limit_seconds = std::max(0.0, options.time_limit_seconds - begin);
   DenseOutcome result = SolveDense(model, dense, [&](std::string_view phase, SolveRecord record) {

@@ -13,6 +13,7 @@
 #include "submarine/dense/dense_frank_wolfe.h"
 #include "submarine/dense/dense_mean_field.h"
 #include "submarine/dense/dense_pdhg.h"
+#include "submarine/dense/normalisation.h"
 #include "submarine/dense/quadratic.h"
 
 namespace submarine {
@@ -532,32 +533,48 @@ std::string_view ToString(Certify certify) {
   return "unknown";
 }
 
-DenseOutcome SolveDense(const DenseCrf& model, const DenseSolveOptions& options,
-                        const DenseWatch& watch) {
-  return Run(model, options, watch).Solve();
+namespace {
+
+// Where exact row sums would take longer than what they are for, the operator's have to do.
+NormalisationOptions NormalisationFor(const DenseSolveOptions& options) {
+  NormalisationOptions normalisation;
+  normalisation.pairs = options.pairs;
+  if (options.certify == Certify::kExact) {
+    normalisation.source = RowSumSource::kExact;
+  } else if (options.certify == Certify::kOperator || options.method == DenseMethod::kMeanField) {
+    normalisation.max_seconds = 0.0;
+  } else {
+    constexpr double kShareOfTime = 0.2;
+    normalisation.max_seconds =
+        std::min(normalisation.max_seconds, kShareOfTime * options.time_limit_seconds);
+  }
+  return normalisation;
 }
 
-DenseCrf Normalised(DenseCrf model, const std::vector<KernelNormalisation>& normalisation,
-                    const OperatorOptions& options) {
-  std::vector<GaussianKernel> kernels = model.kernels();
-  bool any = false;
-  for (std::size_t m = 0; m < normalisation.size(); ++m) {
-    if (normalisation[m] == KernelNormalisation::kNone) continue;
-    if (normalisation[m] != KernelNormalisation::kSymmetric) {
-      throw InvalidInput(fmt::format(
-          "kernel \"{}\" asks for a normalisation that leaves no symmetric model; expected none or "
-          "symmetric",
-          kernels[m].name));
-    }
-    any = true;
-    const WeightedKernel unscaled{&kernels[m], 1.0};
-    const ChosenOperator op = MakeOperator(kernels[m].size(), {&unscaled, 1}, {1, false}, options);
-    std::vector<float> scale = op.op->RowSumsWithSelf();
-    for (float& r : scale) r = 1.0F / std::sqrt(r);
-    kernels[m].scale = std::move(scale);
-  }
-  if (!any) return model;
-  return std::move(model).WithKernels(std::move(kernels));
+}  // namespace
+
+DenseOutcome SolveDense(const DenseCrf& model, const DenseSolveOptions& options,
+                        const DenseWatch& watch) {
+  if (!NeedsNormalisation(model)) return Run(model, options, watch).Solve();
+  const Stopwatch clock;
+  NormalisationOptions normalisation = NormalisationFor(options);
+  normalisation.on_progress = [&](double done) {
+    const std::string phase = fmt::format("normalising kernels {:.0f}%", 100.0 * done);
+    return clock.Seconds() < options.time_limit_seconds &&
+           (!watch || watch(phase, {.k = -1, .seconds = clock.Seconds()}));
+  };
+  const DenseCrf normalised = WithNormalisation(model, normalisation);
+  const double begin = clock.Seconds();
+  DenseSolveOptions rest = options;
+  rest.time_limit_seconds = std::max(0.0, options.time_limit_seconds - begin);
+  const DenseWatch later = [&](std::string_view phase, DenseRecord record) {
+    record.seconds += begin;
+    return !watch || watch(phase, record);
+  };
+  DenseOutcome outcome = Run(normalised, rest, later).Solve();
+  for (DenseRecord& record : outcome.records) record.seconds += begin;
+  outcome.seconds += begin;
+  return outcome;
 }
 
 }  // namespace submarine

@@ -70,15 +70,11 @@ struct DenseOutcome {
 
 // `watch` is told of every record and of the phase it belongs to, which ends with the share done where
 // that is known ("certify upper bound 40%"); when it returns false, the best so far is certified and
-// returned. Throws what the operators and the model throw.
+// returned. Kernels that are not normalised yet are normalised first (dense/normalisation.h): by exact
+// row sums for an exact certificate and where that takes little time beside the rest, else by those of
+// the operator, which the certificate then names. Throws what the operators and the model throw.
 using DenseWatch = std::function<bool(std::string_view phase, const DenseRecord& record)>;
 DenseOutcome SolveDense(const DenseCrf& model, const DenseSolveOptions& options,
                         const DenseWatch& watch);
-
-// The model with k^(m) replaced by its symmetric normalisation, for the kernels marked: scale
-// factors 1 / sqrt(sum_b k_ab), the self term included, as computed by the operator that the options
-// choose.
-DenseCrf Normalised(DenseCrf model, const std::vector<KernelNormalisation>& normalisation,
-                    const OperatorOptions& options);
 
 }  // namespace submarine
