@@ -72,11 +72,11 @@ ModelInput BuildModel(const SegmentCommand& command, const Image& image, Matrix<
                             .colour_sigma = {command.bilateral[1]},
                             .weight = command.bilateral[2]});
   }
-  ModelInput input;
-  for (auto& kernel : spec.kernels) {
-    kernel.normalisation =
-        command.normalise ? KernelNormalisation::kSymmetric : KernelNormalisation::kNone;
+  if (command.normalise) {
+    for (DenseKernelSpec& kernel : spec.kernels)
+      kernel.normalisation = KernelNormalisation::kSymmetric;
   }
+  ModelInput input;
   input.dense = BuildDenseCrf(spec);
   return input;
 }

@@ -75,7 +75,7 @@ MeanFieldRun Iterate(const Matrix<float>& unary, const Stopwatch& clock, const M
 class NormalisedLattice {
  public:
   explicit NormalisedLattice(const GaussianKernel& kernel)
-      : lattice_(kernel.features), root_(lattice_.RowSums()) {
+      : lattice_(SinglePrecisionFeatures(kernel)), root_(lattice_.RowSums()) {
     for (float& r : root_) r = 1.0F / std::sqrt(std::max(r, 1e-20F));
   }
 
@@ -132,7 +132,7 @@ double PublishedEnergy(const DenseCrf& model, const std::vector<int>& labels) {
   for (std::size_t a = 0; a < labels.size(); ++a)
     energy += model.unary()(a, static_cast<std::size_t>(labels[a]));
   for (const GaussianKernel& kernel : model.kernels()) {
-    const AxisLattice lattice(kernel.features);
+    const AxisLattice lattice(SinglePrecisionFeatures(kernel));
     Matrix<float> agreeing(indicator.rows(), indicator.cols());
     lattice.AddProduct(indicator, 1.0F, &agreeing);
     double disagreeing = 0.0;

@@ -21,6 +21,7 @@
 
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/dense/normalisation.h"
 #include "submarine/io/image.h"
 #include "submarine/model/image_features.h"
 #include "submarine/solve/solve.h"
@@ -71,13 +72,15 @@ int Main(const std::vector<std::string>& arguments) {
       Matrix<float> unary = BlockUnaries(image.width, image.height, labels);
       const std::vector<float> colours = ColourValues(image);
       const Stopwatch setup;
+      std::vector<GaussianKernel> kernels = {
+          PositionKernel(image.width, image.height, 3.0, 3.0, 3.0),
+          BilateralKernel(image.width, image.height, image.channels, colours, 80.0, 80.0,
+                          {&sigma_colour, 1}, 10.0)};
+      for (GaussianKernel& kernel : kernels) kernel.normalisation = KernelNormalisation::kSymmetric;
       const DenseCrf model =
-          Normalised(DenseCrf(std::move(unary),
-                              {PositionKernel(image.width, image.height, 3.0, 3.0, 3.0),
-                               BilateralKernel(image.width, image.height, image.channels, colours,
-                                               80.0, 80.0, {&sigma_colour, 1}, 10.0)},
-                              PottsLabels(labels), PairCounting::kOnce),
-                     {KernelNormalisation::kSymmetric, KernelNormalisation::kSymmetric}, lattice);
+          WithNormalisation(DenseCrf(std::move(unary), std::move(kernels), PottsLabels(labels),
+                                     PairCounting::kOnce),
+                            {.source = RowSumSource::kOperator, .pairs = lattice});
       const std::vector<WeightedKernel> weights = PairWeights(model);
       const ChosenOperator pairs =
           MakeOperator(model.num_variables(), weights,

@@ -22,9 +22,9 @@ GaussianKernel Cube(std::size_t n, std::size_t d, double side) {
   std::mt19937_64 rng(7);
   std::uniform_real_distribution<double> uniform(0.0, side);
   GaussianKernel kernel;
-  kernel.features = Matrix<float>(n, d);
+  kernel.features = Matrix<double>(n, d);
   for (std::size_t k = 0; k < n * d; ++k) {
-    kernel.features.data()[k] = static_cast<float>(uniform(rng));
+    kernel.features.data()[k] = uniform(rng);
   }
   return kernel;
 }

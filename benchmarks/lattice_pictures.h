@@ -86,7 +86,7 @@ inline GaussianKernel Bilateral(const Picture& picture, float sigma_xy, float si
   GaussianKernel kernel;
   kernel.name = "bilateral";
   const auto n = static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height);
-  kernel.features = Matrix<float>(n, 5);
+  kernel.features = Matrix<double>(n, 5);
   for (std::size_t a = 0; a < n; ++a) {
     const auto width = static_cast<std::size_t>(picture.width);
     kernel.features(a, 0) = static_cast<float>(a % width) / sigma_xy;

@@ -91,7 +91,20 @@ void AddSoftMaximum(std::span<const double> s, double temperature, double magnit
   bound->Widen(kUnderflow);
 }
 
-double UlpsPerDistance(std::size_t dimension) { return 0.5 * static_cast<double>(dimension + 3); }
+double KernelUlps(const PairTree& tree, double weight, double far_weight) {
+  const double of_features = tree.feature_error() / std::numeric_limits<double>::epsilon();
+  return 0.5 * static_cast<double>(tree.dimension() + 3) * far_weight +
+         of_features * (weight + far_weight);
+}
+
+// Rounding is a few ulps, which every sum of weights allows for.
+double LeastFactor(const DenseCrf& model, const GaussianKernel& kernel) {
+  return model.pair_factor() * kernel.weight * (1.0 - kernel.scale_error);
+}
+
+double LargestFactor(const DenseCrf& model, const GaussianKernel& kernel) {
+  return model.pair_factor() * kernel.weight * (1.0 + kernel.scale_error);
+}
 
 }  // namespace dense_verifier
 
@@ -103,10 +116,11 @@ using dense_verifier::CheckOptions;
 using dense_verifier::CheckProof;
 using dense_verifier::ForLeaves;
 using dense_verifier::kGrain;
+using dense_verifier::KernelUlps;
 using dense_verifier::kLeaf;
 using dense_verifier::LargestLabelLength;
+using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
-using dense_verifier::UlpsPerDistance;
 
 // Squared distances beyond which weight * exp(-squared / 2) is below the cutoff; negative if all are.
 double SquaredLimit(double weight, double cutoff) {
@@ -165,7 +179,7 @@ class FlowSums {
   void Add(const GaussianKernel& kernel, const Progress& progress) {
     const PairTree tree(kernel);
     const std::vector<Matrix<float>> potentials = InTreeOrder(tree);
-    const double factor = model_.pair_factor() * kernel.weight;
+    const double factor = LeastFactor(model_, kernel);
     ForLeaves(tree, progress,
               [&](std::size_t leaf) { AddLeaf(tree, kernel, potentials, factor, leaf); });
   }
@@ -224,7 +238,7 @@ class FlowSums {
       const std::size_t a = tree.variable(node.begin + i);
       for (std::size_t c = 0; c < active_.size(); ++c) sum_(a, c) += sums.sum(i, c);
       degree_[a] += sums.degree[i];
-      kernel_ulps_[a] += UlpsPerDistance(tree.dimension()) * sums.far_degree[i];
+      kernel_ulps_[a] += KernelUlps(tree, sums.degree[i], sums.far_degree[i]);
       roundings_[a] += sums.pairs[i] * static_cast<double>(proof_.size());
     }
   }
@@ -297,7 +311,7 @@ class FlowSums {
   Matrix<double> sum_;  // sum_b w_ab q_ab per active cut, without its length
   double label_length_;
   std::vector<double> degree_;       // sum_b w_ab
-  std::vector<double> kernel_ulps_;  // by which it may be off because of the distances
+  std::vector<double> kernel_ulps_;  // by which it may be off because of distances and features
   std::vector<double> roundings_;    // that sum_ has gone through
 };
 

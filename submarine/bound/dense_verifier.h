@@ -1,5 +1,5 @@
-// Recomputes what a certificate about a dense model claims, for the true Gaussian kernels, from the
-// raw model and the evidence alone: in double, over pairs that it finds by itself (a tree over each
+// Recomputes what a certificate about a dense model claims, for the true Gaussian kernels, those of the
+// features and scale factors meant (filter/gaussian_kernel.h), from the raw model and the evidence alone: in double, over pairs that it finds by itself (a tree over each
 // kernel's features), sharing nothing with the operators and solvers. Every value is rounded to its
 // safe side and is the same for any number of threads. Temperatures are as in bound/verifier.h: T >= 0.
 //

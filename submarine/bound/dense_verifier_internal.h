@@ -10,17 +10,9 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
+#include "submarine/base/wide_registers.h"
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/bound/pair_tree.h"
-
-// Plain loops over doubles, compiled once more for wider registers where the compiler can choose at run
-// time; without fused operations, so that the results are the same.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SUBMARINE_FOR_WIDE_REGISTERS __attribute__((target_clones("avx2", "default")))
-#else
-#define SUBMARINE_FOR_WIDE_REGISTERS
-#endif
 
 namespace submarine::dense_verifier {
 
@@ -62,9 +54,17 @@ std::vector<std::size_t> ActiveCuts(const DenseCrf& model);
 // s_c / l_c, and sum_c l_c y(S_c) at most this.
 double LargestLabelLength(const DenseCrf& model);
 
-// A kernel value k at squared distance x is off by a few ulps, plus this times x k ulps: the distance
-// collects one rounding per dimension and three more, and exp(-x/2) turns each into x/2.
-double UlpsPerDistance(std::size_t dimension);
+// By how many ulps of 1, beyond a few of its own, a sum of kernel values k at squared distances x is
+// off, `weight` being sum k and `far_weight` sum k x. The distance collects one rounding per dimension
+// and three more, and exp(-x/2) turns each into x/2; what the features themselves may be off changes k
+// by the tree's feature_error() times (1 + x) k.
+double KernelUlps(const PairTree& tree, double weight, double far_weight);
+
+// c w^(m) with which the scale factors stored give pair weights that are at most, or at least, those
+// meant. Energies grow with every pair weight: the first is for bounds from above on log Z, the second
+// for bounds from below, dual values and energies.
+double LeastFactor(const DenseCrf& model, const GaussianKernel& kernel);
+double LargestFactor(const DenseCrf& model, const GaussianKernel& kernel);
 
 // Progress through `parts` equal parts of the work.
 class Progress {

@@ -80,11 +80,12 @@ using dense_verifier::CertainOf;
 using dense_verifier::CheckOptions;
 using dense_verifier::ForLeaves;
 using dense_verifier::kGrain;
+using dense_verifier::KernelUlps;
 using dense_verifier::kLeaf;
+using dense_verifier::LargestFactor;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::NormaliseRow;
 using dense_verifier::Progress;
-using dense_verifier::UlpsPerDistance;
 using dense_verifier::UnaryPart;
 
 constexpr double kTreeDepth = 64.0;  // at most: sums over nodes go through as many additions
@@ -159,10 +160,10 @@ class PointPairs {
 
   // Of a value computed from two rows of marginals and a leaf of others.
   double Roundings() const { return 4.0 * static_cast<double>(y_.cols() + length_.size() + kLeaf); }
-  // far_weight: sum of k times squared distance over pairs, each of which costs at most the largest
+  // Sums of k, and of k times squared distance, over pairs, each of which costs at most the largest
   // distance of labels.
-  void WidenForKernel(double far_weight, PairSums* sums) const {
-    const double ulps = UlpsPerDistance(tree_.dimension()) * far_weight * largest_distance_;
+  void WidenForKernel(double weight, double far_weight, PairSums* sums) const {
+    const double ulps = KernelUlps(tree_, weight, far_weight) * largest_distance_;
     sums->expected.Widen(ulps);
     sums->variation.Widen(ulps);
   }
@@ -172,7 +173,7 @@ class PointPairs {
   VerifiedValues values_;
   PairTree tree_;
   const Matrix<double>& distance_;
-  double factor_;  // c w^(m)
+  double factor_;  // c w^(m), or as much more as the scale factors may be off
   double largest_distance_;
   double label_length_;
   std::size_t labels_;
@@ -193,7 +194,7 @@ PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
     : values_(values),
       tree_(kernel),
       distance_(model.metric().distance),
-      factor_(model.pair_factor() * kernel.weight),
+      factor_(LargestFactor(model, kernel)),
       largest_distance_(*std::max_element(distance_.data(), distance_.data() + distance_.size())),
       label_length_(LargestLabelLength(model)),
       labels_(marginals.cols()),
@@ -368,7 +369,7 @@ PairSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   const double roundings = Roundings() + rows.bounds + kTreeDepth;
   sums.expected.Add(rows.bound_expected, 0.0, roundings);
   sums.variation.Add(rows.bound_variation, rows.bound_weight * 4.0 * label_length_, roundings);
-  WidenForKernel(rows.bound_far_weight, &sums);
+  WidenForKernel(rows.bound_weight, rows.bound_far_weight, &sums);
   return sums;
 }
 
@@ -448,7 +449,7 @@ void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node
   sums->expected.Add(expected, 0.0, Roundings());
   // The differences of z inherit the roundings of z.
   sums->variation.Add(variation, weight * 2.0 * label_length_, Roundings());
-  WidenForKernel(far_weight, sums);
+  WidenForKernel(weight, far_weight, sums);
 }
 
 PairSums PointPairs::SumSample(double threshold) const {

@@ -238,7 +238,7 @@ TEST(DenseVerifierTest, UpperBoundsLogZAtEveryCutoff) {
 
 TEST(DenseVerifierTest, CutoffsThatKeepAllPairsChangeNothing) {
   RandomModels random(5);
-  GaussianKernel kernel{"all alike", Matrix<float>(100, 3, 1.0F), 0.01};
+  GaussianKernel kernel{"all alike", Matrix<double>(100, 3, 1.0F), 0.01};
   const DenseCrf model(Matrix<float>(100, 3, 0.0F), {kernel}, PottsLabels(3));
   const FlowProof proof{{1.0, FlowShape::kClip, RandomPotential(model, 1.0, &random)}};
   const double all = VerifiedUpper(model, proof, kExact);
@@ -252,7 +252,7 @@ TEST(DenseVerifierTest, CutoffsThatKeepAllPairsChangeNothing) {
 TEST(DenseVerifierTest, IsSafeWithManyEqualPairs) {
   constexpr std::size_t kVariables = 3000;
   for (double weight : {0.1, 0.3, 0.7}) {
-    const GaussianKernel kernel{"all alike", Matrix<float>(kVariables, 1), weight};
+    const GaussianKernel kernel{"all alike", Matrix<double>(kVariables, 1), weight};
     const DenseCrf model(Matrix<float>(kVariables, 2), {kernel}, PottsLabels(2));
     // Half of the variables send all they can to the other half, on the first label.
     Matrix<float> v(kVariables, 2, 0.0F);
@@ -296,10 +296,10 @@ TEST(DenseVerifierTest, PointValuesFollowTheDefinition) {
 // Marginals that vary slowly in feature space, where groups are worth bounding.
 Matrix<float> SmoothMarginals(const DenseCrf& model) {
   Matrix<float> y(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
-  const Matrix<float>& features = model.kernels().front().features;
+  const Matrix<double>& features = model.kernels().front().features;
   for (std::size_t a = 0; a < y.rows(); ++a) {
     for (std::size_t i = 0; i < y.cols(); ++i) {
-      y(a, i) = std::exp(2.0F * std::sin(features(a, 0) + static_cast<float>(i)));
+      y(a, i) = static_cast<float>(std::exp(2.0 * std::sin(features(a, 0) + static_cast<double>(i))));
     }
   }
   return y;
@@ -404,7 +404,7 @@ TEST(DenseVerifierTest, ContractedMetricsKeepTheirOwnDistances) {
 
 TEST(DenseVerifierTest, ThreadsDoNotChangeABit) {
   RandomModels random(10);
-  GaussianKernel kernel{"random", Matrix<float>(3000, 3), 0.5};
+  GaussianKernel kernel{"random", Matrix<double>(3000, 3), 0.5};
   for (std::size_t k = 0; k < kernel.features.size(); ++k) {
     kernel.features.data()[k] = static_cast<float>(random.Real(-4.0, 4.0));
   }
@@ -468,7 +468,7 @@ TEST(DenseVerifierTest, EstimatesPairs) {
     }
   }
   // Points on a line, 0.1 apart: about 2 * 10 * sqrt(2 ln 10) = 43 partners within k >= 0.1.
-  GaussianKernel line{"line", Matrix<float>(20000, 1), 1.0};
+  GaussianKernel line{"line", Matrix<double>(20000, 1), 1.0};
   for (std::size_t a = 0; a < 20000; ++a) line.features(a, 0) = 0.1F * static_cast<float>(a);
   const DenseCrf model(Matrix<float>(20000, 2, 0.0F), {line}, PottsLabels(2));
   EXPECT_NEAR(EstimatePairs(model, 0.1), 20000.0 * 21.0, 20000.0 * 0.5);
@@ -477,7 +477,7 @@ TEST(DenseVerifierTest, EstimatesPairs) {
 class DenseEvidenceTest : public ::testing::Test {
  protected:
   const DenseCrf model_{
-      Matrix<float>(3, 2, 1.0F), {GaussianKernel{"flat", Matrix<float>(3, 1)}}, LinearLabels(2)};
+      Matrix<float>(3, 2, 1.0F), {GaussianKernel{"flat", Matrix<double>(3, 1)}}, LinearLabels(2)};
   const Matrix<float> v_{3, static_cast<std::size_t>(model_.num_cuts()), 0.5F};
   const Matrix<float> y_{3, 2, 0.5F};
 };

@@ -9,6 +9,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/safe_sum.h"
+#include "submarine/bound/bound_internal.h"
 #include "submarine/bound/temperature.h"
 #include "submarine/model/forest.h"
 
@@ -246,7 +247,7 @@ double DualOfConstants(const SparseCrf& model, std::span<const std::size_t> fore
 
 }  // namespace
 
-double VerifiedHybridDual(const SparseCrf& model, std::span<const std::size_t> forest,
+Bound VerifiedHybridDual(const SparseCrf& model, std::span<const std::size_t> forest,
                           const Matrix<double>& costs, double temperature) {
   CheckTemperature(temperature);
   CheckForest(forest, Links(model), model.num_variables());
@@ -264,8 +265,8 @@ double VerifiedHybridDual(const SparseCrf& model, std::span<const std::size_t> f
       }
     }
   }
-  return std::max(DualOfConstants(model, forest, temperature),
-                  DualOfCosts(model, forest, costs, temperature));
+  return BoundMaker::Verified(std::max(DualOfConstants(model, forest, temperature),
+                                       DualOfCosts(model, forest, costs, temperature)));
 }
 
 }  // namespace submarine

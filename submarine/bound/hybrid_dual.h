@@ -6,6 +6,7 @@
 #include <span>
 
 #include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine {
@@ -20,7 +21,7 @@ namespace submarine {
 // computed, and P *is* what they define, so that sum-product needs no error bounds. In the second
 // every tree takes one label as a whole. Throws InvalidInput for wrong shapes and costs that are not
 // finite.
-double VerifiedHybridDual(const SparseCrf& model, std::span<const std::size_t> forest,
+Bound VerifiedHybridDual(const SparseCrf& model, std::span<const std::size_t> forest,
                           const Matrix<double>& costs, double temperature);
 
 }  // namespace submarine

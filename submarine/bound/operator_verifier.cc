@@ -21,7 +21,9 @@ using dense_verifier::AddSoftMaximum;
 using dense_verifier::BelowOf;
 using dense_verifier::CheckProof;
 using dense_verifier::kGrain;
+using dense_verifier::LargestFactor;
 using dense_verifier::LargestLabelLength;
+using dense_verifier::LeastFactor;
 using dense_verifier::NormaliseRow;
 using dense_verifier::Progress;
 using dense_verifier::UnaryPart;
@@ -88,7 +90,8 @@ OperatorVerifier::OperatorVerifier(const DenseCrf& model, std::span<const Operat
   for (std::size_t m = 0; m < kinds.size(); ++m) {
     const GaussianKernel& kernel = model.kernels()[m];
     if (kernel.weight == 0.0) continue;
-    const double factor = model.pair_factor() * kernel.weight;
+    CheckNormalised(kernel);
+    const PairFactors factor{LeastFactor(model, kernel), LargestFactor(model, kernel)};
     switch (kinds[m]) {
       case OperatorKind::kBruteForce:
         parts_.push_back(MakeListedPairs(kernel, factor, 0.0));

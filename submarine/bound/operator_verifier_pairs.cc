@@ -15,8 +15,8 @@ namespace {
 
 using dense_verifier::ForLeaves;
 using dense_verifier::kGrain;
+using dense_verifier::KernelUlps;
 using dense_verifier::kLeaf;
-using dense_verifier::UlpsPerDistance;
 
 double LargestOf(const Matrix<double>& distance) {
   return *std::max_element(distance.data(), distance.data() + distance.size());
@@ -63,10 +63,17 @@ void AddFlow(FlowShape shape, const float* __restrict from, const float* __restr
 
 class ListedPairs final : public OperatorPairs {
  public:
-  ListedPairs(const GaussianKernel& kernel, double factor, double cutoff)
-      : tree_(kernel),
-        factor_(factor),
-        limit_(cutoff > 0.0 ? -2.0 * std::log(cutoff) : std::numeric_limits<double>::infinity()) {}
+  ListedPairs(const GaussianKernel& kernel, const PairFactors& factor, double cutoff)
+      : tree_(kernel), factor_(factor) {
+    if (cutoff == 0.0) return;
+    // A pair whose side of the cutoff rounding could change carries no flow and is paid for.
+    const double limit = -2.0 * std::log(cutoff);
+    const double ulps = static_cast<double>(tree_.dimension()) + 8.0;
+    const double slack = ulps * std::numeric_limits<double>::epsilon() * (1.0 + limit) +
+                         2.0 * tree_.feature_error() * (1.0 + limit);
+    least_limit_ = limit - slack;
+    largest_limit_ = limit + slack;
+  }
 
   void AddFlows(const Flows& flows, const Progress& progress, FlowSums* sums) const override;
   SafeSum Expected(const Matrix<double>& y, const Matrix<double>& distance,
@@ -81,10 +88,12 @@ class ListedPairs final : public OperatorPairs {
     std::size_t position[kLeaf];
     double weight[kLeaf];
     double sum = 0.0;       // of weights
-    double far_ulps = 0.0;  // by which it may be off because of the distances
+    double far_ulps = 0.0;  // by which it may be off because of distances and features
   };
   // visit(p, partners) for every position p of the leaf and every leaf with partners of it; of each
-  // pair either both ends, which then see the same weight, or that with the smaller position.
+  // pair either both ends, which then see the same weight, or that with the smaller position. The
+  // pairs and their weights are the fewest and least for both ends, which is for flows, and the most
+  // and largest else.
   template <class Visit>
   void ForPartners(std::size_t leaf, bool both_ends, const Visit& visit) const;
   bool Find(std::size_t p, std::size_t other, bool both_ends, Partners* partners) const;
@@ -92,8 +101,10 @@ class ListedPairs final : public OperatorPairs {
   SafeSum SumLeaves(const Progress& progress, const Body& body) const;
 
   PairTree tree_;
-  double factor_;
-  double limit_;  // of squared distances
+  PairFactors factor_;
+  // Of squared distances: a pair is certain to be within the first, and not beyond the second.
+  double least_limit_ = std::numeric_limits<double>::infinity();
+  double largest_limit_ = std::numeric_limits<double>::infinity();
 };
 
 bool ListedPairs::Find(std::size_t p, std::size_t other, bool both_ends, Partners* partners) const {
@@ -103,16 +114,20 @@ bool ListedPairs::Find(std::size_t p, std::size_t other, bool both_ends, Partner
   tree_.Point(p, point);
   tree_.SquaredDistances(point, to.begin / kLeaf, squared);
   *partners = {};
+  const double factor = both_ends ? factor_.least : factor_.largest;
+  const double limit = both_ends ? least_limit_ : largest_limit_;
+  double far_weight = 0.0;
   for (std::size_t j = 0; j < to.size(); ++j) {
     const std::size_t q = to.begin + j;
-    if (!(squared[j] <= limit_) || q == p || (q < p && !both_ends)) continue;
+    if (!(squared[j] <= limit) || q == p || (q < p && !both_ends)) continue;
     const double weight =
-        factor_ * ((tree_.scale(p) * tree_.scale(q)) * std::exp(-0.5 * squared[j]));
+        factor * ((tree_.scale(p) * tree_.scale(q)) * std::exp(-0.5 * squared[j]));
     partners->position[partners->count] = q;
     partners->weight[partners->count++] = weight;
     partners->sum += weight;
-    partners->far_ulps += weight * squared[j] * UlpsPerDistance(tree_.dimension());
+    far_weight += weight * squared[j];
   }
+  partners->far_ulps = KernelUlps(tree_, partners->sum, far_weight);
   return partners->count > 0;
 }
 
@@ -121,7 +136,7 @@ void ListedPairs::ForPartners(std::size_t leaf, bool both_ends, const Visit& vis
   const std::size_t self = tree_.leaf_node(leaf);
   const PairTree::Node& node = tree_.node(self);
   // Rounding must not hide a pair from one of its ends.
-  const double box_limit = limit_ + 1e-12 * (1.0 + std::abs(limit_));
+  const double box_limit = largest_limit_ + 1e-12 * (1.0 + std::abs(largest_limit_));
   Partners partners;
   tree_.Walk([&](std::size_t other) {
     if (!both_ends && tree_.node(other).end <= node.begin) return false;
@@ -231,7 +246,8 @@ SafeSum ListedPairs::Variation(const Matrix<double>& z, std::span<const double> 
 
 class LatticePairs final : public OperatorPairs {
  public:
-  LatticePairs(const GaussianKernel& kernel, double factor, const LatticeOptions& options)
+  LatticePairs(const GaussianKernel& kernel, const PairFactors& factor,
+               const LatticeOptions& options)
       : options_(options),
         factor_(factor),
         lattice_(kernel, options),
@@ -256,7 +272,7 @@ class LatticePairs final : public OperatorPairs {
   }
 
   LatticeOptions options_;
-  double factor_;
+  PairFactors factor_;
   LatticeReference lattice_;
   std::vector<double> row_sums_;
   mutable std::once_flag diagonal_once_;
@@ -338,14 +354,14 @@ void LatticePairs::AddFlows(const Flows& flows, const Progress& progress, FlowSu
       const std::size_t column = flows.active[c];
       if (levels.cells(column) == 0) continue;  // a constant potential has no flow
       const std::vector<double> flow = lattice_.Flow(levels.Levels(column), levels.cells(column));
-      const double factor = factor_ * flows.share[t];
+      const double factor = factor_.least * flows.share[t];
       for (std::size_t a = 0; a < flow.size(); ++a) sums->sum(a, c) += factor * flow[a];
     }
   }
   // A flow is T minus three products with shares that add up to 2, each of them at most T.
   const double roundings = 3.0 * lattice_.roundings() + FlowRoundings(flows, 16.0);
   for (std::size_t a = 0; a < row_sums_.size(); ++a) {
-    sums->ulps[a] += factor_ * row_sums_[a] * roundings;
+    sums->ulps[a] += factor_.least * row_sums_[a] * roundings;
   }
 }
 
@@ -375,8 +391,9 @@ SafeSum LatticePairs::Expected(const Matrix<double>& y, const Matrix<double>& di
           with_self += cost[first + i] * near(a, i);
           of_self += cost[first + i] * block(a, i);
         }
-        partial[begin / kGrain].Add(0.5 * factor_ * with_self, 0.0, roundings);
-        partial[begin / kGrain].Add(-0.5 * factor_ * self[a] * of_self, 0.0, roundings);
+        const double half = 0.5 * factor_.largest;
+        partial[begin / kGrain].Add(half * with_self, 0.0, roundings);
+        partial[begin / kGrain].Add(-half * self[a] * of_self, 0.0, roundings);
       }
     });
   }
@@ -389,7 +406,7 @@ SafeSum LatticePairs::Variation(const Matrix<double>& z, std::span<const double>
                                 double ulps, const Progress& progress) const {
   const std::size_t n = z.rows();
   const double roundings = Roundings();
-  const double weight = factor_ * SumOf(row_sums_);
+  const double weight = factor_.largest * SumOf(row_sums_);
   Matrix<float> column(n, 1);
   std::vector<double> x(n);
   SafeSum sum;
@@ -408,8 +425,8 @@ SafeSum LatticePairs::Variation(const Matrix<double>& z, std::span<const double>
     nodes.front() = std::min(nodes.front(), *least);
     nodes.back() = std::max(nodes.back(), *largest);
     const LatticeReference::Variation variation = lattice_.TotalVariation(x, nodes, Diagonal());
-    sum.Add(length[c] * factor_ * variation.pairs, 0.0, roundings);
-    sum.Add(-length[c] * factor_ * variation.self, 0.0, roundings);
+    sum.Add(length[c] * factor_.largest * variation.pairs, 0.0, roundings);
+    sum.Add(-length[c] * factor_.largest * variation.self, 0.0, roundings);
     // 1 - P is off by a few ulps of 1, and the values by those that they come with.
     sum.Widen(length[c] * weight * (8.0 + 2.0 * ulps) * (nodes.back() - nodes.front()));
   }
@@ -418,12 +435,13 @@ SafeSum LatticePairs::Variation(const Matrix<double>& z, std::span<const double>
 
 }  // namespace
 
-std::unique_ptr<OperatorPairs> MakeListedPairs(const GaussianKernel& kernel, double factor,
-                                               double cutoff) {
+std::unique_ptr<OperatorPairs> MakeListedPairs(const GaussianKernel& kernel,
+                                               const PairFactors& factor, double cutoff) {
   return std::make_unique<ListedPairs>(kernel, factor, cutoff);
 }
 
-std::unique_ptr<OperatorPairs> MakeLatticePairs(const GaussianKernel& kernel, double factor,
+std::unique_ptr<OperatorPairs> MakeLatticePairs(const GaussianKernel& kernel,
+                                                const PairFactors& factor,
                                                 const LatticeOptions& options) {
   return std::make_unique<LatticePairs>(kernel, factor, options);
 }

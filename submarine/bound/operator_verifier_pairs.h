@@ -45,11 +45,18 @@ class OperatorPairs {
                             const Progress& progress) const = 0;
 };
 
-// Pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff, times the factor; all of them for cutoff 0. The
+// What k is multiplied by in flows, and in what is to be paid for (dense_verifier_internal.h).
+struct PairFactors {
+  double least;
+  double largest;
+};
+
+// Pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff, times a factor; all of them for cutoff 0. The
 // kernel must outlive the result, here and below.
-std::unique_ptr<OperatorPairs> MakeListedPairs(const GaussianKernel& kernel, double factor,
-                                               double cutoff);
-std::unique_ptr<OperatorPairs> MakeLatticePairs(const GaussianKernel& kernel, double factor,
+std::unique_ptr<OperatorPairs> MakeListedPairs(const GaussianKernel& kernel,
+                                               const PairFactors& factor, double cutoff);
+std::unique_ptr<OperatorPairs> MakeLatticePairs(const GaussianKernel& kernel,
+                                                const PairFactors& factor,
                                                 const LatticeOptions& options);
 
 }  // namespace submarine

@@ -190,7 +190,7 @@ TEST(OperatorVerifierTest, NoProofIsTheBoundWithoutFlow) {
 // Values of 0 and 1 with something in between that single precision takes for 1.
 TEST(OperatorVerifierTest, NodesEncloseWhatSinglePrecisionRounds) {
   Matrix<float> unary(3, 2, 0.0F);
-  const DenseCrf model(unary, {{"line", Matrix<float>(3, 1), 1.0}}, PottsLabels(2));
+  const DenseCrf model(unary, {{"line", Matrix<double>(3, 1), 1.0}}, PottsLabels(2));
   const OperatorKind kinds[] = {OperatorKind::kLattice};
   const OperatorVerifier verifier(model, kinds, {});
   Matrix<float> y(3, 2, 1.0F);
@@ -260,7 +260,7 @@ TEST(OperatorVerifierTest, RefusesWhatIsNoEvidence) {
   const DenseCrf& model = instance.model;
   std::vector<OperatorKind> kinds(model.kernels().size() + 1, OperatorKind::kLattice);
   ExpectInvalid([&] { OperatorVerifier(model, kinds, {}); }, "kernels, but the model has");
-  const DenseCrf one(Matrix<float>(2, 2), {{"one", Matrix<float>(2, 1), 1.0}}, PottsLabels(2));
+  const DenseCrf one(Matrix<float>(2, 2), {{"one", Matrix<double>(2, 1), 1.0}}, PottsLabels(2));
   const OperatorKind chosen_later[] = {OperatorKind::kAuto};
   ExpectInvalid([&] { OperatorVerifier(one, chosen_later, {}); },
                 "the operator of kernel \"one\" is auto");

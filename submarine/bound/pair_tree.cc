@@ -6,7 +6,10 @@
 namespace submarine {
 
 PairTree::PairTree(const GaussianKernel& kernel)
-    : dimension_(kernel.dimension()), variable_(kernel.size()) {
+    : dimension_(kernel.dimension()),
+      feature_error_(FeatureErrorOfValue(kernel)),
+      variable_(kernel.size()) {
+  CheckNormalised(kernel);
   std::iota(variable_.begin(), variable_.end(), std::uint32_t{0});
   const std::size_t leaves = (size() + kLeaf - 1) / kLeaf;
   nodes_.reserve(2 * leaves);
@@ -30,16 +33,16 @@ void PairTree::Build(const GaussianKernel& kernel, std::size_t begin, std::size_
   double length = -1.0;
   box_.resize(box_.size() + 2 * dimension_);
   for (std::size_t d = 0; d < dimension_; ++d) {
-    float low = kernel.features(variable_[begin], d);
-    float high = low;
+    double low = kernel.features(variable_[begin], d);
+    double high = low;
     for (std::size_t p = begin; p < end; ++p) {
       low = std::min(low, kernel.features(variable_[p], d));
       high = std::max(high, kernel.features(variable_[p], d));
     }
     box_[2 * self * dimension_ + d] = low;
     box_[(2 * self + 1) * dimension_ + d] = high;
-    if (static_cast<double>(high) - low > length) {
-      length = static_cast<double>(high) - low;
+    if (high - low > length) {
+      length = high - low;
       longest = d;
     }
   }
@@ -60,8 +63,8 @@ void PairTree::Build(const GaussianKernel& kernel, std::size_t begin, std::size_
   const std::size_t middle = begin + leaves / 2 * kLeaf;
   const auto at = [&](std::size_t p) { return variable_.begin() + static_cast<std::ptrdiff_t>(p); };
   std::nth_element(at(begin), at(middle), at(end), [&](std::uint32_t a, std::uint32_t b) {
-    const float x = kernel.features(a, longest);
-    const float y = kernel.features(b, longest);
+    const double x = kernel.features(a, longest);
+    const double y = kernel.features(b, longest);
     return x < y || (x == y && a < b);  // a total order: equal points are no special case
   });
   Build(kernel, begin, middle);

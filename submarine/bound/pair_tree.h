@@ -17,6 +17,7 @@ class PairTree {
   // 32 k to 32 k + 31, so all leaves but the last are full and loops over them have a fixed length.
   static constexpr std::size_t kLeaf = 32;
 
+  // Throws InvalidInput for a kernel that is not normalised yet.
   explicit PairTree(const GaussianKernel& kernel);
 
   struct Node {
@@ -31,6 +32,7 @@ class PairTree {
 
   std::size_t size() const { return variable_.size(); }
   std::size_t dimension() const { return dimension_; }
+  double feature_error() const { return feature_error_; }  // FeatureErrorOfValue of the kernel
   std::size_t num_leaves() const { return leaf_node_.size(); }
   std::size_t num_nodes() const { return nodes_.size(); }
   const Node& node(std::size_t n) const { return nodes_[n]; }  // 0 is the root
@@ -79,6 +81,7 @@ class PairTree {
   const double* high(std::size_t node) const { return low(node) + dimension_; }
 
   std::size_t dimension_;
+  double feature_error_;
   std::vector<Node> nodes_;  // in preorder
   std::vector<std::size_t> leaf_node_;
   std::vector<std::uint32_t> variable_;

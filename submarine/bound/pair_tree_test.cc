@@ -60,7 +60,7 @@ TEST(PairTreeTest, DistancesAreThoseOfTheFeatures) {
   RandomModels random(3);
   for (int size : kSizes) {
     GaussianKernel kernel = random.Kernel(size);
-    const std::vector<float> scale = kernel.scale;
+    const std::vector<double> scale = kernel.scale;
     const PairTree tree(kernel);
     kernel.scale.clear();
     double squared[kLeaf];

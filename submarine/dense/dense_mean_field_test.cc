@@ -41,7 +41,7 @@ struct Instance {
     const double scale = static_cast<double>(unary.cols()) / static_cast<double>(n) / count;
     std::vector<GaussianKernel> kernels;
     for (int m = 0; m < count; ++m) {
-      Matrix<float> features(n, static_cast<std::size_t>(random.Integer(1, 3)));
+      Matrix<double> features(n, static_cast<std::size_t>(random.Integer(1, 3)));
       for (std::size_t k = 0; k < features.size(); ++k)
         features.data()[k] = static_cast<float>(random.Real(0.0, 3.0));
       kernels.push_back({"random", std::move(features), random.Real(0.4, 0.8) * scale});

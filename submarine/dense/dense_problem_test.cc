@@ -377,7 +377,7 @@ TEST(DenseProblemTest, ArgmaxAndIndicator) {
 
 TEST(DenseProblemTest, RefusesPairsOfAnotherSize) {
   const DenseCrf model(Matrix<float>(3, 2), {}, PottsLabels(2));
-  const GaussianKernel kernel{"four", Matrix<float>(4, 1)};
+  const GaussianKernel kernel{"four", Matrix<double>(4, 1)};
   const BruteForceOperator pairs(std::vector<WeightedKernel>{{&kernel, 1.0}});
   ExpectInvalid([&] { DenseProblem(model, pairs); },
                 "the operator has 4 variables, but the model has 3");

@@ -269,9 +269,9 @@ TEST(DenseSolversTest, ModelsWithoutCoupling) {
   Matrix<float> unary(4, 3);
   for (std::size_t k = 0; k < unary.size(); ++k)
     unary.data()[k] = static_cast<float>(random.Real(-3.0, 3.0));
-  Matrix<float> line(4, 1);
-  for (std::size_t a = 0; a < 4; ++a) line(a, 0) = static_cast<float>(a);
-  const auto with = [&](Matrix<float> features, double weight, LabelSpace labels) {
+  Matrix<double> line(4, 1);
+  for (std::size_t a = 0; a < 4; ++a) line(a, 0) = static_cast<double>(a);
+  const auto with = [&](Matrix<double> features, double weight, LabelSpace labels) {
     return DenseCrf(unary, {{"kernel", std::move(features), weight}}, std::move(labels));
   };
   expect_free(with(line, 0.0, PottsLabels(3)));
@@ -279,13 +279,13 @@ TEST(DenseSolversTest, ModelsWithoutCoupling) {
     expect_free(with(line, weight, PottsLabels(3)));
     expect_free(with(line, weight, LinearLabels(3)));
   }
-  Matrix<float> apart = line;
-  for (const float spacing : {7.0F, 9.0F, 12.0F, 1e6F, 1e37F}) {
-    for (std::size_t a = 0; a < 4; ++a) apart(a, 0) = spacing * static_cast<float>(a);
+  Matrix<double> apart = line;
+  for (const double spacing : {7.0, 9.0, 12.0, 1e6, 1e37}) {
+    for (std::size_t a = 0; a < 4; ++a) apart(a, 0) = spacing * static_cast<double>(a);
     expect_free(with(apart, 1.0, LinearLabels(3)));
   }
   expect_free(
-      DenseCrf(Matrix<float>(1, 2, 1.0F), {{"one", Matrix<float>(1, 1), 5.0}}, PottsLabels(2)));
+      DenseCrf(Matrix<float>(1, 2, 1.0F), {{"one", Matrix<double>(1, 1), 5.0}}, PottsLabels(2)));
 }
 
 // Weights so large that all variables have the same marginals y, which maximise
@@ -303,7 +303,7 @@ TEST(DenseSolversTest, ModelsOfOneLabel) {
   optimum = 6.0 * std::log(optimum);
   for (const double weight : {1e2, 1e4, 1e6}) {
     const Instance instance(
-        DenseCrf(unary, {{"same", Matrix<float>(6, 1), weight}}, PottsLabels(3)));
+        DenseCrf(unary, {{"same", Matrix<double>(6, 1), weight}}, PottsLabels(3)));
     for (const NamedSolver& solver : Solvers())
       ExpectSound(instance, solver.solve(instance.problem, 50));
     const DenseResult result = SolvePdhg(instance.problem, PdhgSteps(500, 1e-3));
@@ -467,7 +467,7 @@ TEST(DenseMeanFieldTest, DampedNeverFallsAndStaysBelowTheExactValue) {
 TEST(DenseMeanFieldTest, DampingStopsOscillation) {
   Matrix<float> unary(2, 2);
   unary(0, 1) = unary(1, 0) = 1.0F;
-  const Instance instance(DenseCrf(unary, {{"same", Matrix<float>(2, 1), 4.0}}, PottsLabels(2)));
+  const Instance instance(DenseCrf(unary, {{"same", Matrix<double>(2, 1), 4.0}}, PottsLabels(2)));
   DenseMeanFieldOptions options;
   options.tolerance = -1.0;
   options.max_iterations = 200;
@@ -503,7 +503,7 @@ TEST(DenseSolversTest, DoNotDependOnTheNumberOfThreads) {
   constexpr std::size_t kCount = 1500;
   for (LabelSpace& labels : std::vector<LabelSpace>{PottsLabels(3), LinearLabels(4)}) {
     Matrix<float> unary(kCount, static_cast<std::size_t>(labels.num_labels()));
-    Matrix<float> features(kCount, 2);
+    Matrix<double> features(kCount, 2);
     for (std::size_t k = 0; k < unary.size(); ++k)
       unary.data()[k] = static_cast<float>(random.Real(-2.0, 2.0));
     for (std::size_t k = 0; k < features.size(); ++k)

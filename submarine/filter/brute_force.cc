@@ -39,6 +39,7 @@ BruteForceOperator::BruteForceOperator(std::span<const WeightedKernel> kernels)
   if (kernels_.empty()) throw InvalidInput("the operator has no kernels, expected at least one");
   for (const auto& [kernel, factor] : kernels_) {
     CheckKernel(*kernel);
+    CheckNormalised(*kernel);
     if (kernel->size() != size()) {
       throw InvalidInput(fmt::format("kernel \"{}\" has {} variables, but kernel \"{}\" has {}",
                                      kernel->name, kernel->size(), kernels_.front().kernel->name,

@@ -13,9 +13,10 @@ namespace {
 
 using ::submarine::testing::ExpectInvalid;
 
-Matrix<float> RandomMatrix(std::size_t rows, std::size_t cols, double spread,
-                           std::mt19937_64* rng) {
-  Matrix<float> m(rows, cols);
+// Numbers that single precision has, of either type.
+template <class T = float>
+Matrix<T> RandomMatrix(std::size_t rows, std::size_t cols, double spread, std::mt19937_64* rng) {
+  Matrix<T> m(rows, cols);
   std::uniform_real_distribution<double> value(-spread, spread);
   for (std::size_t k = 0; k < m.size(); ++k) m.data()[k] = static_cast<float>(value(*rng));
   return m;
@@ -30,8 +31,8 @@ class ByHandTest : public ::testing::Test {
       wide_.features(a, 0) = 0.0F;
     }
   }
-  GaussianKernel narrow_{"narrow", Matrix<float>(3, 1)};
-  GaussianKernel wide_{"wide", Matrix<float>(3, 1), 100.0, {1.0F, 2.0F, 3.0F}};
+  GaussianKernel narrow_{"narrow", Matrix<double>(3, 1)};
+  GaussianKernel wide_{"wide", Matrix<double>(3, 1), 100.0, {1.0F, 2.0F, 3.0F}};
   const std::vector<WeightedKernel> both_{{&narrow_, 2.0}, {&wide_, 0.5}};
 };
 
@@ -93,7 +94,7 @@ TEST_F(ByHandTest, TotalVariationCountsPairsOnce) {
 TEST(BruteForceTest, GreedyFlowAttainsTheTotalVariation) {
   std::mt19937_64 rng(1);
   for (std::size_t dimension = 1; dimension <= 6; ++dimension) {
-    const GaussianKernel kernel{"random", RandomMatrix(40, dimension, 1.0, &rng)};
+    const GaussianKernel kernel{"random", RandomMatrix<double>(40, dimension, 1.0, &rng)};
     const BruteForceOperator op(std::vector<WeightedKernel>{{&kernel, 0.7}});
     const Matrix<float> x = RandomMatrix(40, 3, 1.0, &rng);
     Matrix<float> flow(40, 3, 0.0F);
@@ -120,10 +121,10 @@ TEST_F(ByHandTest, RefusesWhatIsNoOperator) {
   ExpectInvalid(build({}), "no kernels");
   ExpectInvalid(build({{&narrow_, -1.0}}), "the factor of kernel \"narrow\" is -1");
   ExpectInvalid(build({{&narrow_, std::nan("")}}), "the factor of kernel \"narrow\" is nan");
-  const GaussianKernel longer{"longer", Matrix<float>(4, 1)};
+  const GaussianKernel longer{"longer", Matrix<double>(4, 1)};
   ExpectInvalid(build({{&narrow_, 1.0}, {&longer, 1.0}}),
                 "kernel \"longer\" has 4 variables, but kernel \"narrow\" has 3");
-  const GaussianKernel empty{"empty", Matrix<float>(0, 1)};
+  const GaussianKernel empty{"empty", Matrix<double>(0, 1)};
   ExpectInvalid(build({{&empty, 1.0}}), "kernel \"empty\" has no variables");
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "submarine/base/error_test_util.h"
+#include "submarine/filter/operator_choice.h"
 
 namespace submarine {
 namespace {
@@ -16,7 +17,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 GaussianKernel Kernel(std::size_t variables, std::size_t dimension) {
-  return {"bilateral 80/13", Matrix<float>(variables, dimension, 0.5F), 2.0};
+  return {"bilateral 80/13", Matrix<double>(variables, dimension, 0.5F), 2.0};
 }
 
 TEST(GaussianKernelTest, AcceptsWhatItShould) {
@@ -63,8 +64,45 @@ TEST(GaussianKernelTest, RefusesBadScales) {
   }
 }
 
+TEST(GaussianKernelTest, RefusesBadErrors) {
+  for (double bad : {-1e-9, 1.0, std::nan("")}) {
+    GaussianKernel kernel = Kernel(3, 2);
+    kernel.scale_error = bad;
+    ExpectInvalid([&] { CheckKernel(kernel); }, "scale factors with a relative error of");
+    kernel.scale_error = 0.0;
+    kernel.feature_error = bad;
+    ExpectInvalid([&] { CheckKernel(kernel); }, "features with an error of");
+  }
+}
+
+TEST(GaussianKernelTest, RefusesFeaturesBeyondSinglePrecision) {
+  GaussianKernel kernel = Kernel(3, 2);
+  kernel.features(1, 0) = -1e39;
+  ExpectInvalid([&] { CheckKernel(kernel); }, "feature 0 of variable 1 equal to -1e+39");
+}
+
+TEST(GaussianKernelTest, IsNotUsedBeforeItIsNormalised) {
+  GaussianKernel kernel = Kernel(3, 2);
+  EXPECT_NO_THROW(CheckNormalised(kernel));
+  kernel.normalisation = KernelNormalisation::kSymmetric;
+  ExpectInvalid([&] { CheckNormalised(kernel); },
+                "kernel \"bilateral 80/13\" asks for symmetric normalisation and is not normalised");
+  const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}};
+  for (const OperatorKind kind : {OperatorKind::kAuto, OperatorKind::kBruteForce,
+                                  OperatorKind::kNeighbourList, OperatorKind::kLattice}) {
+    ExpectInvalid([&] { MakeOperator(3, kernels, {}, {.kind = kind}); }, "is not normalised yet");
+  }
+  kernel.scale = {1.0, 1.0, 1.0};
+  EXPECT_NO_THROW(CheckNormalised(kernel));
+  for (const KernelNormalisation one_sided :
+       {KernelNormalisation::kBefore, KernelNormalisation::kAfter}) {
+    kernel.normalisation = one_sided;
+    ExpectInvalid([&] { CheckNormalised(kernel); }, "leaves no symmetric model");
+  }
+}
+
 TEST(GaussianKernelTest, ValueByHand) {
-  GaussianKernel kernel{"plain", Matrix<float>(3, 2), 7.0};
+  GaussianKernel kernel{"plain", Matrix<double>(3, 2), 7.0};
   kernel.features(1, 0) = 3.0F;
   kernel.features(1, 1) = -4.0F;
   kernel.features(2, 0) = 100.0F;
@@ -78,8 +116,8 @@ TEST(GaussianKernelTest, ValueByHand) {
 }
 
 TEST(GaussianKernelTest, LargestFeaturesDoNotOverflow) {
-  GaussianKernel kernel{"wide", Matrix<float>(2, kMaxFeatureDimension, 3.4e38F)};
-  for (float& f : kernel.features.row(1)) f = -3.4e38F;
+  GaussianKernel kernel{"wide", Matrix<double>(2, kMaxFeatureDimension, 3.4e38F)};
+  for (double& f : kernel.features.row(1)) f = -3.4e38F;
   EXPECT_EQ(KernelValue(kernel, 0, 1), 0.0);
 }
 

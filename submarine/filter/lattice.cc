@@ -30,6 +30,7 @@ LatticeOperator::LatticeOperator(const GaussianKernel& kernel, const LatticeOpti
     : name_(kernel.name), options_(options) {
   CheckLatticeOptions(options);
   CheckKernel(kernel);
+  CheckNormalised(kernel);
   stencil_ = MakeLatticeStencil(static_cast<int>(kernel.dimension()), options);
   lattice_ = BuildLattice(kernel, stencil_, options.max_bytes);
 }

@@ -32,23 +32,21 @@ struct Placement {
 Placement PlaceFeatures(const GaussianKernel& kernel, const LatticeStencil& stencil) {
   const std::size_t d = kernel.dimension();
   Placement place;
-  std::array<float, kMaxFeatureDimension> least{};
-  std::array<float, kMaxFeatureDimension> largest{};
+  std::array<double, kMaxFeatureDimension> least{};
+  std::array<double, kMaxFeatureDimension> largest{};
   std::copy_n(kernel.features.data(), d, least.data());
   std::copy_n(kernel.features.data(), d, largest.data());
   for (std::size_t a = 1; a < kernel.size(); ++a) {
-    const float* row = kernel.features.data() + a * d;
+    const double* row = kernel.features.data() + a * d;
     for (std::size_t i = 0; i < d; ++i) {
       least[i] = std::min(least[i], row[i]);
       largest[i] = std::max(largest[i], row[i]);
     }
   }
   for (std::size_t i = 0; i < d; ++i) {
-    const double low = least[i];
-    const double high = largest[i];
-    place.centre[i] = 0.5 * (low + high);
+    place.centre[i] = 0.5 * (least[i] + largest[i]);
     place.factor[i] = stencil.scale / std::sqrt(static_cast<double>((i + 1) * (i + 2)));
-    place.half_width[i] = 0.5 * (high - low) * place.factor[i];
+    place.half_width[i] = 0.5 * (largest[i] - least[i]) * place.factor[i];
   }
   return place;
 }
@@ -127,7 +125,7 @@ class Builder {
     for (std::size_t block = begin; block < end; block += kLocateBlock) {
       const std::size_t count = std::min(kLocateBlock, end - block);
       for (std::size_t p = 0; p < count; ++p) {
-        const float* row = kernel_.features.data() + (block + p) * static_cast<std::size_t>(d_);
+        const double* row = kernel_.features.data() + (block + p) * static_cast<std::size_t>(d_);
         for (int i = 0; i < d_; ++i) {
           feature[i * kLocateBlock + p] =
               QuantizeFeature((row[i] - place_.centre[i]) * place_.factor[i]);
@@ -176,7 +174,7 @@ class Builder {
     std::array<float, kMaxCorners> sorted;
     for (int i = 0; i <= d_; ++i) sorted[located.rank[i][p]] = located.residual[i][p];
     const float scale = static_cast<float>(std::sqrt(stencil_.amplitude)) *
-                        (kernel_.scale.empty() ? 1.0F : kernel_.scale[a]);
+                        (kernel_.scale.empty() ? 1.0F : static_cast<float>(kernel_.scale[a]));
     float* weight = lattice_.weight.data() + a * lattice_.corners;
     weight[0] = scale * std::max(0.0F, 1.0F + sorted[d_] - sorted[0]);
     for (int r = 1; r <= d_; ++r) {

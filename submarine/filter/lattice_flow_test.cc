@@ -16,7 +16,7 @@ GaussianKernel RandomKernel(std::size_t n, std::size_t d, double side) {
   std::uniform_real_distribution<double> uniform(0.0, side);
   GaussianKernel kernel;
   kernel.name = "random";
-  kernel.features = Matrix<float>(n, d);
+  kernel.features = Matrix<double>(n, d);
   for (std::size_t k = 0; k < n * d; ++k) {
     kernel.features.data()[k] = static_cast<float>(uniform(rng));
   }

@@ -72,7 +72,7 @@ class Kernels : public ::testing::TestWithParam<std::size_t> {
     std::mt19937_64 rng(6);
     std::uniform_real_distribution<float> uniform(0.0F, 3.0F);
     GaussianKernel kernel;
-    kernel.features = Matrix<float>(kPixels, 3);
+    kernel.features = Matrix<double>(kPixels, 3);
     for (std::size_t k = 0; k < kernel.features.size(); ++k) {
       kernel.features.data()[k] = uniform(rng);
     }
@@ -133,7 +133,7 @@ TEST_P(Kernels, SliceOntoMatchesItsTwin) {
     std::mt19937_64 rng(d);
     std::uniform_real_distribution<float> uniform(0.0F, 3.0F);
     GaussianKernel kernel;
-    kernel.features = Matrix<float>(kPixels, d);
+    kernel.features = Matrix<double>(kPixels, d);
     for (std::size_t k = 0; k < kernel.features.size(); ++k)
       kernel.features.data()[k] = uniform(rng);
     const Lattice lattice =

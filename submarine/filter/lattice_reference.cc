@@ -23,7 +23,7 @@ std::vector<double> Elevate(const GaussianKernel& kernel, const std::vector<doub
   for (std::size_t i = 1; i <= d; ++i) {
     const double length = std::sqrt(static_cast<double>(i * (i + 1)));
     const double cells =
-        (static_cast<double>(kernel.features(a, i - 1)) - centre[i - 1]) * (scale / length);
+        (kernel.features(a, i - 1) - centre[i - 1]) * (scale / length);
     const double f =
         std::ldexp(std::nearbyint(std::ldexp(cells, 22)), -22) * static_cast<double>(d + 1);
     for (std::size_t k = 0; k < i; ++k) point[k] += f;
@@ -32,14 +32,14 @@ std::vector<double> Elevate(const GaussianKernel& kernel, const std::vector<doub
   return point;
 }
 
-std::vector<double> MiddleOfBox(const Matrix<float>& features) {
+std::vector<double> MiddleOfBox(const Matrix<double>& features) {
   std::vector<double> middle;
   for (std::size_t i = 0; i < features.cols(); ++i) {
     double least = features(0, i);
     double largest = features(0, i);
     for (std::size_t a = 0; a < features.rows(); ++a) {
-      least = std::min<double>(least, features(a, i));
-      largest = std::max<double>(largest, features(a, i));
+      least = std::min(least, features(a, i));
+      largest = std::max(largest, features(a, i));
     }
     middle.push_back(0.5 * (least + largest));
   }

@@ -16,7 +16,7 @@ namespace {
 GaussianKernel RandomKernel(std::size_t n, std::size_t d, double side) {
   std::mt19937_64 rng(31 * n + d);
   std::uniform_real_distribution<double> uniform(0.0, side);
-  GaussianKernel kernel{"random", Matrix<float>(n, d)};
+  GaussianKernel kernel{"random", Matrix<double>(n, d)};
   for (std::size_t k = 0; k < n * d; ++k) {
     kernel.features.data()[k] = static_cast<float>(uniform(rng));
   }

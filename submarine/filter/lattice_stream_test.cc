@@ -31,7 +31,7 @@ class Random {
   }
   GaussianKernel Kernel(std::size_t n, std::size_t d, double side) {
     GaussianKernel kernel;
-    kernel.features = Matrix<float>(n, d);
+    kernel.features = Matrix<double>(n, d);
     for (std::size_t k = 0; k < n * d; ++k) kernel.features.data()[k] = Real(0.0, side);
     for (std::size_t a = 0; a < n; ++a) kernel.scale.push_back(Real(0.1, 0.3));
     return kernel;

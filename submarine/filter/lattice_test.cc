@@ -21,7 +21,7 @@ GaussianKernel RandomKernel(std::size_t n, std::size_t d, double side, std::uint
   std::uniform_real_distribution<double> uniform(0.0, side);
   GaussianKernel kernel;
   kernel.name = "random";
-  kernel.features = Matrix<float>(n, d);
+  kernel.features = Matrix<double>(n, d);
   for (std::size_t k = 0; k < n * d; ++k) {
     kernel.features.data()[k] = static_cast<float>(uniform(rng));
   }
@@ -216,13 +216,13 @@ TEST(Lattice, DegenerateFeatures) {
   const float huge = 1e6F;
   GaussianKernel one;
   one.name = "one";
-  one.features = Matrix<float>(1, 5, 3.0F);
+  one.features = Matrix<double>(1, 5, 3.0F);
   GaussianKernel equal;
   equal.name = "equal";
-  equal.features = Matrix<float>(50, 5, -7.5F);
+  equal.features = Matrix<double>(50, 5, -7.5F);
   GaussianKernel apart;
   apart.name = "apart";
-  apart.features = Matrix<float>(50, 3);
+  apart.features = Matrix<double>(50, 3);
   for (std::size_t k = 0; k < 150; ++k) {
     apart.features.data()[k] = huge * static_cast<float>((k * 37) % 150);
   }

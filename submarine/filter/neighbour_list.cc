@@ -30,7 +30,7 @@ class PairFinder {
       : kernel_(*weighted.kernel),
         factor_(static_cast<float>(weighted.factor)),
         cutoff_(static_cast<float>(cutoff)),
-        tree_(kernel_.features) {
+        tree_(SinglePrecisionFeatures(kernel_)) {
     // A hair more than needed, as the values are compared in single precision.
     radius_ = std::sqrt(-2.0 * std::log(cutoff)) + 0.01;
   }
@@ -44,9 +44,9 @@ class PairFinder {
     const std::uint32_t a = tree_.variables(bucket)[k];
     Select(bucket, k, near, [&](std::uint32_t b, float value) {
       // The product of scales first: it is the same for (a, b) and (b, a).
-      const float weight = kernel_.scale.empty()
-                               ? factor_ * value
-                               : factor_ * (kernel_.scale[a] * kernel_.scale[b]) * value;
+      const float scale =
+          kernel_.scale.empty() ? 1.0F : static_cast<float>(kernel_.scale[a] * kernel_.scale[b]);
+      const float weight = factor_ * scale * value;
       if (weight > 0.0F) found(b, weight);
     });
   }
@@ -91,7 +91,8 @@ class PairFinder {
               const Selected& selected) const {
     const std::uint32_t a = tree_.variables(bucket)[k];
     float point[kMaxFeatureDimension];
-    for (std::size_t d = 0; d < tree_.dimension(); ++d) point[d] = kernel_.features(a, d);
+    for (std::size_t d = 0; d < tree_.dimension(); ++d)
+      point[d] = tree_.coordinate(d)[tree_.begin(bucket) + k];
     std::uint32_t index[FeatureTree::kBucketSize + kSelectSlack];
     float value[FeatureTree::kBucketSize + kSelectSlack];
     for (const std::uint32_t other : near) {
@@ -133,6 +134,7 @@ void CheckList(std::span<const WeightedKernel> kernels, double cutoff) {
   }
   for (const WeightedKernel& weighted : kernels) {
     CheckKernel(*weighted.kernel);
+    CheckNormalised(*weighted.kernel);
     if (weighted.kernel->size() != kernels.front().kernel->size()) {
       throw InvalidInput(fmt::format("kernel \"{}\" has {} variables, but kernel \"{}\" has {}",
                                      weighted.kernel->name, weighted.kernel->size(),

@@ -21,9 +21,10 @@ using ::submarine::testing::ExpectInvalid;
 
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
-Matrix<float> RandomMatrix(std::size_t rows, std::size_t cols, double spread,
-                           std::mt19937_64* rng) {
-  Matrix<float> m(rows, cols);
+// Numbers that single precision has, of either type.
+template <class T = float>
+Matrix<T> RandomMatrix(std::size_t rows, std::size_t cols, double spread, std::mt19937_64* rng) {
+  Matrix<T> m(rows, cols);
   std::uniform_real_distribution<double> value(-spread, spread);
   for (std::size_t k = 0; k < m.size(); ++k) m.data()[k] = static_cast<float>(value(*rng));
   return m;
@@ -32,7 +33,7 @@ Matrix<float> RandomMatrix(std::size_t rows, std::size_t cols, double spread,
 // With some points repeated and, if asked for, scale factors, one in ten of them zero.
 GaussianKernel RandomKernel(std::size_t n, std::size_t dimension, double spread, bool scaled,
                             std::mt19937_64* rng) {
-  GaussianKernel kernel{"random", RandomMatrix(n, dimension, spread, rng)};
+  GaussianKernel kernel{"random", RandomMatrix<double>(n, dimension, spread, rng)};
   for (std::size_t a = 1; a < n; a += 7) {
     const std::size_t same = (*rng)() % a;
     for (std::size_t d = 0; d < dimension; ++d) kernel.features(a, d) = kernel.features(same, d);
@@ -147,9 +148,9 @@ TEST(NeighbourListTest, HoldsThePairsAboveTheCutoff) {
 
 TEST(NeighbourListTest, SmallAndDegenerateKernels) {
   std::mt19937_64 rng(2);
-  const GaussianKernel single{"single", Matrix<float>(1, 2, 3.0F)};
+  const GaussianKernel single{"single", Matrix<double>(1, 2, 3.0F)};
   ExpectAgreesWithDefinition({{&single, 1.0}}, 0.01, &rng);
-  const GaussianKernel equal{"equal", Matrix<float>(100, 3, -1.0F)};
+  const GaussianKernel equal{"equal", Matrix<double>(100, 3, -1.0F)};
   ExpectAgreesWithDefinition({{&equal, 1.0}}, 0.01, &rng);
   ExpectAgreesWithDefinition({{&equal, 0.0}}, 0.01, &rng);
   for (double spread : {1e6, 3e38}) {
@@ -434,8 +435,8 @@ TEST(NeighbourListTest, RefusesToGrowTooLarge) {
 }
 
 TEST(NeighbourListTest, RefusesWhatIsNoList) {
-  const GaussianKernel kernel{"line", Matrix<float>(4, 1)};
-  const GaussianKernel longer{"longer", Matrix<float>(5, 1)};
+  const GaussianKernel kernel{"line", Matrix<double>(4, 1)};
+  const GaussianKernel longer{"longer", Matrix<double>(5, 1)};
   const auto build = [](std::vector<WeightedKernel> kernels, double cutoff) {
     return [=] { NeighbourList(kernels, {.cutoff = cutoff}); };
   };
@@ -448,13 +449,13 @@ TEST(NeighbourListTest, RefusesWhatIsNoList) {
                 "kernel \"longer\" has 5 variables, but kernel \"line\" has 4");
   ExpectInvalid(build({{&kernel, -1.0}}, 0.5), "the factor of kernel \"line\" is -1");
   ExpectInvalid(build({{&kernel, std::nan("")}}, 0.5), "the factor of kernel \"line\" is nan");
-  GaussianKernel bad{"bad", Matrix<float>(2, 1)};
+  GaussianKernel bad{"bad", Matrix<double>(2, 1)};
   bad.features(1, 0) = std::numeric_limits<float>::infinity();
   ExpectInvalid(build({{&bad, 1.0}}, 0.5), "kernel \"bad\" has feature 0 of variable 1");
 }
 
 TEST(NeighbourListTest, DescribesItself) {
-  const GaussianKernel kernel{"same", Matrix<float>(4, 1)};
+  const GaussianKernel kernel{"same", Matrix<double>(4, 1)};
   const NeighbourList list(std::vector<WeightedKernel>{{&kernel, 1.0}}, {.cutoff = 0.25});
   EXPECT_EQ(list.size(), 4U);
   EXPECT_EQ(list.num_pairs(), 6U);

@@ -124,6 +124,7 @@ ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> ke
   double bytes = 0.0;
   for (const WeightedKernel& kernel : kernels) {
     CheckKernel(*kernel.kernel);
+    CheckNormalised(*kernel.kernel);
     OperatorKind& kind = kinds.emplace_back(
         options.kind == OperatorKind::kAuto ? OperatorKind::kNeighbourList : options.kind);
     if (kernel.factor == 0.0) continue;

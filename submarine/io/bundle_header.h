@@ -43,16 +43,12 @@ struct BundleHeader {
   template <class T>
   void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
                   std::span<T> values) const {
-    try {
-      reader.ReadTo(values);
-    } catch (const FileError& error) {
-      Fail(key, error.what());
-    }
-    const auto bad =
-        std::find_if_not(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
-    if (bad != values.end()) {
-      FailAtValue(key, reader.shape(), static_cast<std::size_t>(bad - values.begin()), *bad, what);
-    }
+    ReadFinite(key, reader, what, values, [&] { reader.ReadTo(values); });
+  }
+  // The same up to constants of columns (NpyReader::ReadUpToConstants).
+  void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
+                  std::size_t columns, std::span<double> values) const {
+    ReadFinite(key, reader, what, values, [&] { reader.ReadUpToConstants(columns, values); });
   }
 
   // One row per variable, whatever the shape of the array is.
@@ -68,6 +64,20 @@ struct BundleHeader {
   double ReadConstant() const;
 
  private:
+  template <class T, class Read>
+  void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
+                  std::span<T> values, const Read& read) const {
+    try {
+      read();
+    } catch (const FileError& error) {
+      Fail(key, error.what());
+    }
+    const auto bad =
+        std::find_if_not(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
+    if (bad != values.end()) {
+      FailAtValue(key, reader.shape(), static_cast<std::size_t>(bad - values.begin()), *bad, what);
+    }
+  }
   [[noreturn]] void FailAtValue(std::string_view key, const NpyShape& shape, std::size_t index,
                                 double value, std::string_view what) const;
 };

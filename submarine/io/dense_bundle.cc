@@ -37,9 +37,11 @@ struct Extent {
   }
 };
 
+// Colours of a picture, or of an array with all their digits; at most one of them is there.
 struct ColourView {
   int channels = 0;
   std::span<const float> values;
+  std::span<const double> precise = {};
 };
 
 std::array<double, 3> PerAxis(const std::vector<double>& sigma, std::size_t axes) {
@@ -52,8 +54,9 @@ std::array<double, 3> PerAxis(const std::vector<double>& sigma, std::size_t axes
   return all;
 }
 
-// The one place where kernels of files become kernels of models. `image` is used by bilateral ones.
-GaussianKernel BuildKernel(DenseKernelSpec spec, const Extent& extent, const ColourView& image) {
+// `image` is used by bilateral kernels.
+GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
+                                 const ColourView& image) {
   const auto& [width, height, depth] = extent;
   if (spec.type == DenseKernelType::kFeatures) {
     const std::string name = fmt::format("features {:g}", fmt::join(spec.sigma, ","));
@@ -68,10 +71,21 @@ GaussianKernel BuildKernel(DenseKernelSpec spec, const Extent& extent, const Col
                            : PositionKernel(width, height, sigma[0], sigma[1], spec.weight);
   }
   if (image.channels == 0) throw InvalidInput("bilateral kernels need an image, but there is none");
-  return extent.volume() ? VolumeBilateralKernel(width, height, depth, image.channels, image.values,
-                                                 sigma, spec.colour_sigma, spec.weight)
-                         : BilateralKernel(width, height, image.channels, image.values, sigma[0],
-                                           sigma[1], spec.colour_sigma, spec.weight);
+  const auto bilateral = [&](auto values) {
+    return extent.volume() ? VolumeBilateralKernel(width, height, depth, image.channels, values,
+                                                   sigma, spec.colour_sigma, spec.weight)
+                           : BilateralKernel(width, height, image.channels, values, sigma[0],
+                                             sigma[1], spec.colour_sigma, spec.weight);
+  };
+  return image.precise.empty() ? bilateral(image.values) : bilateral(image.precise);
+}
+
+// The one place where kernels of files become kernels of models.
+GaussianKernel BuildKernel(DenseKernelSpec spec, const Extent& extent, const ColourView& image) {
+  const KernelNormalisation normalisation = spec.normalisation;
+  GaussianKernel kernel = BuildUnnormalised(std::move(spec), extent, image);
+  kernel.normalisation = normalisation;
+  return kernel;
 }
 
 // ---- Reading ----
@@ -117,8 +131,9 @@ Matrix<float> ReadUnary(const BundleHeader& header, const Extent& extent, std::i
 struct ColourImage {
   int channels = 0;
   std::vector<float> values;
+  std::vector<double> precise = {};
 
-  ColourView view() const { return {channels, values}; }
+  ColourView view() const { return {channels, values, precise}; }
 };
 
 bool IsNpy(const std::filesystem::path& path) {
@@ -148,8 +163,9 @@ ColourImage ReadArrayImage(const BundleHeader& header, const Extent& extent) {
     header.FailInArray("image",
                        fmt::format("has {} channels, but 1 to {} were expected", channels, most));
   }
-  ColourImage image{static_cast<int>(channels), std::vector<float>(reader->count())};
-  header.ReadFinite("image", *reader, "colours", std::span(image.values));
+  ColourImage image{static_cast<int>(channels), {}, std::vector<double>(reader->count())};
+  header.ReadFinite("image", *reader, "colours", static_cast<std::size_t>(channels),
+                    std::span(image.precise));
   return image;
 }
 
@@ -179,13 +195,14 @@ class KernelReader {
   KernelReader(const BundleHeader& header, const Extent& extent, std::size_t num_variables)
       : header_(header), extent_(extent), num_variables_(num_variables) {}
 
-  GaussianKernel Read(const Json& json, std::size_t index, KernelNormalisation* normalisation) {
+  GaussianKernel Read(const Json& json, std::size_t index) {
     const std::string where = fmt::format("{}: kernel {}", header_.fields.where(), index);
     const DenseKernelType type = TypeOf(json, where);
     const JsonFields fields = FieldsOf(json, where, type);
     const BundleHeader kernel{fields, header_.directory};
-    *normalisation = NormalisationOf(fields);
-    DenseKernelSpec spec{.type = type, .sigma = Sigmas(fields, "sigma")};
+    DenseKernelSpec spec{.type = type,
+                         .sigma = Sigmas(fields, "sigma"),
+                         .normalisation = NormalisationOf(fields)};
     if (fields.Has("weight")) spec.weight = fields.Number("weight");
     if (spec.weight < 0.0) fields.Refuse("weight", "must not be negative");
     if (type != DenseKernelType::kFeatures && extent_.axes() == 0) {
@@ -243,7 +260,7 @@ class KernelReader {
     if (found != images_.end()) return found->second;
     return images_.emplace(name, ReadColours(source, extent_)).first->second;
   }
-  Matrix<float> Features(const BundleHeader& kernel) const {
+  Matrix<double> Features(const BundleHeader& kernel) const {
     const auto reader = kernel.OpenArray("features");
     const NpyShape& shape = reader->shape();
     if (shape.size() != 2 || shape[0] != static_cast<std::int64_t>(num_variables_) ||
@@ -253,9 +270,9 @@ class KernelReader {
                                      "expected",
                                      ShapeText(shape), num_variables_, kMaxFeatureDimension));
     }
-    Matrix<float> features(num_variables_, static_cast<std::size_t>(shape[1]));
-    kernel.ReadFinite("features", *reader, "features",
-                      std::span<float>(features.data(), features.size()));
+    Matrix<double> features(num_variables_, static_cast<std::size_t>(shape[1]));
+    kernel.ReadFinite("features", *reader, "features", features.cols(),
+                      std::span<double>(features.data(), features.size()));
     return features;
   }
 
@@ -290,11 +307,9 @@ Json KernelHeader(const std::filesystem::path& path, const DenseKernelSpec& kern
   if (kernel.type == DenseKernelType::kBilateral) put("colour_sigma", kernel.colour_sigma);
   if (kernel.normalisation == KernelNormalisation::kSymmetric) json["normalisation"] = "symmetric";
   if (kernel.type == DenseKernelType::kFeatures) {
-    const Matrix<float>& features = kernel.features;
+    const Matrix<double>& features = kernel.features;
     const std::filesystem::path file = BesideHeader(path, fmt::format("features{}", index));
-    WriteNpy(file, std::span<const float>(features.data(), features.size()),
-             NpyShape{static_cast<std::int64_t>(features.rows()),
-                      static_cast<std::int64_t>(features.cols())});
+    WriteNpy(file, features);
     json["features"] = file.filename().string();
   }
   return json;
@@ -338,16 +353,12 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) 
 
   KernelReader reader(header, extent, unary.rows());
   std::vector<GaussianKernel> kernels;
-  std::vector<KernelNormalisation> normalisation(list.size());
-  for (std::size_t m = 0; m < list.size(); ++m) {
-    kernels.push_back(reader.Read(list[m], m, &normalisation[m]));
-  }
+  for (std::size_t m = 0; m < list.size(); ++m) kernels.push_back(reader.Read(list[m], m));
   try {
     return {DenseCrf(std::move(unary), std::move(kernels), std::move(space), counting, constant),
             extent.width,
             extent.height,
             extent.depth,
-            std::move(normalisation),
             std::move(warnings)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: {}", path.string(), error.what()));

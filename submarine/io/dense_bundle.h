@@ -20,13 +20,12 @@
 namespace submarine {
 
 struct LoadedDense {
+  // Its kernels carry the normalisation that the header asks for, but are not normalised yet: that
+  // takes sums over all pairs (dense/normalisation.h).
   DenseCrf model;
   int width = 0;  // 0 unless the variables are pixels or voxels
   int height = 0;
   int depth = 0;  // 0 for pictures
-  // What the header asks for, one per kernel of the model. The model's own kernels are not
-  // normalised: that takes sums over all pairs, which are for the solver's filters to form.
-  std::vector<KernelNormalisation> normalisation = {};
   std::vector<std::string> warnings = {};  // about the metric, see ParseMetricSpec
 };
 
@@ -46,7 +45,7 @@ struct DenseKernelSpec {
   std::vector<double> colour_sigma = {};  // kBilateral: one number, or one per channel
   double weight = 1.0;
   KernelNormalisation normalisation = KernelNormalisation::kNone;  // or kSymmetric
-  Matrix<float> features = {};                                     // kFeatures
+  Matrix<double> features = {};                                    // kFeatures
 };
 
 // A model before its kernels are built.

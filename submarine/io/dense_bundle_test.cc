@@ -1,5 +1,6 @@
 #include "submarine/io/dense_bundle.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,6 @@ namespace submarine {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -32,9 +32,10 @@ std::vector<float> RandomFloats(std::size_t count, float scale = 1.0F) {
   return values;
 }
 
-Matrix<float> RandomMatrix(std::size_t rows, std::size_t cols) {
+template <class T = float>
+Matrix<T> RandomMatrix(std::size_t rows, std::size_t cols) {
   const std::vector<float> values = RandomFloats(rows * cols);
-  Matrix<float> matrix(rows, cols);
+  Matrix<T> matrix(rows, cols);
   std::copy(values.begin(), values.end(), matrix.data());
   return matrix;
 }
@@ -54,6 +55,8 @@ void ExpectSameKernel(const GaussianKernel& a, const GaussianKernel& b) {
   EXPECT_EQ(a.features, b.features);
   EXPECT_EQ(a.weight, b.weight);
   EXPECT_EQ(a.scale, b.scale);
+  EXPECT_EQ(a.normalisation, b.normalisation);
+  EXPECT_EQ(a.feature_error, b.feature_error);
 }
 
 void ExpectSameModel(const DenseCrf& a, const DenseCrf& b) {
@@ -116,14 +119,12 @@ TEST_F(DenseBundleTest, PictureWithAllKernels) {
   EXPECT_EQ(loaded.height, 3);
   EXPECT_EQ(loaded.depth, 0);
   EXPECT_THAT(loaded.warnings, IsEmpty());
-  EXPECT_THAT(loaded.normalisation,
-              ElementsAre(KernelNormalisation::kNone, KernelNormalisation::kSymmetric,
-                          KernelNormalisation::kNone));
   const std::vector<double> colour = {13.0}, sigmas = {1.0, 2.0, 0.5};
+  GaussianKernel bilateral = BilateralKernel(4, 3, 3, colours_, 80.0, 80.0, colour, 10.0);
+  bilateral.normalisation = KernelNormalisation::kSymmetric;
   ExpectSameModel(loaded.model,
                   DenseCrf(unary_,
-                           {PositionKernel(4, 3, 3.0, 2.0, 4.0),
-                            BilateralKernel(4, 3, 3, colours_, 80.0, 80.0, colour, 10.0),
+                           {PositionKernel(4, 3, 3.0, 2.0, 4.0), bilateral,
                             FeatureKernel(RandomMatrix(12, 3), sigmas, 1.0, "features 1,2,0.5")},
                            PottsLabels(2), PairCounting::kOnce, -2.5));
 }
@@ -164,6 +165,37 @@ TEST_F(DenseBundleTest, VolumeAndPlainVariables) {
   ExpectSameModel(plain.model,
                   DenseCrf(unary_, {FeatureKernel(RandomMatrix(12, 3), one, 1.0, "features 2")},
                            PottsLabels(2)));
+}
+
+// Seconds since 1970, metres, nanoseconds: what counts are differences, to the digits of the file.
+TEST_F(DenseBundleTest, NumbersFarFromZeroKeepTheirDifferences) {
+  const std::vector<double> seconds = {1700000000.0, 1700000090.0, 1700000060.5};
+  const std::vector<std::int64_t> nanoseconds = {1700000000000000001, 1700000000000000091,
+                                                 1700000000000000061};
+  WriteArray(dir_ / "three.npy", std::vector<float>(6, 0.0F), {3, 2});
+  WriteArray(dir_ / "s.npy", seconds, {3, 1});
+  WriteArray(dir_ / "ns.npy", nanoseconds, {3, 1});
+  WriteArray(dir_ / "row_s.npy", seconds, {1, 3});
+  WriteArray(dir_ / "row_ns.npy", nanoseconds, {1, 3});
+  const auto kernel = [&](const std::string& layout, const std::string& text) {
+    return Read(R"({"submarine": "dense", "labels": 2, "unary": "three.npy", "metric": "potts", )" +
+                layout + R"(, "kernels": [)" + text + "]}")
+        .model.kernels()
+        .front();
+  };
+  for (const char* name : {"s", "ns"}) {
+    const GaussianKernel features =
+        kernel(R"("variables": 3)", fmt::format(R"({{"type": "features", "sigma": 60,
+               "features": "{}.npy"}})",
+                                                name));
+    EXPECT_DOUBLE_EQ(KernelValue(features, 0, 1), std::exp(-0.5 * 1.5 * 1.5));
+    const GaussianKernel colours =
+        kernel(R"("width": 3, "height": 1)",
+               fmt::format(R"({{"type": "bilateral", "sigma": 1e9, "colour_sigma": 60,
+               "image": "row_{}.npy"}})",
+                           name));
+    EXPECT_DOUBLE_EQ(KernelValue(colours, 0, 1), std::exp(-0.5 * 1.5 * 1.5));
+  }
 }
 
 TEST_F(DenseBundleTest, UnariesOfAnyTypeAndFlat) {
@@ -271,7 +303,7 @@ TEST_F(DenseBundleTest, BadKernelsAreNumberedAndNamed) {
       {R"({"type": "position", "sigma": [1, "2"]})", "key \"sigma\" must be a finite number or"},
       {R"({"type": "position", "sigma": "3"})", "key \"sigma\" must be a finite number"},
       {R"({"type": "position", "sigma": [1, 2, 3]})", "3 sigmas were given"},
-      {R"({"type": "position", "sigma": 1e-46})", "equal to inf"},
+      {R"({"type": "position", "sigma": 1e-46})", "feature 0 reaches 3e+46 times its sigma 1e-46"},
       {R"({"type": "position", "sigma": 1, "weight": -1})", "key \"weight\" must not be negative"},
       {R"({"type": "position", "sigma": 1, "colour_sigma": 1})", "unknown key \"colour_sigma\""},
       {R"({"type": "position", "sigma": 1, "normalisation": "after"})",
@@ -340,7 +372,7 @@ DenseSpec PictureSpec() {
        .colour_sigma = {13.0, 1.0 / 7.0},
        .weight = 10.0,
        .normalisation = KernelNormalisation::kSymmetric},
-      {.type = DenseKernelType::kFeatures, .sigma = {0.7}, .features = RandomMatrix(12, 5)}};
+      {.type = DenseKernelType::kFeatures, .sigma = {0.7}, .features = RandomMatrix<double>(12, 5)}};
   return spec;
 }
 
@@ -350,7 +382,7 @@ TEST_F(DenseBundleTest, WritesWhatItReads) {
   const LoadedDense loaded = ReadDenseBundle(dir_ / "w.json");
   EXPECT_EQ(loaded.width, 4);
   EXPECT_EQ(loaded.height, 3);
-  EXPECT_EQ(loaded.normalisation[1], KernelNormalisation::kSymmetric);
+  EXPECT_EQ(loaded.model.kernels()[1].normalisation, KernelNormalisation::kSymmetric);
   ExpectSameModel(loaded.model, BuildDenseCrf(picture));
   EXPECT_EQ(loaded.model.kernels().size(), 3u);
   EXPECT_EQ(ReadBundleKind(dir_ / "w.json"), "dense");
@@ -366,7 +398,7 @@ TEST_F(DenseBundleTest, WritesWhatItReads) {
 
   DenseSpec plain{.unary = RandomMatrix(5, 2)};
   plain.kernels = {
-      {.type = DenseKernelType::kFeatures, .sigma = {1, 2}, .features = RandomMatrix(5, 2)}};
+      {.type = DenseKernelType::kFeatures, .sigma = {1, 2}, .features = RandomMatrix<double>(5, 2)}};
   WriteDenseBundle(dir_ / "w.json", plain);
   ExpectSameModel(ReadDenseBundle(dir_ / "w.json").model, BuildDenseCrf(plain));
 }
@@ -415,7 +447,9 @@ TEST_F(DenseBundleTest, DamagedFilesNeverDoMoreThanThrow) {
       }
       dir_.WriteText(name, bytes);
       try {
-        EXPECT_TRUE(std::isfinite(ReadDenseBundle(dir_ / "w.json").model.PairWeight(0, 11)));
+        const LoadedDense loaded = ReadDenseBundle(dir_ / "w.json");
+        for (const GaussianKernel& kernel : loaded.model.kernels())
+          EXPECT_TRUE(std::isfinite(kernel.weight * KernelValue(kernel, 0, 11)));
         ++accepted;
       } catch (const Error& error) {
         EXPECT_THAT(error.what(), HasSubstr("w.json")) << bytes;

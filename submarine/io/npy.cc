@@ -333,6 +333,33 @@ void NpyReader::ReadTo(std::span<std::int64_t> values) {
   ReadIntegers(file_, kind_, item_bytes_, values);
 }
 
+void NpyReader::ReadUpToConstants(std::size_t columns, std::span<double> values) {
+  if (!holds_integers() || item_bytes_ != sizeof(std::uint64_t)) return ReadTo(values);
+  CheckPlaces(values.size());
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kExact = std::uint64_t{1} << 53;
+  // As numbers that are in order without a sign, so that differences cannot overflow.
+  std::vector<std::uint64_t> ordered(values.size());
+  file_.Read(ordered.data(), ordered.size() * sizeof(std::uint64_t));
+  const std::uint64_t zero = kind_ == 'i' ? kSign : 0;
+  for (std::uint64_t& x : ordered) x ^= zero;
+  for (std::size_t c = 0; c < columns; ++c) {
+    std::uint64_t low = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t high = 0;
+    for (std::size_t k = c; k < ordered.size(); k += columns) {
+      low = std::min(low, ordered[k]);
+      high = std::max(high, ordered[k]);
+    }
+    const bool exact = high <= zero + kExact && (zero == 0 || low >= zero - kExact);
+    const std::uint64_t origin = exact ? zero : low + (high - low) / 2;
+    for (std::size_t k = c; k < ordered.size(); k += columns) {
+      const bool above = ordered[k] >= origin;
+      const std::uint64_t apart = above ? ordered[k] - origin : origin - ordered[k];
+      values[k] = above ? static_cast<double>(apart) : -static_cast<double>(apart);
+    }
+  }
+}
+
 NpyArray<double> ReadNpyAsDouble(const std::filesystem::path& path) {
   NpyReader reader(path);
   NpyArray<double> array{reader.shape(), std::vector<double>(reader.count())};

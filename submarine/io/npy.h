@@ -36,6 +36,11 @@ class NpyReader {
   void ReadTo(std::span<float> values);
   void ReadTo(std::span<std::int64_t> values);
 
+  // The same, up to a constant of each of `columns` columns (the last axis): integers beyond 2^53
+  // become numbers relative to the middle of their column, so that their differences keep all digits
+  // that double has.
+  void ReadUpToConstants(std::size_t columns, std::span<double> values);
+
  private:
   void ParseHeader(const std::string& header);
   void ParseType(const std::string& type);

@@ -234,5 +234,34 @@ TEST(Npy, WriterRefusesShapesThatDoNotFitAndBadDestinations) {
               HasSubstr("No space left"));
 }
 
+// Integers that double has not, of either sign and end of the range: up to a constant.
+TEST(NpyTest, LargeIntegersKeepTheirDifferences) {
+  const TempDir dir;
+  const auto read = [&](const std::vector<std::int64_t>& values) {
+    WriteNpy(dir / "i.npy", std::span<const std::int64_t>(values), NpyShape{2, 2});
+    NpyReader reader(dir / "i.npy");
+    std::vector<double> numbers(4);
+    reader.ReadUpToConstants(2, numbers);
+    return numbers;
+  };
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(read({-3, 7, 5, 1}), (std::vector<double>{-3, 7, 5, 1}));
+  const std::vector<double> far = read({kLeast, kLargest, kLeast + 3, kLargest - 5});
+  EXPECT_EQ(far[2] - far[0], 3.0);
+  EXPECT_EQ(far[3] - far[1], -5.0);
+  const std::vector<double> wide = read({kLeast, 0, kLargest, 1});
+  EXPECT_EQ(wide[2] - wide[0], 0x1p64);
+  EXPECT_EQ(wide[3], 1.0);
+  // The same bits as unsigned numbers: the signed ones above 2^63 less.
+  std::string bytes = dir.Text("i.npy");
+  bytes[bytes.find("<i8") + 1] = 'u';
+  dir.WriteText("u.npy", bytes);
+  NpyReader reader(dir / "u.npy");
+  std::vector<double> numbers(4);
+  reader.ReadUpToConstants(2, numbers);
+  EXPECT_EQ(numbers[0] - numbers[2], 1.0);
+}
+
 }  // namespace
 }  // namespace submarine

@@ -87,7 +87,10 @@ DenseCrf DenseCrf::WithKernels(std::vector<GaussianKernel> kernels) && {
 
 double DenseCrf::PairWeight(std::size_t a, std::size_t b) const {
   double weight = 0.0;
-  for (const GaussianKernel& kernel : kernels_) weight += kernel.weight * KernelValue(kernel, a, b);
+  for (const GaussianKernel& kernel : kernels_) {
+    CheckNormalised(kernel);
+    weight += kernel.weight * KernelValue(kernel, a, b);
+  }
   return pair_factor() * weight;
 }
 
@@ -115,10 +118,18 @@ double DenseCrf::Energy(std::span<const int> labeling) const {
 }
 
 std::string DenseCrf::Description() const {
+  // Two models that differ in their scale factors never have the same name.
+  const auto scale_text = [](const GaussianKernel& kernel) -> std::string {
+    if (kernel.normalisation == KernelNormalisation::kNone)
+      return kernel.scale.empty() ? "" : ", scaled";
+    if (kernel.scale.empty()) return ", to be normalised";
+    if (kernel.scale_source.empty()) return ", normalised";
+    return ", normalised by the row sums of " + kernel.scale_source;
+  };
   std::string kernels;
   for (const GaussianKernel& kernel : kernels_) {
     kernels += fmt::format("{}{} (weight {:g}{})", kernels.empty() ? "" : " + ", kernel.name,
-                           kernel.weight, kernel.scale.empty() ? "" : ", normalised");
+                           kernel.weight, scale_text(kernel));
   }
   return fmt::format("dense CRF, {} variables, {} labels, metric {}, {}, {}", num_variables(),
                      num_labels(), metric().name,
@@ -144,6 +155,32 @@ SparseCrf ToSparseCrf(const DenseCrf& model) {
     }
   }
   return {std::move(unary), std::move(edges), model.labels(), model.constant()};
+}
+
+double EnergyError(const DenseCrf& model) {
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  const Matrix<double>& distance = model.metric().distance;
+  double sum = 0.0;
+  for (const GaussianKernel& kernel : model.kernels()) {
+    CheckNormalised(kernel);
+    const double of_features = FeatureErrorOfValue(kernel);
+    // exp turns half of the distance's roundings, one per dimension and a few, into its own; products
+    // and sums over kernels add one each.
+    const double per_distance =
+        of_features + 0.5 * kEpsilon * static_cast<double>(kernel.dimension() + 3);
+    const double roundings = 8.0 + static_cast<double>(model.kernels().size());
+    const double per_value =
+        (1.0 + of_features + kEpsilon * roundings) * (1.0 + kernel.scale_error) - 1.0 + kEpsilon;
+    for (std::size_t a = 0; a < kernel.size(); ++a) {
+      for (std::size_t b = a + 1; b < kernel.size(); ++b) {
+        const double far = per_distance * SquaredDistance(kernel, a, b);
+        sum += kernel.weight * KernelValue(kernel, a, b) * (per_value + far + per_value * far);
+      }
+    }
+  }
+  const double largest = *std::max_element(distance.data(), distance.data() + distance.size());
+  // The sum has roundings of its own.
+  return 1.001 * model.pair_factor() * largest * sum;
 }
 
 }  // namespace submarine

@@ -4,7 +4,8 @@
 //   w_ab = c sum_m w^(m) k^(m)_ab,   c = 2 when pairs are counted as ordered ones (the paper's and
 //   the default), c = 1 when once. No self terms.
 //
-// Unaries are held in single precision: the model is about the numbers stored here.
+// Unaries are held in single precision: the model is about the numbers stored here. Its kernels are
+// those meant (filter/gaussian_kernel.h), which the ones stored are near.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,8 @@ class DenseCrf {
   PairCounting counting() const { return counting_; }
   double pair_factor() const { return counting_ == PairCounting::kOrdered ? 2.0 : 1.0; }  // c
 
-  // w_ab of the unordered pair, in double, by definition.
+  // w_ab of the unordered pair, in double, by definition; here and below, throws InvalidInput where a
+  // kernel is not normalised yet.
   double PairWeight(std::size_t a, std::size_t b) const;
 
   // By definition, over all pairs: O(N^2 kernels). bound/dense_verifier.h has bounds that scale.
@@ -64,7 +66,13 @@ class DenseCrf {
 // The kernels of the model with the factors c w^(m) that make their sum w_ab.
 std::vector<WeightedKernel> PairWeights(const DenseCrf& model);
 
-// The same distribution with every pair as an edge, for exact inference on small models.
+// The same distribution with every pair as an edge, for exact inference on small models. The edges
+// have the weights of PairWeight.
 SparseCrf ToSparseCrf(const DenseCrf& model);
+
+// The energies of a labeling with the weights of PairWeight and with those meant differ by no more
+// than this, whatever the labeling; neither do T log Z_T at any temperature. Rounding of weights,
+// features and scale factors is in it, that of sums over them is not. O(N^2 kernels).
+double EnergyError(const DenseCrf& model);
 
 }  // namespace submarine

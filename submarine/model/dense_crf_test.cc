@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 GaussianKernel Position(std::size_t variables, double weight) {
-  GaussianKernel kernel{"position", Matrix<float>(variables, 1), weight};
+  GaussianKernel kernel{"position", Matrix<double>(variables, 1), weight};
   for (std::size_t a = 0; a < variables; ++a) kernel.features(a, 0) = static_cast<float>(a);
   return kernel;
 }
@@ -65,7 +65,7 @@ TEST(DenseCrfTest, RefusesBadKernels) {
                 "kernel \"position\" has features of 4 variables, but there are unaries of 3");
   ExpectInvalid(with(Position(3, -1.0)), "kernel \"position\" has weight -1");
   ExpectInvalid(with(Position(3, kInfinity)), "kernel \"position\" has weight inf");
-  ExpectInvalid(with(GaussianKernel{"empty", Matrix<float>(3, 0)}),
+  ExpectInvalid(with(GaussianKernel{"empty", Matrix<double>(3, 0)}),
                 "kernel \"empty\" has features of dimension 0");
 }
 
@@ -86,7 +86,7 @@ TEST(DenseCrfTest, PairWeightAndEnergyByHand) {
   for (std::size_t a = 0; a < 3; ++a) {
     for (std::size_t i = 0; i < 3; ++i) unary(a, i) = static_cast<float>(10 * a + i);
   }
-  GaussianKernel scaled{"same", Matrix<float>(3, 2), 0.5, {1.0F, 2.0F, 3.0F}};
+  GaussianKernel scaled{"same", Matrix<double>(3, 2), 0.5, {1.0F, 2.0F, 3.0F}};
   const std::vector<GaussianKernel> kernels{Position(3, 4.0), scaled};
   const DenseCrf ordered(unary, kernels, LinearLabels(3), PairCounting::kOrdered, -0.5);
   const DenseCrf once(unary, kernels, LinearLabels(3), PairCounting::kOnce, -0.5);
@@ -131,15 +131,80 @@ TEST(DenseCrfTest, SparseTwinHasTheSameEnergies) {
   }
 }
 
+TEST(DenseCrfTest, HasNoPairsBeforeItIsNormalised) {
+  GaussianKernel kernel = Position(2, 1.0);
+  kernel.normalisation = KernelNormalisation::kSymmetric;
+  const DenseCrf model(Matrix<float>(2, 2), {kernel}, PottsLabels(2));
+  const char* message = "kernel \"position\" asks for symmetric normalisation and is not normalised";
+  ExpectInvalid([&] { model.PairWeight(0, 1); }, message);
+  ExpectInvalid([&] { model.Energy(std::vector<int>{0, 1}); }, message);
+  ExpectInvalid([&] { ToSparseCrf(model); }, message);
+  ExpectInvalid([&] { EnergyError(model); }, message);
+  kernel.weight = 0.0;
+  EXPECT_EQ(DenseCrf(Matrix<float>(2, 2), {kernel}, PottsLabels(2)).PairWeight(0, 1), 0.0);
+}
+
+// Features moved by as much as they may be off, scale factors likewise: no energy moves by more than
+// EnergyError says, and some by a fair share of it.
+TEST(DenseCrfTest, EnergyErrorHoldsForFeaturesAndScales) {
+  RandomModels random(77);
+  double largest_share = 0.0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const DenseCrf drawn = random.Dense(random.Integer(2, 5), random.Labels(random.Integer(2, 3)));
+    std::vector<GaussianKernel> kernels = drawn.kernels();
+    std::vector<GaussianKernel> meant = kernels;
+    const double feature_error = std::pow(10.0, random.Real(-9.0, -3.0));
+    const double scale_error = std::pow(10.0, random.Real(-9.0, -1.0));
+    for (std::size_t m = 0; m < kernels.size(); ++m) {
+      kernels[m].feature_error = feature_error;
+      for (std::size_t k = 0; k < kernels[m].features.size(); ++k) {
+        meant[m].features.data()[k] += random.Integer(0, 1) == 0 ? feature_error : -feature_error;
+      }
+      if (kernels[m].scale.empty()) continue;
+      kernels[m].scale_error = scale_error;
+      for (double& r : meant[m].scale) {
+        r *= std::sqrt(random.Integer(0, 1) == 0 ? 1.0 + scale_error : 1.0 - scale_error);
+      }
+    }
+    const auto with = [&](const std::vector<GaussianKernel>& k) {
+      return DenseCrf(drawn.unary(), k, drawn.labels(), drawn.counting(), drawn.constant());
+    };
+    const DenseCrf stored = with(kernels);
+    const DenseCrf truth = with(meant);
+    const double error = EnergyError(stored);
+    std::vector<int> labeling(drawn.num_variables(), 0);
+    do {
+      const double energy = stored.Energy(labeling);
+      const double difference = std::abs(energy - truth.Energy(labeling));
+      ASSERT_LE(difference, error + 1e-13 * (1.0 + std::abs(energy)));
+      if (error > 1e-9) largest_share = std::max(largest_share, difference / error);
+    } while (NextLabeling(&labeling, drawn.num_labels()));
+  }
+  EXPECT_GT(largest_share, 0.3);
+}
+
 TEST(DenseCrfTest, DescribesItself) {
   GaussianKernel normalised = Position(6, 2.5);
   normalised.name = "bilateral 80/13";
-  normalised.scale.assign(6, 1.0F);
+  normalised.scale.assign(6, 1.0);
+  normalised.normalisation = KernelNormalisation::kSymmetric;
   const DenseCrf model(Matrix<float>(6, 4), {Position(6, 3.0), normalised},
                        TruncatedLinearLabels(4, 2));
   EXPECT_EQ(model.Description(),
             "dense CRF, 6 variables, 4 labels, metric truncated:2, kernels position (weight 3) + "
             "bilateral 80/13 (weight 2.5, normalised), ordered pairs");
+  normalised.scale_source = "lattice of 7 vertices";
+  const auto named = [&](const std::string& text) {
+    EXPECT_THAT(DenseCrf(Matrix<float>(6, 4), {normalised}, PottsLabels(4)).Description(),
+                HasSubstr("(weight 2.5" + text + ")"));
+  };
+  named(", normalised by the row sums of lattice of 7 vertices");
+  normalised.normalisation = KernelNormalisation::kNone;
+  named(", scaled");
+  normalised.scale.clear();
+  named("");
+  normalised.normalisation = KernelNormalisation::kSymmetric;
+  named(", to be normalised");
   EXPECT_THAT(DenseCrf(Matrix<float>(6, 4), {}, PottsLabels(4), PairCounting::kOnce).Description(),
               HasSubstr("no kernels, pairs counted once"));
 }

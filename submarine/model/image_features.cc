@@ -54,29 +54,88 @@ std::string SigmaText(std::span<const double> sigmas) {
   return fmt::format("{:g}", fmt::join(equal ? sigmas.first(1) : sigmas, ","));
 }
 
-// Coordinates divided by their sigmas, x first, in the first columns of every row.
-void FillPositions(const Grid& grid, Matrix<float>& features) {
-  for (std::size_t a = 0; a < features.rows(); ++a) {
-    std::size_t rest = a;
+// What kernels are made of: columns of data, divided by their sigmas.
+class Features {
+ public:
+  Features(std::string_view kernel, std::size_t rows, std::size_t cols)
+      : kernel_(kernel), features_(rows, cols) {}
+  Features(std::string_view kernel, Matrix<double> data)
+      : kernel_(kernel), features_(std::move(data)) {}
+
+  std::size_t rows() const { return features_.rows(); }
+
+  // f = (x - c) / sigma, where value(a) is x.
+  //
+  // Any c leaves the kernel as it is. Subtracting the middle c of numbers that lie close together, far
+  // from 0, saves their digits; otherwise c = 0.
+  template <class Value>
+  void SetColumn(std::size_t d, double sigma, const Value& value) {
+    double low = value(0);
+    double high = low;
+    for (std::size_t a = 0; a < rows(); ++a) {
+      const double x = value(a);
+      if (!std::isfinite(x)) {
+        throw InvalidInput(
+            fmt::format("{} kernel: feature {} of variable {} is {}, expected a finite number",
+                        kernel_, d, a, x));
+      }
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+    const double width = high - low;
+    const bool far = std::max(std::abs(low), std::abs(high)) > 2.0 * width;
+    const double centre = far ? low + 0.5 * width : 0.0;
+    const double largest = std::max(std::abs(low - centre), std::abs(high - centre)) / sigma;
+    constexpr double kMostSigmas = 1e12;
+    if (!(largest <= kMostSigmas)) {
+      throw InvalidInput(
+          fmt::format("{} kernel: feature {} reaches {:.3g} times its sigma {:g}, expected at most "
+                      "{:g}: double precision cannot tell neighbours apart",
+                      kernel_, d, largest, sigma, kMostSigmas));
+    }
+    for (std::size_t a = 0; a < rows(); ++a) features_(a, d) = (value(a) - centre) / sigma;
+    // Half an ulp each of the difference, the quotient, and x itself where it was a large integer.
+    constexpr double kRoundings = 1.5 * 1.001 * std::numeric_limits<double>::epsilon();
+    error_ = std::max(error_, kRoundings * largest);
+  }
+
+  // Coordinates in the first columns, x first.
+  void SetPositions(const Grid& grid) {
+    std::size_t stride = 1;
     for (std::size_t d = 0; d < grid.dimension(); ++d) {
       const auto size = static_cast<std::size_t>(grid.size[d]);
-      features(a, d) = static_cast<float>(static_cast<double>(rest % size) / grid.sigma[d]);
-      rest /= size;
+      SetColumn(d, grid.sigma[d],
+                [&](std::size_t a) { return static_cast<double>(a / stride % size); });
+      stride *= size;
     }
   }
-}
+
+  GaussianKernel Kernel(std::string name, double weight) && {
+    GaussianKernel kernel{.name = std::move(name),
+                          .features = std::move(features_),
+                          .weight = weight,
+                          .feature_error = error_};
+    CheckKernel(kernel);
+    return kernel;
+  }
+
+  double At(std::size_t a, std::size_t d) const { return features_(a, d); }
+
+ private:
+  std::string kernel_;  // for messages
+  Matrix<double> features_;
+  double error_ = 0.0;
+};
 
 GaussianKernel Position(const Grid& grid, double weight) {
   const std::size_t variables = CheckedSize("position", grid);
-  GaussianKernel kernel{.name = "position " + SigmaText(grid.sigma),
-                        .features = Matrix<float>(variables, grid.dimension()),
-                        .weight = weight};
-  FillPositions(grid, kernel.features);
-  CheckKernel(kernel);
-  return kernel;
+  Features features("position", variables, grid.dimension());
+  features.SetPositions(grid);
+  return std::move(features).Kernel("position " + SigmaText(grid.sigma), weight);
 }
 
-GaussianKernel Bilateral(const Grid& grid, int channels, std::span<const float> image,
+template <class Sample>
+GaussianKernel Bilateral(const Grid& grid, int channels, std::span<const Sample> image,
                          std::span<const double> sigma_colour, double weight) {
   const std::size_t variables = CheckedSize("bilateral", grid);
   const std::size_t positions = grid.dimension();
@@ -99,19 +158,15 @@ GaussianKernel Bilateral(const Grid& grid, int channels, std::span<const float> 
   }
   for (const double sigma : sigma_colour) CheckSigma("bilateral", "sigma_colour", sigma);
 
-  GaussianKernel kernel{
-      .name = fmt::format("bilateral {}/{}", SigmaText(grid.sigma), SigmaText(sigma_colour)),
-      .features = Matrix<float>(variables, positions + num_channels),
-      .weight = weight};
-  FillPositions(grid, kernel.features);
-  for (std::size_t a = 0; a < variables; ++a) {
-    for (std::size_t c = 0; c < num_channels; ++c) {
-      const double sigma = sigma_colour[sigma_colour.size() == 1 ? 0 : c];
-      kernel.features(a, positions + c) = static_cast<float>(image[a * num_channels + c] / sigma);
-    }
+  Features features("bilateral", variables, positions + num_channels);
+  features.SetPositions(grid);
+  for (std::size_t c = 0; c < num_channels; ++c) {
+    features.SetColumn(
+        positions + c, sigma_colour[sigma_colour.size() == 1 ? 0 : c],
+        [&](std::size_t a) { return static_cast<double>(image[a * num_channels + c]); });
   }
-  CheckKernel(kernel);
-  return kernel;
+  return std::move(features).Kernel(
+      fmt::format("bilateral {}/{}", SigmaText(grid.sigma), SigmaText(sigma_colour)), weight);
 }
 
 }  // namespace
@@ -132,6 +187,20 @@ GaussianKernel BilateralKernel(int width, int height, int channels, std::span<co
   return Bilateral({{width, height}, {sigma_x, sigma_y}}, channels, image, sigma_colour, weight);
 }
 
+GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const double> image,
+                               double sigma_x, double sigma_y, std::span<const double> sigma_colour,
+                               double weight) {
+  return Bilateral({{width, height}, {sigma_x, sigma_y}}, channels, image, sigma_colour, weight);
+}
+
+GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
+                                     std::span<const double> image,
+                                     const std::array<double, 3>& sigma_xyz,
+                                     std::span<const double> sigma_colour, double weight) {
+  return Bilateral({{width, height, depth}, {sigma_xyz.begin(), sigma_xyz.end()}}, channels, image,
+                   sigma_colour, weight);
+}
+
 GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
                                      std::span<const float> image,
                                      const std::array<double, 3>& sigma_xyz,
@@ -140,24 +209,30 @@ GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int chann
                    sigma_colour, weight);
 }
 
-GaussianKernel FeatureKernel(Matrix<float> features, std::span<const double> sigmas, double weight,
+GaussianKernel FeatureKernel(Matrix<double> data, std::span<const double> sigmas, double weight,
                              const std::string& name) {
-  if (sigmas.size() != 1 && sigmas.size() != features.cols()) {
+  if (sigmas.size() != 1 && sigmas.size() != data.cols()) {
     throw InvalidInput(
         fmt::format("feature kernel \"{}\": {} sigmas were given, expected 1 or one for each of "
                     "the {} features",
-                    name, sigmas.size(), features.cols()));
+                    name, sigmas.size(), data.cols()));
   }
-  for (const double sigma : sigmas) CheckSigma(fmt::format("feature \"{}\"", name), "sigma", sigma);
-  GaussianKernel kernel{.name = name, .features = std::move(features), .weight = weight};
-  for (std::size_t a = 0; a < kernel.size(); ++a) {
-    for (std::size_t d = 0; d < kernel.dimension(); ++d) {
-      const double sigma = sigmas[sigmas.size() == 1 ? 0 : d];
-      kernel.features(a, d) = static_cast<float>(kernel.features(a, d) / sigma);
-    }
+  const std::string kernel = fmt::format("feature \"{}\"", name);
+  for (const double sigma : sigmas) CheckSigma(kernel, "sigma", sigma);
+  const std::size_t cols = data.rows() == 0 ? 0 : data.cols();
+  Features features(kernel, std::move(data));
+  for (std::size_t d = 0; d < cols; ++d) {
+    features.SetColumn(d, sigmas[sigmas.size() == 1 ? 0 : d],
+                       [&](std::size_t a) { return features.At(a, d); });
   }
-  CheckKernel(kernel);
-  return kernel;
+  return std::move(features).Kernel(name, weight);
+}
+
+GaussianKernel FeatureKernel(const Matrix<float>& data, std::span<const double> sigmas,
+                             double weight, const std::string& name) {
+  Matrix<double> features(data.rows(), data.cols());
+  std::copy(data.data(), data.data() + data.size(), features.data());
+  return FeatureKernel(std::move(features), sigmas, weight, name);
 }
 
 }  // namespace submarine

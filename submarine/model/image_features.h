@@ -2,7 +2,11 @@
 //
 // Variable a of a picture is pixel (x, y) with a = y width + x; of a volume, voxel (x, y, z) with
 // a = (z height + y) width + x. Everything throws InvalidInput, naming the argument: sizes that are
-// not positive or do not match, sigmas that are not finite and > 0, values that are not finite.
+// not positive or do not match, sigmas that are not finite and > 0, values that are not finite or that
+// span so many sigmas that double precision cannot tell neighbours apart.
+//
+// Kernels are those of the numbers given, to all their digits: what is rounded on the way stands in
+// GaussianKernel::feature_error.
 #pragma once
 
 #include <array>
@@ -26,13 +30,22 @@ GaussianKernel VolumePositionKernel(int width, int height, int depth,
 GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const float> image,
                                double sigma_x, double sigma_y, std::span<const double> sigma_colour,
                                double weight);
+GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const double> image,
+                               double sigma_x, double sigma_y, std::span<const double> sigma_colour,
+                               double weight);
 GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
                                      std::span<const float> image,
                                      const std::array<double, 3>& sigma_xyz,
                                      std::span<const double> sigma_colour, double weight);
+GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
+                                     std::span<const double> image,
+                                     const std::array<double, 3>& sigma_xyz,
+                                     std::span<const double> sigma_colour, double weight);
 
 // Any features, one row per variable; `sigmas` is one number for all columns or one for each.
-GaussianKernel FeatureKernel(Matrix<float> features, std::span<const double> sigmas, double weight,
+GaussianKernel FeatureKernel(Matrix<double> features, std::span<const double> sigmas, double weight,
                              const std::string& name);
+GaussianKernel FeatureKernel(const Matrix<float>& features, std::span<const double> sigmas,
+                             double weight, const std::string& name);
 
 }  // namespace submarine

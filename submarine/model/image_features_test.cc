@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "submarine/base/error_test_util.h"
@@ -47,9 +48,9 @@ TEST(PositionKernel, OfAVolumeRunsXFastestThenYThenZ) {
   ASSERT_EQ(kernel.size(), 24u);
   EXPECT_EQ(kernel.name, "position 2,3,5");
   const std::size_t a = 1 * 12 + 2 * 4 + 3;  // x 3, y 2, z 1
-  EXPECT_FLOAT_EQ(kernel.features(a, 0), 3.0F / 2.0F);
-  EXPECT_FLOAT_EQ(kernel.features(a, 1), 2.0F / 3.0F);
-  EXPECT_FLOAT_EQ(kernel.features(a, 2), 1.0F / 5.0F);
+  EXPECT_DOUBLE_EQ(kernel.features(a, 0), 3.0 / 2.0);
+  EXPECT_DOUBLE_EQ(kernel.features(a, 1), 2.0 / 3.0);
+  EXPECT_DOUBLE_EQ(kernel.features(a, 2), 1.0 / 5.0);
 }
 
 TEST(BilateralKernel, MultipliesPositionAndColour) {
@@ -78,7 +79,7 @@ TEST(BilateralKernel, OfAVolumePutsColoursBehindPositions) {
   EXPECT_EQ(kernel.name, "bilateral 50.84/1.51");
   ASSERT_EQ(kernel.dimension(), 4u);
   for (std::size_t a = 0; a < 12; ++a) {
-    EXPECT_FLOAT_EQ(kernel.features(a, 3), static_cast<float>(image[a] / 1.51));
+    EXPECT_DOUBLE_EQ(kernel.features(a, 3), image[a] / 1.51);
   }
 }
 
@@ -93,6 +94,78 @@ TEST(FeatureKernel, DividesColumnsByTheirSigmas) {
   EXPECT_EQ(kernel.features(1, 1), -2.0F);
   const std::vector<double> one = {2.0};
   EXPECT_EQ(FeatureKernel(features, one, 0.5, "").features(1, 1), -4.0F);
+}
+
+// The kernel meant, from the numbers given, with more digits than double has.
+long double ValueOfData(const Matrix<double>& data, std::span<const double> sigmas, std::size_t a,
+                        std::size_t b) {
+  long double squared = 0.0L;
+  for (std::size_t d = 0; d < data.cols(); ++d) {
+    const long double apart =
+        (static_cast<long double>(data(a, d)) - data(b, d)) / sigmas[sigmas.size() == 1 ? 0 : d];
+    squared += apart * apart;
+  }
+  return std::exp(-0.5L * squared);
+}
+
+TEST(FeatureKernel, KeepsTheDigitsOfNumbersFarFromZero) {
+  Matrix<double> data(2, 1);
+  data(0, 0) = 1700000000.0;
+  data(1, 0) = 1700000090.0;
+  const std::vector<double> sigma = {60.0};
+  const GaussianKernel kernel = FeatureKernel(data, sigma, 1.0, "seconds");
+  EXPECT_DOUBLE_EQ(KernelValue(kernel, 0, 1), std::exp(-0.5 * 1.5 * 1.5));
+  EXPECT_LT(kernel.feature_error, 1e-15);
+}
+
+// Offsets up to 1e12, widths from far below to far beyond sigma: within the error that the kernel states.
+TEST(FeatureKernel, StatesItsError) {
+  std::mt19937_64 rng(5);
+  const auto real = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(rng);
+  };
+  double largest_share = 0.0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    Matrix<double> data(4, static_cast<std::size_t>(1 + rng() % 3));
+    std::vector<double> sigmas;
+    for (std::size_t d = 0; d < data.cols(); ++d) {
+      const double offset = rng() % 3 == 0 ? 0.0 : std::pow(10.0, real(-3.0, 12.0));
+      const double width = std::pow(10.0, real(-3.0, 12.0));
+      sigmas.push_back(std::max(1e-10 * width, std::pow(10.0, real(-3.0, 4.0))));
+      // A pair of neighbours in a wide range is where digits are lost.
+      data(0, d) = offset + real(-width, width);
+      data(1, d) = data(0, d) + sigmas.back() * real(-2.0, 2.0);
+      for (std::size_t a = 2; a < 4; ++a) data(a, d) = offset + real(-width, width);
+    }
+    const GaussianKernel kernel = FeatureKernel(data, sigmas, 1.0, "f");
+    for (std::size_t a = 0; a < 4; ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const double value = KernelValue(kernel, a, b);
+        if (value < 1e-300) continue;
+        const double x = SquaredDistance(kernel, a, b);
+        const double rounding = 1e-16 * value * (4.0 + x * static_cast<double>(data.cols() + 4));
+        const double error = FeatureErrorOfValue(kernel) * (1.0 + x) * value;
+        const auto off = static_cast<double>(std::abs(ValueOfData(data, sigmas, a, b) - value));
+        ASSERT_LE(off, error + rounding) << "trial " << trial;
+        largest_share = std::max(largest_share, (off - rounding) / error);
+      }
+    }
+  }
+  EXPECT_GT(largest_share, 0.05) << "a bound that is never approached says little";
+}
+
+TEST(FeatureKernel, RefusesWhatDoubleCannotTellApart) {
+  Matrix<double> data(2, 1);
+  data(1, 0) = 1e300;
+  const std::vector<double> sigma = {1.0};
+  ExpectInvalid([&] { FeatureKernel(data, sigma, 1.0, "f"); },
+                "feature \"f\" kernel: feature 0 reaches 1e+300 times its sigma 1, expected at most "
+                "1e+12: double precision cannot tell neighbours apart");
+  data(0, 0) = -1.7e308;
+  data(1, 0) = 1.7e308;
+  ExpectInvalid([&] { FeatureKernel(data, sigma, 1.0, "f"); }, "feature 0 reaches");
+  data(0, 0) = 1.7e308;  // equal numbers are no trouble, wherever they are
+  EXPECT_EQ(KernelValue(FeatureKernel(data, sigma, 1.0, "f"), 0, 1), 1.0);
 }
 
 TEST(ImageFeatures, BadSigmasAreNamed) {
@@ -110,7 +183,8 @@ TEST(ImageFeatures, BadSigmasAreNamed) {
     ExpectInvalid([&] { FeatureKernel(Matrix<float>(2, 2), bad_list, 1.0, "f"); },
                   "feature \"f\" kernel: sigma is");
   }
-  ExpectInvalid([&] { PositionKernel(3, 2, 1e-45, 1.0, 1.0); }, "equal to inf");
+  ExpectInvalid([&] { PositionKernel(3, 2, 1e-45, 1.0, 1.0); },
+                "position kernel: feature 0 reaches 2e+45 times its sigma 1e-45");
 }
 
 TEST(ImageFeatures, BadSizesAndValuesAreNamed) {

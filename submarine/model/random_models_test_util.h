@@ -75,7 +75,7 @@ class RandomModels {
   GaussianKernel Kernel(int variables) {
     const auto rows = static_cast<std::size_t>(variables);
     const auto dimension = static_cast<std::size_t>(Integer(1, 6));
-    GaussianKernel kernel{"random", Matrix<float>(rows, dimension),
+    GaussianKernel kernel{"random", Matrix<double>(rows, dimension),
                           Integer(0, 4) == 0 ? 0.0 : Real(0.0, 5.0)};
     const double spread = std::pow(10.0, Real(-2.0, 2.0));
     for (std::size_t a = 0; a < rows; ++a) {

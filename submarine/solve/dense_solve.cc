@@ -13,6 +13,7 @@
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/dense/dense_problem.h"
 #include "submarine/dense/dense_result.h"
+#include "submarine/dense/normalisation.h"
 #include "submarine/filter/neighbour_list.h"
 #include "submarine/solve/dense_certify.h"
 #include "submarine/solve/dense_chain.h"
@@ -26,6 +27,23 @@ namespace {
 // Cutoffs that a time limit may raise the given one to, as factors.
 constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
 constexpr double kLargestCutoff = 0.5;
+
+constexpr double kShareForNormalisation = 0.2;  // of the time limit
+
+// Where exact row sums would take longer than what they are for, the operator's have to do.
+NormalisationOptions NormalisationFor(const SolveOptions& options) {
+  NormalisationOptions normalisation;
+  normalisation.pairs = options.pairs;
+  if (options.certify == Certify::kExact) {
+    normalisation.source = RowSumSource::kExact;
+  } else if (options.certify != Certify::kAuto || options.method == Method::kMeanField) {
+    normalisation.max_seconds = 0.0;
+  } else {
+    normalisation.max_seconds =
+        std::min(normalisation.max_seconds, kShareForNormalisation * options.time_limit_seconds);
+  }
+  return normalisation;
+}
 
 class DenseRun {
  public:
@@ -193,7 +211,16 @@ class DenseRun {
 
 SolveResult SolveDense(const DenseCrf& model, const SolveOptions& options, const Stopwatch& clock,
                        const Watch& watch) {
-  return DenseRun(model, options, clock, watch).Solve();
+  if (!NeedsNormalisation(model)) return DenseRun(model, options, clock, watch).Solve();
+  NormalisationOptions normalisation = NormalisationFor(options);
+  normalisation.on_progress = [&](double done) {
+    SolveRecord record{.k = -1, .seconds = clock.Seconds()};
+    record.done = done;
+    return clock.Seconds() < kShareForNormalisation * options.time_limit_seconds &&
+           (!watch || watch("normalising kernels", record));
+  };
+  const DenseCrf normalised = WithNormalisation(model, normalisation);
+  return DenseRun(normalised, options, clock, watch).Solve();
 }
 
 }  // namespace submarine

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/hybrid_dual.h"
 #include "submarine/bound/trw_verifier.h"
 #include "submarine/bound/verifier.h"
 #include "submarine/model/forest.h"
@@ -93,8 +94,15 @@ class SparseRun {
   double SecondsFor(double reserve) const { return std::max(0.0, SecondsLeft() - reserve); }
 
   bool Tell(std::string_view phase, const SolveRecord& record) {
+    phase_ = phase;
+    latest_ = record;
     stopped_ = stopped_ || (watch_ && !watch_(phase, record));
     return !stopped_;
+  }
+  // Within an iteration: shows the last record again.
+  bool Interrupted() {
+    stopped_ = stopped_ || (watch_ && !watch_(phase_, latest_));
+    return stopped_;
   }
 
   template <class Options>
@@ -109,6 +117,7 @@ class SparseRun {
       return Tell(ToString(options_.method),
                   {record.k, begin + record.seconds, record.upper, dual, std::nullopt});
     };
+    bound->interrupted = [this] { return Interrupted(); };
   }
 
   BoundResult SolveUpper() {
@@ -180,6 +189,12 @@ class SparseRun {
           {part.weight, VerifiedHybridUpper(model_, part.forest, part.flow, options_.temperature)});
     }
     solved_.certificate.upper = MeanOfUpper(upper);
+    std::vector<WeightedBound> dual;
+    for (const HybridPart& part : result.parts) {
+      dual.push_back({part.weight,
+                      VerifiedHybridDual(model_, part.forest, part.costs, options_.temperature)});
+    }
+    solved_.certificate.dual = MeanOfLower(dual);
     solved_.termination = result.termination;
     TakeRecords(result, begin, &solved_);
     LabelAndBoundBelow(std::move(result.marginals));
@@ -203,7 +218,7 @@ class SparseRun {
       solved_.records.push_back(
           {record.k, record.seconds, std::nullopt, std::nullopt, record.lower});
     }
-    TakeLabels(RoundMarginals(model_, result.marginals, options_.rounding_draws, options_.seed));
+    TakeLabels(Rounded(result.marginals));
     solved_.marginals = std::move(result.marginals);
   }
 
@@ -211,7 +226,7 @@ class SparseRun {
   // T log Z_T >= -E(x) for every labeling; mean field started there, or at the marginals, only
   // improves on it.
   void LabelAndBoundBelow(Matrix<double> marginals) {
-    TakeLabels(RoundMarginals(model_, marginals, options_.rounding_draws, options_.seed));
+    TakeLabels(Rounded(marginals));
     solved_.certificate.lower = Negated(*solved_.energy);
     if (options_.temperature > 0.0 && !stopped_ && SecondsLeft() > costs_.lower_certificate) {
       MeanFieldOptions mean_field;
@@ -238,11 +253,18 @@ class SparseRun {
       if (solved_.certificate.upper) upper = *solved_.certificate.upper;
       return Tell("mean field", {k, begin + seconds, upper, std::nullopt, lower});
     };
+    mean_field.interrupted = [this] { return Interrupted(); };
     MeanFieldResult result = SolveMeanField(model_, mean_field);
     const Bound lower = VerifiedLower(model_, result.marginals, options_.temperature);
     if (!solved_.certificate.lower || lower > *solved_.certificate.lower)
       solved_.certificate.lower = lower;
     return result;
+  }
+
+  Labeling Rounded(const Matrix<double>& marginals) {
+    return RoundMarginals(
+        model_, marginals, options_.rounding_draws, options_.seed,
+        StopCheck(SecondsFor(costs_.lower_certificate), [this] { return Interrupted(); }));
   }
 
   void TakeLabels(Labeling labeling) {
@@ -260,6 +282,8 @@ class SparseRun {
   const double gap_;
   const int max_iterations_;
   bool stopped_ = false;
+  std::string phase_ = "preparing";
+  SolveRecord latest_{.k = -1};
   SolveResult solved_;
 };
 
@@ -298,6 +322,7 @@ SolveResult SolveTablesByTrw(const FactorGraph& graph, const SolveOptions& optio
   trw.on_iteration = [&](const IterationRecord& record) {
     return !watch || watch("trw", {record.k, begin + record.seconds, record.upper, {}, {}});
   };
+  trw.interrupted = [&] { return watch && !watch("trw", {.k = -1, .seconds = clock.Seconds()}); };
   const TrwResult result = SolveTrw(graph, trw);
   SolveResult solved;
   solved.method = Method::kTrw;
@@ -328,10 +353,8 @@ SolveResult SolveByElimination(const FactorGraph& graph, std::string description
   exact.temperature = options.temperature;
   exact.max_bytes = static_cast<std::int64_t>(options.max_bytes);
   exact.time_limit_seconds = std::max(0.0, options.time_limit_seconds - clock.Seconds());
-  exact.on_progress = [&](double done) {
-    SolveRecord record{.k = -1, .seconds = clock.Seconds()};
-    record.done = done;
-    return !watch || watch("exact", record);
+  exact.interrupted = [&] {
+    return watch && !watch("exact inference", {.k = -1, .seconds = clock.Seconds()});
   };
   ExactResult result = SolveExact(graph, exact);
   SolveResult solved;

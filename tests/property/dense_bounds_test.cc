@@ -202,7 +202,7 @@ TEST(DenseBounds, ASampleChangesTheWayAndNotTheResult) {
   RandomModels random(20275);
   constexpr std::size_t kCount = 900;
   Matrix<float> unary(kCount, 4);
-  Matrix<float> features(kCount, 2);
+  Matrix<double> features(kCount, 2);
   for (std::size_t a = 0; a < kCount; ++a) {
     for (std::size_t d = 0; d < 2; ++d) features(a, d) = static_cast<float>(random.Real(0.0, 6.0));
     for (std::size_t i = 0; i < 4; ++i) unary(a, i) = static_cast<float>(random.Real(0.0, 10.0));
