@@ -27,6 +27,11 @@ namespace {
 // Cutoffs that a time limit may raise the given one to, as factors.
 constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
 constexpr double kLargestCutoff = 0.5;
+// A certified gap that is larger than the one asked for by no more than this is as good.
+constexpr double kGapTolerance = 1.2;
+constexpr double kGapFloor = 1e-6;
+constexpr std::size_t kFewVariables = 1024;
+constexpr double kCutoffOfFew = 1e-30;
 
 constexpr double kShareForNormalisation = 0.2;  // of the time limit
 
@@ -99,6 +104,10 @@ class DenseRun {
     pairs.on_progress = [this](double done) {
       return alarm_.Progress("preparing pairs", done, 0.0) || true;
     };
+    // Lists of so few variables can hold all pairs.
+    const bool few = model_.num_variables() <= kFewVariables;
+    if (few && pairs.kind == OperatorKind::kAuto && pairs.cutoff == OperatorOptions().cutoff)
+      pairs.cutoff = kCutoffOfFew;
     const std::vector<WeightedKernel> kernels = PairWeights(model_);
     const bool lists =
         pairs.kind == OperatorKind::kAuto || pairs.kind == OperatorKind::kNeighbourList;
@@ -195,6 +204,20 @@ class DenseRun {
     solved_.labels = std::move(certified.labels);
     solved_.energy = certified.energy;
     for (std::string& note : certified.notes) solved_.notes.push_back(std::move(note));
+    CheckGap(evidence);
+  }
+
+  // The solver's gap is about the pairs that its operator has; the certificate counts all of them.
+  void CheckGap(DenseEvidence* evidence) {
+    const Certificate& certificate = solved_.certificate;
+    if (evidence->termination != Termination::kGapReached || !certificate.upper) return;
+    const double certified = RelativeGap(*certificate.upper, *certificate.dual);
+    if (certified <= kGapTolerance * gap_ + kGapFloor) return;
+    evidence->termination = Termination::kStalled;
+    solved_.notes.push_back(fmt::format(
+        "The gap was reached on the pairs that the solver used; with all others it is {:.2g}%: a smaller "
+        "--cutoff, or --certify operator, would show it.",
+        100.0 * certified));
   }
 
   const DenseCrf& model_;

@@ -10,6 +10,7 @@
 #include "submarine/base/machine.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/dense/dense_result.h"
+#include "submarine/dense/normalisation.h"
 #include "submarine/model/recognise.h"
 #include "submarine/solve/dense_solve.h"
 #include "submarine/solve/limits.h"
@@ -66,6 +67,20 @@ bool ExactIsCheap(const FactorGraph& graph, const SolveOptions& options, double 
          plan.table_entries * kEntrySeconds <= (options.time_limit_seconds - seconds) / 3.0;
 }
 
+// Exact inference where it is cheap, unless it turns out not to be.
+std::optional<SolveResult> TryExactly(const FactorGraph& graph, std::string description,
+                                      const SolveOptions& options, const Stopwatch& clock,
+                                      const Watch& watch) {
+  if (!ExactIsCheap(graph, options, clock.Seconds())) return std::nullopt;
+  SolveOptions part = options;
+  part.time_limit_seconds = 0.5 * (clock.Seconds() + options.time_limit_seconds);
+  try {
+    return SolveByElimination(graph, std::move(description), part, clock, watch);
+  } catch (const TimeLimit&) {
+    return std::nullopt;
+  }
+}
+
 double TableEntries(const SparseCrf& model) {
   const double labels = model.num_labels();
   return labels * labels * static_cast<double>(model.num_edges()) +
@@ -113,9 +128,18 @@ void CheckTableOfAll(const DenseCrf& model, std::size_t max_bytes) {
 SolveResult SolveDenseExactly(const DenseCrf& model, const SolveOptions& options,
                               const Stopwatch& clock, const Watch& watch) {
   CheckTableOfAll(model, options.max_bytes);
+  if (NeedsNormalisation(model)) {
+    return SolveDenseExactly(WithNormalisation(model, {.source = RowSumSource::kExact}), options,
+                             clock, watch);
+  }
   const SparseCrf pairs = ToSparseCrf(model);
   SolveResult result = SolveByElimination(
       ToFactorGraph(pairs), model.Description() + ", exact Gaussians", options, clock, watch);
+  // Pair weights are rounded on the way there.
+  const double error = EnergyError(model);
+  result.certificate.lower = Lowered(*result.certificate.lower, error);
+  result.certificate.upper = Raised(*result.certificate.upper, error);
+  result.energy = Raised(*result.energy, error);
   const auto& y = std::get<Matrix<double>>(result.marginals);
   Matrix<float> rounded(y.rows(), y.cols());
   std::transform(y.data(), y.data() + y.size(), rounded.data(),
@@ -168,10 +192,8 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
   if (options.method == Method::kAuto) {
     if (TableEntries(model) <= kCheapTables) {
       const FactorGraph graph = ToFactorGraph(model);
-      if (ExactIsCheap(graph, options, call.clock().Seconds())) {
-        return call.Finish(
-            SolveByElimination(graph, model.Description(), options, call.clock(), watch));
-      }
+      if (auto solved = TryExactly(graph, model.Description(), options, call.clock(), watch))
+        return call.Finish(*std::move(solved));
     }
     options.method = ChooseSparse(model, options, call.clock().Seconds());
   }
@@ -187,9 +209,11 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
   Call call(given);
   SolveOptions& options = call.options();
   const bool any = options.method == Method::kAuto;
-  if (options.method == Method::kExact || (any && TableEntries(graph) <= kCheapTables &&
-                                           ExactIsCheap(graph, options, call.clock().Seconds()))) {
+  if (options.method == Method::kExact)
     return call.Finish(SolveByElimination(graph, Describe(graph), options, call.clock(), watch));
+  if (any && TableEntries(graph) <= kCheapTables) {
+    if (auto solved = TryExactly(graph, Describe(graph), options, call.clock(), watch))
+      return call.Finish(*std::move(solved));
   }
   std::string why;
   try {

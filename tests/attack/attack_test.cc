@@ -74,13 +74,16 @@ void Check(const Case& attacked, const SolveResult& result) {
   }
   EXPECT_TRUE(AreDistributions(result.marginals));
   if (!IsAboutTheModel(certificate)) return;
-  if (certificate.lower)
+  if (certificate.lower) {
     EXPECT_LE(static_cast<long double>(certificate.lower->value()), truth + error);
-  if (certificate.upper)
+  }
+  if (certificate.upper) {
     EXPECT_GE(static_cast<long double>(certificate.upper->value()), truth - error);
+  }
   const auto [least, least_error] = attacked.least_energy;
-  if (result.energy)
+  if (result.energy) {
     EXPECT_GE(static_cast<long double>(result.energy->value()), least - least_error);
+  }
 }
 
 // Typed refusals are answers, too; anything else that is thrown is a defect.
