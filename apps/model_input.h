@@ -14,10 +14,10 @@ namespace submarine::apps {
 
 struct ModelInput {
   std::string file;
-  std::optional<FactorGraph> graph;                // from .uai and .fg
-  std::optional<SparseCrf> crf;                    // from .json of kind "grid" and "graph"
-  std::optional<DenseCrf> dense;                   // from .json of kind "dense"
-  int width = 0;                                   // 0 unless the variables are laid out
+  std::optional<FactorGraph> graph;  // from .uai and .fg
+  std::optional<SparseCrf> crf;      // from .json of kind "grid" and "graph"
+  std::optional<DenseCrf> dense;     // from .json of kind "dense"
+  int width = 0;                     // 0 unless the variables are laid out
   int height = 0;
   int depth = 0;  // 0 unless they are voxels
   std::vector<std::string> warnings;
