@@ -51,11 +51,12 @@ SUBMARINE_FOR_WIDE_REGISTERS double SumOfBucket(const double* point, const doubl
       sum[j] += apart * apart;
     }
   }
-  for (std::size_t j = 0; j < kBucket; ++j) {
-    const double far = sum[j];
-    sum[j] = std::isless(far, 1400.0) ? far : 1400.0;
+  // In a loop of its own, or compilers see branches.
+  for (double& x : sum) {
+    const double far = x;
+    x = std::isless(far, 1400.0) ? far : 1400.0;
   }
-  for (std::size_t j = 0; j < kBucket; ++j) sum[j] = ExpOfNegative(-0.5 * sum[j]);
+  for (double& x : sum) x = ExpOfNegative(-0.5 * x);
   for (std::size_t width = kBucket / 2; width > 0; width /= 2) {
     for (std::size_t j = 0; j < width; ++j) sum[j] += sum[j + width];
   }

@@ -57,7 +57,9 @@ std::array<double, 3> PerAxis(const std::vector<double>& sigma, std::size_t axes
 // `image` is used by bilateral kernels.
 GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
                                  const ColourView& image) {
-  const auto& [width, height, depth] = extent;
+  const int width = extent.width;
+  const int height = extent.height;
+  const int depth = extent.depth;
   if (spec.type == DenseKernelType::kFeatures) {
     const std::string name = fmt::format("features {:g}", fmt::join(spec.sigma, ","));
     return FeatureKernel(std::move(spec.features), spec.sigma, spec.weight, name);
