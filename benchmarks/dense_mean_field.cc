@@ -77,10 +77,9 @@ int Main(const std::vector<std::string>& arguments) {
           BilateralKernel(image.width, image.height, image.channels, colours, 80.0, 80.0,
                           {&sigma_colour, 1}, 10.0)};
       for (GaussianKernel& kernel : kernels) kernel.normalisation = KernelNormalisation::kSymmetric;
-      const DenseCrf model =
-          WithNormalisation(DenseCrf(std::move(unary), std::move(kernels), PottsLabels(labels),
-                                     PairCounting::kOnce),
-                            {.source = RowSumSource::kOperator, .pairs = lattice});
+      const DenseCrf model = WithNormalisation(
+          DenseCrf(std::move(unary), std::move(kernels), PottsLabels(labels), PairCounting::kOnce),
+          {.source = RowSumSource::kOperator, .pairs = lattice});
       const std::vector<WeightedKernel> weights = PairWeights(model);
       const ChosenOperator pairs =
           MakeOperator(model.num_variables(), weights,

@@ -1,7 +1,8 @@
-// Recomputes what a certificate about a dense model claims, for the true Gaussian kernels, those of the
-// features and scale factors meant (filter/gaussian_kernel.h), from the raw model and the evidence alone: in double, over pairs that it finds by itself (a tree over each
-// kernel's features), sharing nothing with the operators and solvers. Every value is rounded to its
-// safe side and is the same for any number of threads. Temperatures are as in bound/verifier.h: T >= 0.
+// Recomputes what a certificate about a dense model claims, for the true Gaussian kernels, from the
+// raw model and the evidence alone: in double, over pairs that it finds by itself (a tree over each
+// kernel's features), sharing nothing with the operators and solvers. True kernels are those of the
+// features and scale factors meant, which the stored ones are near (filter/gaussian_kernel.h). Every
+// value is rounded to its safe side and is the same for any number of threads. Temperatures are T >= 0.
 //
 // A pair that is left out has flow 0 in the upper bound, which is allowed. In the dual and the lower
 // bound it has to be paid for: for groups of pairs A x B with kernel values at most k,

@@ -299,7 +299,8 @@ Matrix<float> SmoothMarginals(const DenseCrf& model) {
   const Matrix<double>& features = model.kernels().front().features;
   for (std::size_t a = 0; a < y.rows(); ++a) {
     for (std::size_t i = 0; i < y.cols(); ++i) {
-      y(a, i) = static_cast<float>(std::exp(2.0 * std::sin(features(a, 0) + static_cast<double>(i))));
+      y(a, i) =
+          static_cast<float>(std::exp(2.0 * std::sin(features(a, 0) + static_cast<double>(i))));
     }
   }
   return y;

@@ -59,8 +59,7 @@ Truth RandomTruth(RandomModels* random) {
     for (std::size_t b = 0; b < n; ++b) {
       long double squared = 0.0L;
       for (std::size_t d = 0; d < data.cols(); ++d) {
-        const long double apart =
-            (static_cast<long double>(data(a, d)) - data(b, d)) / sigmas[d];
+        const long double apart = (static_cast<long double>(data(a, d)) - data(b, d)) / sigmas[d];
         squared += apart * apart;
       }
       pairs(a, b) = a == b ? 0.0L : 2.0L * weight * std::exp(-0.5L * squared);
@@ -181,8 +180,8 @@ TEST(KernelErrorTest, BoundsAllowForTheErrorOfScaleFactors) {
     EXPECT_NEAR(verifier.Dual(y), -weight * (1.0 + kError), rounding);
     EXPECT_NEAR(verifier.Energy(x), weight * (1.0 + kError), rounding);
     if (kind == OperatorKind::kLattice) continue;
-    EXPECT_NEAR(VerifiedUpper(model, proof, {}),
-                VerifiedUpper(stored, proof, {}) + kError * weight, rounding);
+    EXPECT_NEAR(VerifiedUpper(model, proof, {}), VerifiedUpper(stored, proof, {}) + kError * weight,
+                rounding);
     EXPECT_NEAR(VerifiedAt(model, y, {}).lower, -weight * (1.0 + kError), rounding);
     EXPECT_NEAR(VerifiedAt(model, y, {}).dual, -weight * (1.0 + kError), rounding);
     EXPECT_NEAR(VerifiedEnergy(model, x, {}), weight * (1.0 + kError), rounding);
@@ -215,8 +214,11 @@ TEST(KernelErrorTest, KernelsAreNotUsedBeforeTheyAreNormalised) {
   kernel.normalisation = KernelNormalisation::kSymmetric;
   const DenseCrf model(Matrix<float>(2, 2), {kernel}, PottsLabels(2));
   const char* message = "is not normalised yet";
-  ExpectInvalid([&] { VerifiedUpper(model, {{1.0, FlowShape::kClip, Matrix<float>(2, 2)}}, {}); },
-                message);
+  ExpectInvalid(
+      [&] {
+        VerifiedUpper(model, {{1.0, FlowShape::kClip, Matrix<float>(2, 2)}}, {});
+      },
+      message);
   ExpectInvalid([&] { VerifiedAt(model, Matrix<float>(2, 2, 0.5F), {}); }, message);
   ExpectInvalid([&] { VerifiedEnergy(model, {0, 1}, {}); }, message);
   ExpectInvalid([&] { EstimatePairs(model, 0.1); }, message);

@@ -6,11 +6,12 @@
 //   neighbour list  the same where exp(-|f_a - f_b|^2 / 2) >= cutoff, else 0,
 //   lattice         w k_ab of filter/lattice_reference.h for a != b, else 0,
 //
-// with the features and scale factors meant, which the stored ones are near (filter/gaussian_kernel.h);
-// a lattice is made of the stored features. They are all symmetric and nonnegative, so that whatever flow is antisymmetric and within [-1, 1]
-// proves an upper bound: for lattice kernels that of the levels which the potentials choose
-// (filter/lattice_levels.h), for the others clip or sign. The total variation of a lattice kernel is
-// over-estimated by levels, which leaves the dual value below the least upper bound.
+// with the features and scale factors meant, which the stored ones are near
+// (filter/gaussian_kernel.h); a lattice is made of the stored features. They are all symmetric and
+// nonnegative, so that whatever flow is antisymmetric and within [-1, 1] proves an upper bound: for
+// lattice kernels that of the levels which the potentials choose (filter/lattice_levels.h), for the
+// others clip or sign. The total variation of a lattice kernel is over-estimated by levels, which leaves
+// the dual value below the least upper bound.
 //
 // Every value is rounded to its safe side and is the same for any number of threads.
 #pragma once

@@ -14,8 +14,8 @@ namespace submarine {
 namespace {
 
 using dense_verifier::ForLeaves;
-using dense_verifier::kGrain;
 using dense_verifier::KernelUlps;
+using dense_verifier::kGrain;
 using dense_verifier::kLeaf;
 
 double LargestOf(const Matrix<double>& distance) {

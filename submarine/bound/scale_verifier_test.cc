@@ -68,7 +68,8 @@ TEST(ScaleVerifierTest, NoticesEveryFactorThatIsTamperedWith) {
     GaussianKernel kernel = random.Kernel(random.Integer(1, 120));
     Normalise(&kernel);
     const double change = std::pow(10.0, random.Real(-11.0, -0.5));
-    const auto where = static_cast<std::size_t>(random.Integer(0, static_cast<int>(kernel.size()) - 1));
+    const auto where =
+        static_cast<std::size_t>(random.Integer(0, static_cast<int>(kernel.size()) - 1));
     kernel.scale[where] *= random.Integer(0, 1) == 0 ? 1.0 + change : 1.0 - change;
     const double error = VerifiedScaleError(kernel, {.tolerance = 0.0});
     EXPECT_GE(error, TrueError(kernel));

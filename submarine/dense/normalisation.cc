@@ -14,9 +14,9 @@ namespace {
 // Up to so many variables all pairs are added up, which takes a fraction of a second.
 constexpr std::size_t kSmall = 4096;
 // To sum and to verify on two cores, per pair.
-constexpr double kSecondsPerPair = 4e-9;
-// Summing is so much faster than verifying; for the progress.
-constexpr double kShareOfSums = 0.25;
+constexpr double kSecondsPerPair = 8e-9;
+// Of the time; for the progress.
+constexpr double kShareOfSums = 0.4;
 
 bool IsWaiting(const GaussianKernel& kernel) {
   return kernel.weight > 0.0 && kernel.normalisation != KernelNormalisation::kNone &&
@@ -56,10 +56,10 @@ void NormaliseExactly(const NormalisationOptions& options,
   const double tolerance = ToleranceFor(*kernel, options);
   kernel->scale = InverseRoots(GaussianRowSums(
       *kernel, {tolerance, [&](double done) { return on_progress(kShareOfSums * done); }}));
-  kernel->scale_error = VerifiedScaleError(*kernel, {tolerance, [&](double done) {
-                                             return on_progress(kShareOfSums +
-                                                                (1.0 - kShareOfSums) * done);
-                                           }});
+  kernel->scale_error =
+      VerifiedScaleError(*kernel, {tolerance, [&](double done) {
+                                     return on_progress(kShareOfSums + (1.0 - kShareOfSums) * done);
+                                   }});
   kernel->scale_source.clear();
 }
 

@@ -107,8 +107,8 @@ TEST(NormalisationTest, ByTheOperatorIsNamed) {
         "lattice of ");
   EXPECT_EQ(calls, 2);
   // All pairs one by one are the exact sums, whoever adds them up.
-  const DenseCrf model = WithNormalisation(waiting, {.source = RowSumSource::kOperator,
-                                                     .pairs = {.kind = OperatorKind::kBruteForce}});
+  const DenseCrf model = WithNormalisation(
+      waiting, {.source = RowSumSource::kOperator, .pairs = {.kind = OperatorKind::kBruteForce}});
   EXPECT_THAT(model.Description(), Not(HasSubstr("row sums")));
 }
 

@@ -28,8 +28,8 @@ double KernelValue(const GaussianKernel& kernel, std::size_t a, std::size_t b) {
 //   k' / k <= exp(D E + E^2 / 2),  D E <= E (1 + x) / 2,
 // and exp(t) - 1 <= 2 t up to t = 1. Beyond, at errors as CheckKernel allows them, k is below 1e-300.
 double FeatureErrorOfValue(const GaussianKernel& kernel) {
-  const double apart = 2.0 * std::sqrt(static_cast<double>(kernel.dimension())) *
-                       kernel.feature_error;
+  const double apart =
+      2.0 * std::sqrt(static_cast<double>(kernel.dimension())) * kernel.feature_error;
   return apart * (1.0 + apart) * (1.0 + 1e-9);
 }
 

@@ -85,8 +85,9 @@ TEST(GaussianKernelTest, IsNotUsedBeforeItIsNormalised) {
   GaussianKernel kernel = Kernel(3, 2);
   EXPECT_NO_THROW(CheckNormalised(kernel));
   kernel.normalisation = KernelNormalisation::kSymmetric;
-  ExpectInvalid([&] { CheckNormalised(kernel); },
-                "kernel \"bilateral 80/13\" asks for symmetric normalisation and is not normalised");
+  ExpectInvalid(
+      [&] { CheckNormalised(kernel); },
+      "kernel \"bilateral 80/13\" asks for symmetric normalisation and is not normalised");
   const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}};
   for (const OperatorKind kind : {OperatorKind::kAuto, OperatorKind::kBruteForce,
                                   OperatorKind::kNeighbourList, OperatorKind::kLattice}) {

@@ -22,8 +22,7 @@ std::vector<double> Elevate(const GaussianKernel& kernel, const std::vector<doub
   std::vector<double> point(d + 1, 0.0);
   for (std::size_t i = 1; i <= d; ++i) {
     const double length = std::sqrt(static_cast<double>(i * (i + 1)));
-    const double cells =
-        (kernel.features(a, i - 1) - centre[i - 1]) * (scale / length);
+    const double cells = (kernel.features(a, i - 1) - centre[i - 1]) * (scale / length);
     const double f =
         std::ldexp(std::nearbyint(std::ldexp(cells, 22)), -22) * static_cast<double>(d + 1);
     for (std::size_t k = 0; k < i; ++k) point[k] += f;

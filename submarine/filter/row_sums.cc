@@ -16,19 +16,25 @@ namespace {
 
 constexpr std::size_t kBucket = 32;
 
-// exp of numbers <= 0 to 1e-13 of itself, 0 below exp(-700): 2^n times the series of what is left,
-// |f| <= log(2) / 2. Without branches, so that compilers make vector instructions of loops over it.
+// exp of numbers from -700 to 0 to 1e-13 of itself: 2^n times the series of what is left, |f| <= log(2)
+// / 2. Without branches, so that compilers make vector instructions of loops over it.
 inline double ExpOfNegative(double x) {
   constexpr double kLog2 = 0.6931471805599453;
   constexpr double kShift = 0x1.8p52;  // beside it, doubles are the integers
-  const double bounded = x > -700.0 ? x : -700.0;
-  const double shifted = bounded * (1.0 / kLog2) + kShift;
-  const double f = bounded - (shifted - kShift) * kLog2;
+  const double shifted = x * (1.0 / kLog2) + kShift;
+  const double f = x - (shifted - kShift) * kLog2;
   double series = 1.0 / 39916800.0;
-  for (const double factorial : {3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0,
-                                 1.0, 1.0}) {
-    series = series * f + 1.0 / factorial;
-  }
+  series = series * f + 1.0 / 3628800.0;
+  series = series * f + 1.0 / 362880.0;
+  series = series * f + 1.0 / 40320.0;
+  series = series * f + 1.0 / 5040.0;
+  series = series * f + 1.0 / 720.0;
+  series = series * f + 1.0 / 120.0;
+  series = series * f + 1.0 / 24.0;
+  series = series * f + 1.0 / 6.0;
+  series = series * f + 0.5;
+  series = series * f + 1.0;
+  series = series * f + 1.0;
   const std::uint64_t power = std::bit_cast<std::uint64_t>(shifted) << 52;
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(series) + power);
 }
@@ -45,7 +51,12 @@ SUBMARINE_FOR_WIDE_REGISTERS double SumOfBucket(const double* point, const doubl
       sum[j] += apart * apart;
     }
   }
-  for (std::size_t j = 0; j < kBucket; ++j) sum[j] = ExpOfNegative(-0.5 * sum[j]);
+  // In a loop of its own, or compilers see branches.
+  for (double& x : sum) {
+    const double far = x;
+    x = std::isless(far, 1400.0) ? far : 1400.0;
+  }
+  for (double& x : sum) x = ExpOfNegative(-0.5 * x);
   for (std::size_t width = kBucket / 2; width > 0; width /= 2) {
     for (std::size_t j = 0; j < width; ++j) sum[j] += sum[j + width];
   }
@@ -90,10 +101,10 @@ class SumTree {
   // The sums of one bucket as they grow.
   struct Rows {
     std::size_t node;
-    double share;           // of a sum that a pair may be off by
+    double share;  // of a sum that a pair may be off by
     double sum[kBucket] = {};
-    double common = 0.0;    // for all rows
-    double least = 1.0;     // of the sums so far
+    double common = 0.0;  // for all rows
+    double least = 1.0;   // of the sums so far
     double pairs = 0.0;
   };
   struct Range {
@@ -186,8 +197,7 @@ class SumTree {
     double point[kMaxFeatureDimension];
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < own.end - own.begin; ++k) {
-      for (std::size_t d = 0; d < dimension_; ++d)
-        point[d] = points_[own.points + d * kBucket + k];
+      for (std::size_t d = 0; d < dimension_; ++d) point[d] = points_[own.points + d * kBucket + k];
       rows->sum[k] += SumOfBucket(point, points_.data() + other.points, dimension_, nothing);
       least = std::min(least, rows->sum[k]);
     }

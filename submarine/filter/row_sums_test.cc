@@ -24,9 +24,9 @@ GaussianKernel Clusters(std::size_t n, std::size_t dimension, std::uint64_t seed
     const bool repeated = a > 0 && rng() % 10 == 0;
     const std::size_t same = a > 0 ? rng() % a : 0;
     for (std::size_t d = 0; d < dimension; ++d) {
-      const double centre = 1e6 * static_cast<double>(cluster % 2) + 20.0 * static_cast<double>(cluster);
-      kernel.features(a, d) =
-          repeated ? kernel.features(same, d) : centre + real(-spread, spread);
+      const double centre =
+          1e6 * static_cast<double>(cluster % 2) + 20.0 * static_cast<double>(cluster);
+      kernel.features(a, d) = repeated ? kernel.features(same, d) : centre + real(-spread, spread);
     }
   }
   return kernel;
@@ -80,7 +80,8 @@ TEST(RowSumsTest, DoNotDependOnScaleOrThreads) {
 
 TEST(RowSumsTest, EstimateOfAllPairsIsTheirNumber) {
   GaussianKernel line{"line", Matrix<double>(4096, 1)};
-  for (std::size_t a = 0; a < line.size(); ++a) line.features(a, 0) = 0.005 * static_cast<double>(a);
+  for (std::size_t a = 0; a < line.size(); ++a)
+    line.features(a, 0) = 0.005 * static_cast<double>(a);
   EXPECT_EQ(EstimateRowSumPairs(line, 0.0), 4096.0 * 4096.0);
 }
 

@@ -57,7 +57,9 @@ std::array<double, 3> PerAxis(const std::vector<double>& sigma, std::size_t axes
 // `image` is used by bilateral kernels.
 GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
                                  const ColourView& image) {
-  const auto& [width, height, depth] = extent;
+  const int width = extent.width;
+  const int height = extent.height;
+  const int depth = extent.depth;
   if (spec.type == DenseKernelType::kFeatures) {
     const std::string name = fmt::format("features {:g}", fmt::join(spec.sigma, ","));
     return FeatureKernel(std::move(spec.features), spec.sigma, spec.weight, name);
@@ -200,9 +202,8 @@ class KernelReader {
     const DenseKernelType type = TypeOf(json, where);
     const JsonFields fields = FieldsOf(json, where, type);
     const BundleHeader kernel{fields, header_.directory};
-    DenseKernelSpec spec{.type = type,
-                         .sigma = Sigmas(fields, "sigma"),
-                         .normalisation = NormalisationOf(fields)};
+    DenseKernelSpec spec{
+        .type = type, .sigma = Sigmas(fields, "sigma"), .normalisation = NormalisationOf(fields)};
     if (fields.Has("weight")) spec.weight = fields.Number("weight");
     if (spec.weight < 0.0) fields.Refuse("weight", "must not be negative");
     if (type != DenseKernelType::kFeatures && extent_.axes() == 0) {
@@ -356,10 +357,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) 
   for (std::size_t m = 0; m < list.size(); ++m) kernels.push_back(reader.Read(list[m], m));
   try {
     return {DenseCrf(std::move(unary), std::move(kernels), std::move(space), counting, constant),
-            extent.width,
-            extent.height,
-            extent.depth,
-            std::move(warnings)};
+            extent.width, extent.height, extent.depth, std::move(warnings)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: {}", path.string(), error.what()));
   }

@@ -25,7 +25,7 @@ struct LoadedDense {
   DenseCrf model;
   int width = 0;  // 0 unless the variables are pixels or voxels
   int height = 0;
-  int depth = 0;  // 0 for pictures
+  int depth = 0;                           // 0 for pictures
   std::vector<std::string> warnings = {};  // about the metric, see ParseMetricSpec
 };
 

@@ -365,14 +365,15 @@ DenseSpec PictureSpec() {
   spec.constant = 1.0 / 3.0;
   spec.channels = 2;
   spec.image = RandomFloats(24, 255.0F);
-  spec.kernels = {
-      {.type = DenseKernelType::kPosition, .sigma = {0.1, 0.3}, .weight = 3.0},
-      {.type = DenseKernelType::kBilateral,
-       .sigma = {80.0},
-       .colour_sigma = {13.0, 1.0 / 7.0},
-       .weight = 10.0,
-       .normalisation = KernelNormalisation::kSymmetric},
-      {.type = DenseKernelType::kFeatures, .sigma = {0.7}, .features = RandomMatrix<double>(12, 5)}};
+  spec.kernels = {{.type = DenseKernelType::kPosition, .sigma = {0.1, 0.3}, .weight = 3.0},
+                  {.type = DenseKernelType::kBilateral,
+                   .sigma = {80.0},
+                   .colour_sigma = {13.0, 1.0 / 7.0},
+                   .weight = 10.0,
+                   .normalisation = KernelNormalisation::kSymmetric},
+                  {.type = DenseKernelType::kFeatures,
+                   .sigma = {0.7},
+                   .features = RandomMatrix<double>(12, 5)}};
   return spec;
 }
 
@@ -397,8 +398,9 @@ TEST_F(DenseBundleTest, WritesWhatItReads) {
   ExpectSameModel(ReadDenseBundle(dir_ / "w.json").model, BuildDenseCrf(volume));
 
   DenseSpec plain{.unary = RandomMatrix(5, 2)};
-  plain.kernels = {
-      {.type = DenseKernelType::kFeatures, .sigma = {1, 2}, .features = RandomMatrix<double>(5, 2)}};
+  plain.kernels = {{.type = DenseKernelType::kFeatures,
+                    .sigma = {1, 2},
+                    .features = RandomMatrix<double>(5, 2)}};
   WriteDenseBundle(dir_ / "w.json", plain);
   ExpectSameModel(ReadDenseBundle(dir_ / "w.json").model, BuildDenseCrf(plain));
 }

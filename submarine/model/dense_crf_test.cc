@@ -135,7 +135,8 @@ TEST(DenseCrfTest, HasNoPairsBeforeItIsNormalised) {
   GaussianKernel kernel = Position(2, 1.0);
   kernel.normalisation = KernelNormalisation::kSymmetric;
   const DenseCrf model(Matrix<float>(2, 2), {kernel}, PottsLabels(2));
-  const char* message = "kernel \"position\" asks for symmetric normalisation and is not normalised";
+  const char* message =
+      "kernel \"position\" asks for symmetric normalisation and is not normalised";
   ExpectInvalid([&] { model.PairWeight(0, 1); }, message);
   ExpectInvalid([&] { model.Energy(std::vector<int>{0, 1}); }, message);
   ExpectInvalid([&] { ToSparseCrf(model); }, message);

@@ -65,9 +65,6 @@ class Features {
   std::size_t rows() const { return features_.rows(); }
 
   // f = (x - c) / sigma, where value(a) is x.
-  //
-  // Any c leaves the kernel as it is. Subtracting the middle c of numbers that lie close together, far
-  // from 0, saves their digits; otherwise c = 0.
   template <class Value>
   void SetColumn(std::size_t d, double sigma, const Value& value) {
     double low = value(0);
@@ -82,6 +79,15 @@ class Features {
       low = std::min(low, x);
       high = std::max(high, x);
     }
+    SetColumn(d, sigma, low, high, value);
+  }
+
+  // The same for numbers that are known to lie between `low` and `high`.
+  //
+  // Any c leaves the kernel as it is. Subtracting the middle c of numbers that lie close together, far
+  // from 0, saves their digits; otherwise c = 0.
+  template <class Value>
+  void SetColumn(std::size_t d, double sigma, double low, double high, const Value& value) {
     const double width = high - low;
     const bool far = std::max(std::abs(low), std::abs(high)) > 2.0 * width;
     const double centre = far ? low + 0.5 * width : 0.0;
@@ -104,7 +110,7 @@ class Features {
     std::size_t stride = 1;
     for (std::size_t d = 0; d < grid.dimension(); ++d) {
       const auto size = static_cast<std::size_t>(grid.size[d]);
-      SetColumn(d, grid.sigma[d],
+      SetColumn(d, grid.sigma[d], 0.0, static_cast<double>(size - 1),
                 [&](std::size_t a) { return static_cast<double>(a / stride % size); });
       stride *= size;
     }

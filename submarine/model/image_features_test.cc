@@ -111,10 +111,10 @@ long double ValueOfData(const Matrix<double>& data, std::span<const double> sigm
 TEST(FeatureKernel, KeepsTheDigitsOfNumbersFarFromZero) {
   Matrix<double> data(2, 1);
   data(0, 0) = 1700000000.0;
-  data(1, 0) = 1700000090.0;
+  data(1, 0) = 1700000091.0;
   const std::vector<double> sigma = {60.0};
   const GaussianKernel kernel = FeatureKernel(data, sigma, 1.0, "seconds");
-  EXPECT_DOUBLE_EQ(KernelValue(kernel, 0, 1), std::exp(-0.5 * 1.5 * 1.5));
+  EXPECT_DOUBLE_EQ(KernelValue(kernel, 0, 1), std::exp(-0.5 * 91.0 * 91.0 / 3600.0));
   EXPECT_LT(kernel.feature_error, 1e-15);
 }
 
@@ -158,9 +158,10 @@ TEST(FeatureKernel, RefusesWhatDoubleCannotTellApart) {
   Matrix<double> data(2, 1);
   data(1, 0) = 1e300;
   const std::vector<double> sigma = {1.0};
-  ExpectInvalid([&] { FeatureKernel(data, sigma, 1.0, "f"); },
-                "feature \"f\" kernel: feature 0 reaches 1e+300 times its sigma 1, expected at most "
-                "1e+12: double precision cannot tell neighbours apart");
+  ExpectInvalid(
+      [&] { FeatureKernel(data, sigma, 1.0, "f"); },
+      "feature \"f\" kernel: feature 0 reaches 1e+300 times its sigma 1, expected at most "
+      "1e+12: double precision cannot tell neighbours apart");
   data(0, 0) = -1.7e308;
   data(1, 0) = 1.7e308;
   ExpectInvalid([&] { FeatureKernel(data, sigma, 1.0, "f"); }, "feature 0 reaches");
