@@ -75,6 +75,27 @@ Matrix<double> Normalised(const SparseCrf& model, const Matrix<double>& marginal
   return y;
 }
 
+// What a row lacks of 1, for its sum was rounded before it divided the row. Given to the likeliest
+// label it makes the row a distribution; differences between rows, which edges weigh, must be those
+// of distributions.
+struct Remainder {
+  std::size_t label = 0;
+  double mass = 0.0;
+};
+
+std::vector<Remainder> Remainders(const Matrix<double>& y) {
+  std::vector<Remainder> rest(y.rows());
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    const auto row = y.row(a);
+    ExactSum sum;
+    sum.Add(1.0);
+    for (double p : row) sum.Add(-p);
+    rest[a] = {static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()),
+               sum.Value()};
+  }
+  return rest;
+}
+
 template <class NumLabels>
 void CheckLabeling(std::span<const int> labeling, std::size_t variables,
                    const NumLabels& num_labels) {
@@ -151,37 +172,39 @@ Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<doub
   const std::size_t labels = y.cols();
   SafeSum value;
   value.Add(-model.constant());
+  const std::vector<Remainder> rest = Remainders(y);
   for (std::size_t a = 0; a < y.rows(); ++a) {
     const auto phi = model.unary().row(a);
     const double shift = NegativeUnaryShift(phi, kind);
     AddEntropy(y.row(a), temperature, &value);
     value.Add(-shift);
     for (std::size_t i = 0; i < labels; ++i) {
-      const double next = kind == ExtensionKind::kOptimal ? 0.0 : y(a, (i + 1) % labels);
-      const double cost = phi[i] - shift;
-      value.Add(-std::max(0.0, y(a, i) - next) * cost, next * std::abs(cost), labels);
+      const double part = kind == ExtensionKind::kOptimal
+                              ? y(a, i)
+                              : std::max(0.0, y(a, i) - y(a, (i + 1) % labels));
+      value.Add(-part * (phi[i] - shift), 0.0, labels);
     }
+    const std::size_t m = rest[a].label;
+    value.Widen(std::abs(rest[a].mass) / std::numeric_limits<double>::epsilon() *
+                (std::abs(phi[m] - shift) + std::abs(phi[(m + labels - 1) % labels] - shift)));
   }
   for (const Edge& e : model.edges()) {
-    const auto y_a = y.row(static_cast<std::size_t>(e.a));
-    const auto y_b = y.row(static_cast<std::size_t>(e.b));
+    const auto a = static_cast<std::size_t>(e.a);
+    const auto b = static_cast<std::size_t>(e.b);
     for (int c = 0; c < cuts.num_cuts(); ++c) {
       const double length = model.metric(e).length[static_cast<std::size_t>(c)];
       if (length == 0.0) continue;
       double difference = 0.0;
       double magnitude = 0.0;
-      double mass = 0.0;
-      for (int i : cuts.set(c)) {
-        const double p_a = y_a[static_cast<std::size_t>(i)];
-        const double p_b = y_b[static_cast<std::size_t>(i)];
-        difference += p_a - p_b;
-        magnitude += std::abs(p_a - p_b);
-        mass += p_a + p_b;
-      }
-      const double cost = e.weight * length;
-      value.Add(-cost * std::abs(difference), cost * magnitude, labels);
-      // Rows were divided by rounded sums, each by its own, which differences do not show.
-      value.Widen(cost * mass * static_cast<double>(labels + 2));
+      const auto add = [&](double here) {
+        difference += here;
+        magnitude += std::abs(here);
+      };
+      for (int i : cuts.set(c))
+        add(y(a, static_cast<std::size_t>(i)) - y(b, static_cast<std::size_t>(i)));
+      if (cuts.contains(c, static_cast<int>(rest[a].label))) add(rest[a].mass);
+      if (cuts.contains(c, static_cast<int>(rest[b].label))) add(-rest[b].mass);
+      value.Add(-e.weight * length * std::abs(difference), e.weight * length * magnitude, labels);
     }
   }
   return BoundMaker::Verified(value.Below());
@@ -207,7 +230,7 @@ Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, dou
       if (y_a[i] == 0.0) continue;
       double expected = 0.0;
       for (std::size_t j = 0; j < labels; ++j) expected += y_b[j] * d(i, j);
-      value.Add(-e.weight * y_a[i] * expected, 0.0, labels);
+      value.Add(-e.weight * y_a[i] * expected, 0.0, 2 * labels);  // of both rows, and the sum's
     }
   }
   return BoundMaker::Verified(value.Below());

@@ -213,12 +213,16 @@ class Elimination {
     const double largest = *std::max_element(message.begin(), message.end());
     if (largest == -kInfinity) ThrowNoLabeling();
     total_.Add(largest);
-    for (double& value : message) value -= largest;
-    FindError(a, largest);
+    double least = 0.0;
+    for (double& value : message) {
+      value -= largest;
+      if (value > -kInfinity) least = std::min(least, value);
+    }
+    FindError(a, largest, -least);
     if (plan_.separator[a].empty()) message[0] = 1.0;  // p of the empty separator
   }
 
-  void FindError(int a, double shift) {
+  void FindError(int a, double shift, double range) {
     // At T = 0 the labels are found from tables that are added up anew: the label that seems best
     // may be worse by two of the roundings, and there are the roundings of its own.
     constexpr double kRoundingsOfBest = 5.0;
@@ -230,6 +234,7 @@ class Elimination {
     error.Round(temperature_ == 0.0 ? kRoundingsOfBest : 1.0);
     error.LogSumExp(temperature_, static_cast<std::size_t>(graph_.cardinality[a]));
     error.Shift(shift);
+    error.Fix(range);
   }
 
   double Error() const {

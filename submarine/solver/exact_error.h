@@ -14,6 +14,9 @@
 // that. And where terms t_k are added up of which at most b is positive, sum |t_k| <= |sum t_k| + 2b:
 // only what can cancel costs digits.
 //
+// Relative errors grow from table to table, each of which turns some of them into fixed ones; where a
+// table has no entries far below the others, all are better fixed at once.
+//
 // The roundings counted are those of bucket.h and column_kernels.h, with room to spare.
 #pragma once
 
@@ -43,7 +46,8 @@ class TableError {
   // rounding of that counts.
   void Round(double times) {
     relative_ += times * terms_ * kEpsilon;
-    fixed_ += 2.0 * relative_ * positive_;
+    exposure_ = 2.0 * positive_;
+    fixed_ += relative_ * exposure_;
     positive_ = 0.0;
     terms_ = 0.0;
   }
@@ -56,11 +60,20 @@ class TableError {
     fixed_ +=
         temperature * ((relative + 16.0 * kEpsilon) * std::log(count) + (count + 16.0) * kEpsilon);
     relative_ = relative + 2.0 * kEpsilon;
+    exposure_ += temperature * std::log(count);
   }
   // `shift` was subtracted from every entry.
   void Shift(double shift) {
+    exposure_ += std::abs(shift);
     fixed_ += relative_ * std::abs(shift);
     relative_ += 2.0 * kEpsilon;
+  }
+  // No entry is larger than `largest` in magnitude, nor will be.
+  void Fix(double largest) {
+    constexpr double kTablesAhead = 8.0;  // with as much to turn into fixed errors as this one had
+    if (!(largest <= kTablesAhead * exposure_)) return;
+    fixed_ += relative_ * largest;
+    relative_ = 0.0;
   }
   // The inequalities above take errors to be small beside their entries.
   bool valid() const { return relative_ < 1e-3; }
@@ -71,6 +84,7 @@ class TableError {
   double relative_ = 0.0;
   double positive_ = 0.0;
   double terms_ = 0.0;
+  double exposure_ = 0.0;  // what relative errors were multiplied by in the last table
 };
 
 }  // namespace submarine

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -288,6 +289,67 @@ TEST(FrankWolfeTest, AcceptsCutsWithoutEffect) {
     ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
     EXPECT_EQ(result.termination, Termination::kGapReached);
     EXPECT_GE(result.upper, method.solve(plain, options).dual);
+  }
+}
+
+// A sweep over 1024 cuts without edges has nothing to move: only the cycles take time.
+TEST(FrankWolfeTest, BlocksWithoutFlowsTakeNoTime) {
+  const int labels = 1024;
+  const SparseCrf model(RandomUnary(1, labels, 0.0, 10.0, 15), {}, PottsLabels(labels));
+  FrankWolfeOptions options;
+  options.extension = ExtensionKind::kAlternate;
+  options.relative_gap = 0.0;
+  options.max_iterations = 2000;
+  const auto start = std::chrono::steady_clock::now();
+  const BoundResult result = SolveBlockFrankWolfe(model, options);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(seconds.count(), 5.0);  // a tenth of this, where the machine is free
+  ExpectSound(model, ExtensionKind::kAlternate, 1.0, result);
+}
+
+// Weights that are rescaled one set at a time follow the flows however far they move.
+TEST(FrankWolfeTest, BlocksStayAccurateOverManyLabels) {
+  for (double T : {0.05, 1.0}) {
+    for (const LabelSpace& space :
+         {PottsLabels(200), LinearLabels(100), TruncatedLinearLabels(60, 7)}) {
+      const SparseCrf model = RandomGrid(4, 3, space, 4.0, 16);
+      FrankWolfeOptions options;
+      options.temperature = T;
+      options.relative_gap = 0.0;
+      options.max_iterations = 60;
+      const BoundResult result = SolveBlockFrankWolfe(model, options);
+      ExpectSound(model, ExtensionKind::kOptimal, T, result);
+      ExpectUpperNeverRises(result);
+    }
+  }
+}
+
+TEST(FrankWolfeTest, StopsWithinASweepOfBlocks) {
+  const SparseCrf model = RandomGrid(20, 20, PottsLabels(12), 2.0, 17);
+  FrankWolfeOptions options;
+  options.relative_gap = 0.0;
+  int asked = 0;
+  options.interrupted = [&] { return ++asked == 8; };
+  const BoundResult result = SolveBlockFrankWolfe(model, options);
+  EXPECT_EQ(asked, 8);
+  EXPECT_EQ(result.termination, Termination::kInterrupted);
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_LT(result.upper, result.records.front().upper);
+  ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
+}
+
+// A line search that is cut short leaves the result as it was recorded.
+TEST(FrankWolfeTest, StopsWithinAStep) {
+  const SparseCrf model = RandomGrid(20, 20, PottsLabels(12), 2.0, 17);
+  FrankWolfeOptions options;
+  options.relative_gap = 0.0;
+  for (int limit : {2, 3, 10}) {
+    int asked = 0;
+    options.interrupted = [&] { return ++asked == limit; };
+    const BoundResult result = SolveFrankWolfe(model, options);
+    EXPECT_EQ(asked, limit);
+    EXPECT_EQ(result.termination, Termination::kInterrupted);
+    ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/hybrid_dual.h"
 #include "submarine/bound/trw_verifier.h"
 #include "submarine/solver/exact.h"
 #include "submarine/solver/pdhg.h"
@@ -36,6 +37,10 @@ void ExpectSoundHybrid(const SparseCrf& model, const HybridResult& result, doubl
   const double rounding = 1e-10 * (1.0 + std::abs(verified)) + RoundingOf(model);
   EXPECT_NEAR(result.upper, verified, rounding);
   EXPECT_LE(result.dual, result.upper + rounding);
+  double dual = 0.0;
+  for (const HybridPart& part : result.parts)
+    dual += part.weight * VerifiedHybridDual(model, part.forest, part.costs, temperature);
+  EXPECT_NEAR(result.dual, dual, rounding);
   EXPECT_EQ(result.records.back().upper, result.upper);
   EXPECT_EQ(result.records.back().dual, result.dual);
   for (std::size_t a = 0; a < result.marginals.rows(); ++a) {

@@ -19,7 +19,8 @@ namespace submarine {
 namespace {
 
 constexpr std::size_t kGrain = 1024;
-constexpr double kWorkPerCheck = 1 << 21;  // of the clock, in entries: some milliseconds
+constexpr double kFirstSweepSeconds = 0.2;  // even when the time is up: a sweep gains so much
+constexpr double kWorkPerCheck = 1 << 21;   // of the clock, in entries: some milliseconds
 
 void CheckOptions(const MeanFieldOptions& options) {
   RequirePositiveTemperature(options.temperature);
@@ -262,14 +263,18 @@ Matrix<double> OwnStart(const SparseCrf& model, int k, double temperature,
 class MultiStart {
  public:
   MultiStart(const SparseCrf& model, const MeanFieldOptions& options)
-      : model_(model), options_(options), stop_(options.time_limit_seconds, options.interrupted) {}
+      : model_(model),
+        options_(options),
+        stop_(options.time_limit_seconds, options.interrupted),
+        first_stop_(std::max(options.time_limit_seconds, kFirstSweepSeconds), options.interrupted) {
+  }
 
   MeanFieldResult Run() {
     std::mt19937_64 random(options_.seed);
     const auto extra = static_cast<int>(options_.extra_starts.size());
     for (int k = 0; k < extra; ++k) CheckMarginals(model_, options_.extra_starts[k]);
     for (int k = 0; k < extra + options_.starts && !stopped_; ++k) {
-      if (k > 0 && stop_.Stopped()) break;  // the first start is what there is to return
+      if (k > 0 && Stop().Stopped()) break;  // the first start is what there is to return
       Matrix<double> start = k < extra ? options_.extra_starts[k]
                                        : OwnStart(model_, k - extra, options_.temperature, random);
       NormaliseRows(start);
@@ -289,7 +294,7 @@ class MultiStart {
   void RunStart(int start, Matrix<double> marginals) {
     Ascent<Coupling> ascent(model_, std::move(marginals), options_.temperature);
     // Without the time to find the value of a start it is only kept where there is no other.
-    if (stop_.Stopped()) {
+    if (Stop().Stopped()) {
       stopped_ = true;
       Keep(-std::numeric_limits<double>::infinity(), ascent.marginals(), false);
       return;
@@ -297,7 +302,7 @@ class MultiStart {
     double value = ascent.FreeEnergy();
     Keep(value, ascent.marginals(), false);
     for (int sweep = 0; sweep < options_.max_iterations && !stopped_; ++sweep) {
-      if (!ascent.Sweep(sweep % 2 == 0, stop_)) {
+      if (!ascent.Sweep(sweep % 2 == 0, Stop())) {
         stopped_ = true;
         Keep(value, ascent.marginals(), false);  // updates only raise the value
         return;
@@ -311,6 +316,8 @@ class MultiStart {
       if (!gained) return;
     }
   }
+
+  const StopCheck& Stop() const { return result_.iterations == 0 ? first_stop_ : stop_; }
 
   void Keep(double value, const Matrix<double>& marginals, bool converged) {
     if (value < kept_ && result_.marginals.size() > 0) return;
@@ -335,6 +342,7 @@ class MultiStart {
   const SparseCrf& model_;
   const MeanFieldOptions& options_;
   StopCheck stop_;
+  StopCheck first_stop_;  // until the first sweep is done
   MeanFieldResult result_;
   double kept_ = -std::numeric_limits<double>::infinity();
   double best_ = -std::numeric_limits<double>::infinity();

@@ -40,6 +40,7 @@ struct MeanFieldOptions {
   std::uint64_t seed = 1;
   std::vector<Matrix<double>> extra_starts = {};
 
+  // One sweep is made all the same if it takes no more than 0.2 s.
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // After every sweep, with the best bound so far; return false to stop.
   std::function<bool(int iteration, double seconds, double lower)> on_iteration = {};

@@ -223,6 +223,27 @@ TEST(MeanFieldTest, StopsWhenAsked) {
   EXPECT_TRUE(std::isfinite(timed.lower));
 }
 
+// The callback ends the first sweep in its middle: variables before it are updated, the others not.
+TEST(MeanFieldTest, StopsWithinASweep) {
+  const int width = 400;
+  const SparseCrf model(RandomMatrix(width * width, 8, 4.0, 14), GridEdges(width, width, 4, 1.0),
+                        PottsLabels(8));
+  int asked = 0;
+  MeanFieldOptions options;
+  options.interrupted = [&] { return ++asked == 3; };
+  const MeanFieldResult result = SolveMeanField(model, options);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(result.iterations, 0);
+  EXPECT_FALSE(result.converged);
+  EXPECT_EQ(result.lower, VerifiedLower(model, result.marginals, 1.0));
+  // It starts from the unaries' softmax, on which the updates made so far improve.
+  Matrix<double> start = model.unary();
+  for (std::size_t a = 0; a < start.rows(); ++a) {
+    for (double& p : start.row(a)) p = std::exp(-p);
+  }
+  EXPECT_GT(result.lower, VerifiedLower(model, start, 1.0) + 1.0);
+}
+
 TEST(MeanFieldTest, RefusesBadInput) {
   const SparseCrf model(RandomMatrix(4, 3, 1.0, 14), GridEdges(2, 2, 4, 1.0), PottsLabels(3));
   for (double temperature : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {

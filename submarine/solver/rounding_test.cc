@@ -166,6 +166,21 @@ TEST(RoundingTest, FindsTheLeastEnergyOfChains) {
   }
 }
 
+TEST(RoundingTest, StopsWithTheBestSoFar) {
+  const SparseCrf model = RandomGrid(30, 30, PottsLabels(5), 1.0, 21);
+  const Matrix<double> y = RandomMarginals(900, 5, 22);
+  const double argmax = model.Energy(ArgmaxLabels(y));
+  const Labeling none = RoundMarginals(model, y, 16, 1, StopCheck(0.0));
+  EXPECT_EQ(none.labels, ArgmaxLabels(y));
+  int asked = 0;
+  const StopCheck stop(HUGE_VAL, [&] { return ++asked == 40; });  // in the middle of some draw
+  const Labeling some = RoundMarginals(model, y, 1000000, 1, stop);
+  EXPECT_EQ(asked, 40);
+  ASSERT_EQ(some.labels.size(), 900u);
+  EXPECT_EQ(some.energy, model.Energy(some.labels));
+  EXPECT_LE(some.energy, argmax);
+}
+
 TEST(RoundingTest, SurvivesRowsThatAreNoDistributions) {
   const SparseCrf model = RandomGrid(2, 2, LinearLabels(4), 1.0, 15);
   const Labeling rounded = RoundMarginals(model, Matrix<double>(4, 4, 0.0), 2, 16);

@@ -269,6 +269,34 @@ TEST(Trw, RefusesWhatItCannotBound) {
   EXPECT_THROW(SolveTrw(FactorGraph{}), InvalidInput);
 }
 
+// What SolveExact says of such tables. Each is shown by striking out labels; in the last, three
+// variables of two labels all have to differ, which only a search would find.
+TEST(Trw, RefusesTablesWithoutALabeling) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> differ = {inf, 0.0, 0.0, inf};
+  const std::vector<FactorGraph> impossible = {
+      {{1, 3}, {{{1, 0}, {1.0, 2.0, inf}}, {{0, 1}, {0.5, 0.5, 0.5}}, {{0}, {inf}}}},
+      {{2}, {{{}, {inf}}}},
+      {{2}, {{{0}, {inf, 0.0}}, {{0}, {0.0, inf}}}},
+      {{2, 2}, {{{0, 1}, {inf, inf, inf, inf}}}},
+      {{2, 2, 2}, {{{0}, {0.0, inf}}, {{0, 1}, differ}, {{2, 1}, differ}, {{2}, {inf, 0.0}}}}};
+  for (const FactorGraph& graph : impossible) {
+    EXPECT_THROW(SolveExact(graph), InvalidInput);
+    try {
+      SolveTrw(graph);
+      ADD_FAILURE() << "not refused";
+    } catch (const InvalidInput& error) {
+      EXPECT_STREQ(error.what(), "no labeling has positive probability");
+    }
+  }
+  const FactorGraph cycle{{2, 2, 2}, {{{0, 1}, differ}, {{1, 2}, differ}, {{2, 0}, differ}}};
+  EXPECT_THROW(SolveExact(cycle), InvalidInput);
+  EXPECT_NO_THROW(SolveTrw(cycle));
+  // Rows and columns of a table with two numbers of labels are told apart.
+  const FactorGraph possible{{2, 3}, {{{0, 1}, {inf, inf, inf, inf, inf, 1.0}}}};
+  EXPECT_NEAR(SolveTrw(possible).upper, -1.0, 1e-9);
+}
+
 TEST(Trw, WorksWithoutEdges) {
   const SparseCrf model(RandomUnary(3, 4, -1.0, 1.0, 1), {}, PottsLabels(4), 0.5);
   const TrwResult result = SolveTrw(model);

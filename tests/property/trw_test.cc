@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/bound/hybrid_dual.h"
 #include "submarine/bound/trw_verifier.h"
 #include "submarine/bound/verifier.h"
 #include "submarine/model/random_models_test_util.h"
@@ -58,6 +59,11 @@ void ExpectProven(const SparseCrf& model, const HybridResult& result, double tem
   EXPECT_GE(verified, exact - Rounding(exact));
   EXPECT_NEAR(verified, result.upper, Rounding(verified)) << "hybrid misreports its bound";
   EXPECT_LE(result.dual, result.upper + Rounding(verified));
+  double dual = 0.0;
+  for (const HybridPart& part : result.parts)
+    dual += part.weight * VerifiedHybridDual(model, part.forest, part.costs, temperature);
+  EXPECT_LE(dual, verified);
+  EXPECT_NEAR(dual, result.dual, Rounding(verified)) << "hybrid misreports its dual value";
   ExpectNeverRises(result.records);
 }
 
