@@ -7,17 +7,12 @@
 
 namespace submarine::apps {
 
-namespace {
-
-// NaN where the text is no number.
-double ParseNumber(const std::string& text) {
+double ParseNumber(std::string_view text) {
   double value = 0.0;
   const char* end = text.data() + text.size();
   const auto [parsed_end, error] = std::from_chars(text.data(), end, value);
   return error == std::errc{} && parsed_end == end ? value : std::nan("");
 }
-
-}  // namespace
 
 CLI::Validator NumberInside(double min, double max) {
   const auto check = [min, max](const std::string& text) -> std::string {

@@ -5,10 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace submarine::apps {
+
+// NaN where the text is no number.
+double ParseNumber(std::string_view text);
 
 // A finite number from `min` to `max`.
 CLI::Validator NumberBetween(double min, double max);

@@ -110,7 +110,7 @@ class ReportBuilder {
     json_["values"] = Json::array();
     AddPanels();
     for (const PanelFile& figure : summary_.figures)
-      AddPicture("figures", figure.name, ReadPngFile(bundle_ / figure.file));
+      AddPicture("figures", figure.name, ReadPngFile(Path(figure.file)));
     // What `synth` leaves behind has no page.
     if (summary_.panels.empty() && summary_.figures.empty())
       AddFigure("figure.png", "Bounds relative to TRW");
@@ -135,9 +135,13 @@ class ReportBuilder {
     return (whole.has_filename() ? whole : bundle_).filename().string();
   }
 
+  std::filesystem::path Path(const std::filesystem::path& file) const {
+    return PathInBundle(bundle_, file);
+  }
+
   void AddPanels() {
     for (const PanelFile& panel : summary_.panels) {
-      const PngFile png = ReadPngFile(bundle_ / panel.file);
+      const PngFile png = ReadPngFile(Path(panel.file));
       size_.Check(bundle_ / panel.file, png.width, png.height);
       AddPicture("panels", panel.name, png);
     }
@@ -145,7 +149,7 @@ class ReportBuilder {
 
   // A picture of any size, which is shown where it exists but not linked to others.
   void AddFigure(const char* file, const char* name) {
-    if (Exists(bundle_ / file)) AddPicture("figures", name, ReadPngFile(bundle_ / file));
+    if (ExistsInBundle(bundle_, file)) AddPicture("figures", name, ReadPngFile(Path(file)));
   }
 
   void AddPicture(const char* list, const std::string& name, const PngFile& png) {
@@ -168,8 +172,8 @@ class ReportBuilder {
 
   void AddValues() {
     for (const ValueFile& value : summary_.values) {
-      const std::filesystem::path path = bundle_ / value.file;
-      if (value.optional && !Exists(path)) continue;
+      if (value.optional && !ExistsInBundle(bundle_, value.file)) continue;
+      const std::filesystem::path path = Path(value.file);
       NpyReader reader(path);
       if (reader.shape().size() != 2) {
         if (value.optional) continue;
@@ -190,8 +194,8 @@ class ReportBuilder {
   void AddMarginals() {
     if (!summary_.marginals) return;
     const MarginalsFile& file = *summary_.marginals;
-    const std::filesystem::path path = bundle_ / file.file;
-    if (file.optional && !Exists(path)) return;
+    if (file.optional && !ExistsInBundle(bundle_, file.file)) return;
+    const std::filesystem::path path = Path(file.file);
     NpyReader reader(path);
     if (reader.shape().size() != 3) {
       const std::string problem =
@@ -206,7 +210,7 @@ class ReportBuilder {
     const QuantisedMarginals marginals =
         file.labels_file.empty()
             ? ReadMarginals(path, &reader)
-            : ReadTopMarginals(path, &reader, bundle_ / file.labels_file, file.names.size());
+            : ReadTopMarginals(path, &reader, Path(file.labels_file), file.names.size());
     EmbedMarginals(file, marginals);
   }
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "apps/file_checks.h"
@@ -61,10 +62,11 @@ class Node {
   }
   // The page is made of the bundle and of nothing else.
   std::filesystem::path FileInBundle() const {
-    std::filesystem::path path = Text();
+    const std::string text = Text();
+    std::filesystem::path path = text;
     const bool leaves =
         std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-    if (path.empty() || path.is_absolute() || leaves)
+    if (path.empty() || path.is_absolute() || leaves || text.find('\0') != std::string::npos)
       Refuse("the name of a file inside the bundle");
     return path;
   }
@@ -163,12 +165,30 @@ void CheckRecords(const Node& root) {
 
 }  // namespace
 
+std::filesystem::path PathInBundle(const std::filesystem::path& bundle,
+                                   const std::filesystem::path& file) {
+  std::error_code missing;
+  const std::filesystem::path root = std::filesystem::canonical(bundle, missing);
+  const std::filesystem::path target = std::filesystem::canonical(bundle / file, missing);
+  if (missing) return bundle / file;
+  if (std::mismatch(root.begin(), root.end(), target.begin(), target.end()).first != root.end()) {
+    throw FileError(fmt::format("\"{}\" is a link out of the bundle, expected a file inside it",
+                                (bundle / file).string()));
+  }
+  return bundle / file;
+}
+
+bool ExistsInBundle(const std::filesystem::path& bundle, const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(bundle / file, ignored);
+}
+
 ReportSummary ReadReportSummary(const std::filesystem::path& bundle) {
   if (!IsDirectory(bundle)) {
     throw FileError(fmt::format("\"{}\" is not a directory, expected one with a summary.json",
                                 bundle.string()));
   }
-  const std::filesystem::path file = bundle / "summary.json";
+  const std::filesystem::path file = PathInBundle(bundle, "summary.json");
   const json parsed = ReadJsonFile(file);
   const Node root(parsed, file, "");
   if (!parsed.is_object()) {

@@ -40,4 +40,12 @@ struct ReportSummary {
 // Without the key "page" the usual outputs of `solve` are looked for.
 ReportSummary ReadReportSummary(const std::filesystem::path& bundle);
 
+// bundle/file. Throws FileError where links lead out of the bundle, since a page is often given to
+// others and holds whole files. What does not exist is for its reader to say.
+std::filesystem::path PathInBundle(const std::filesystem::path& bundle,
+                                   const std::filesystem::path& file);
+
+// Whether it is there at all; what cannot be looked at is not.
+bool ExistsInBundle(const std::filesystem::path& bundle, const std::filesystem::path& file);
+
 }  // namespace submarine::apps

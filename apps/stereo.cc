@@ -4,11 +4,11 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <utility>
 
+#include "apps/option_checks.h"
 #include "submarine/base/error.h"
 #include "submarine/io/dense_bundle.h"
 #include "submarine/io/image.h"
@@ -48,9 +48,8 @@ TruthSpec ParseTruth(const std::string& spec) {
   const std::size_t comma = spec.rfind(',');
   if (comma == std::string::npos) return {spec, {}};
   const std::string text = spec.substr(comma + 1);
-  char* end = nullptr;
-  const double factor = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return {spec, {}};
+  const double factor = ParseNumber(text);
+  if (std::isnan(factor)) return {spec, {}};
   if (!(factor > 0.0 && std::isfinite(factor)))
     throw InvalidInput(fmt::format("the factor of --truth is {}, expected a number above 0", text));
   return {spec.substr(0, comma), factor};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,10 +44,9 @@ std::map<std::string, double> ParseTruthFactors(const std::vector<std::string>& 
   std::map<std::string, double> factors;
   for (const std::string& text : texts) {
     const std::size_t equals = text.rfind('=');
-    char* end = nullptr;
     const double factor =
-        equals == std::string::npos ? 0.0 : std::strtod(text.c_str() + equals + 1, &end);
-    if (!(factor > 0.0 && std::isfinite(factor)) || *end != '\0' || equals == 0) {
+        equals == std::string::npos ? 0.0 : ParseNumber(std::string_view(text).substr(equals + 1));
+    if (!(factor > 0.0 && std::isfinite(factor)) || equals == 0) {
       throw InvalidInput(fmt::format(
           "--truth-factor is \"{}\", expected NAME=F with F above 0, for example tsukuba=16",
           text));

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "submarine/base/error.h"
 #include "submarine/io/metric_spec.h"
+#include "submarine/io/text_scanner.h"
 
 namespace submarine {
 namespace {
@@ -20,8 +23,29 @@ std::string Place(std::size_t k, const NpyShape& shape) {
 
 }  // namespace
 
+std::string BundlePathProblem(const std::string& name) {
+  const std::filesystem::path path = name;
+  const bool leaves =
+      std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
+  if (!name.empty() && name.find('\0') == std::string::npos && path.is_relative() && !leaves) {
+    return "";
+  }
+  return fmt::format("{} is not the name of a file inside the directory of the header",
+                     Quoted(name));
+}
+
+void CheckBundleMetric(const std::string& spec) {
+  const std::optional<std::string> file = TreeFileOf(spec);
+  if (!file) return;
+  if (const std::string problem = BundlePathProblem(*file); !problem.empty()) {
+    throw InvalidInput(problem);
+  }
+}
+
 std::filesystem::path BundleHeader::FilePath(std::string_view key) const {
-  return directory / fields.String(key);
+  const std::string name = fields.String(key);
+  if (const std::string problem = BundlePathProblem(name); !problem.empty()) Fail(key, problem);
+  return directory / name;
 }
 
 void BundleHeader::Fail(std::string_view key, std::string_view problem) const {
@@ -61,6 +85,7 @@ LabelSpace BundleHeader::ReadMetric(int num_labels, bool strict_hst,
                                     std::vector<std::string>* warnings) const {
   const std::string spec = fields.String("metric");
   try {
+    CheckBundleMetric(spec);
     return ParseMetricSpec(spec, num_labels, strict_hst, warnings, directory);
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: key \"metric\": {}", fields.where(), error.what()));

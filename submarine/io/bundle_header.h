@@ -23,12 +23,22 @@ namespace submarine {
 
 inline constexpr std::int64_t kMaxBundleVariables = std::numeric_limits<int>::max();
 
+// A header names files and holds a few numbers.
+inline constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
+
+// What is wrong with the name of a file that a header has, or "". A bundle is complete in itself: its
+// files are in the directory of the header or below, so that one from elsewhere names no others.
+std::string BundlePathProblem(const std::string& name);
+
+// Throws InvalidInput where the metric is a tree of a file that a header may not name.
+void CheckBundleMetric(const std::string& spec);
+
 // The keys of a header, or of a part of it, with messages that begin with fields.where().
 struct BundleHeader {
   const JsonFields& fields;
   std::filesystem::path directory;  // that paths are relative to
 
-  std::filesystem::path FilePath(std::string_view key) const;
+  std::filesystem::path FilePath(std::string_view key) const;  // throws unless it may be named
 
   // Throws FileError 'where: key "key": problem'; the second puts the file's name before the problem.
   [[noreturn]] void Fail(std::string_view key, std::string_view problem) const;

@@ -172,22 +172,17 @@ ColourImage ReadArrayImage(const BundleHeader& header, const Extent& extent) {
 }
 
 ColourImage ReadColours(const BundleHeader& header, const Extent& extent) {
+  const std::filesystem::path path = header.FilePath("image");
+  bool is_array = false;
   Image picture;
   try {
-    const std::filesystem::path path = header.FilePath("image");
-    if (!IsNpy(path)) picture = ReadImage(path);
+    is_array = IsNpy(path);
+    if (!is_array && !extent.volume()) picture = ReadImage(path, {{extent.width, extent.height}});
   } catch (const FileError& error) {
     header.Fail("image", error.what());
   }
-  if (picture.samples.empty()) return ReadArrayImage(header, extent);
-  if (extent.volume()) {
-    header.FailInArray("image", "is a picture, but a volume needs an .npy array");
-  }
-  if (picture.width != extent.width || picture.height != extent.height) {
-    header.FailInArray("image",
-                       fmt::format("has {} x {} pixels, but the model has {} x {}", picture.width,
-                                   picture.height, extent.width, extent.height));
-  }
+  if (is_array) return ReadArrayImage(header, extent);
+  if (extent.volume()) header.FailInArray("image", "is no array, but a volume needs an .npy array");
   return {picture.channels, ColourValues(picture)};
 }
 
@@ -319,7 +314,7 @@ Json KernelHeader(const std::filesystem::path& path, const DenseKernelSpec& kern
 }  // namespace
 
 std::string ReadBundleKind(const std::filesystem::path& path) {
-  const Json json = ReadJsonFile(path);
+  const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   const Json kind = json.is_object() ? json.value("submarine", Json()) : Json();
   for (const char* known : {"grid", "graph", "dense"}) {
     if (kind == known) return known;
@@ -330,7 +325,7 @@ std::string ReadBundleKind(const std::filesystem::path& path) {
 }
 
 LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) {
-  const Json json = ReadJsonFile(path);
+  const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   if (!json.is_object() || json.value("submarine", Json()) != "dense") {
     throw FileError(
         fmt::format("{} is no bundle of a dense model: its key \"submarine\" must be \"dense\"",
@@ -345,8 +340,11 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) 
   const PairCounting counting = ReadCounting(fields);
   const double constant = header.ReadConstant();
   const Json& list = fields.At("kernels");
-  if (!list.is_array() || list.size() > kMaxKernels) {
-    fields.Refuse("kernels", fmt::format("must be a list of at most {} kernels", kMaxKernels));
+  if (!list.is_array()) fields.Refuse("kernels", "must be a list of kernels");
+  if (list.size() > kMaxKernels) {
+    header.Fail("kernels",
+                fmt::format("the list has {} entries, but at most {} kernels are allowed",
+                            list.size(), kMaxKernels));
   }
   std::vector<std::string> warnings;
   LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
@@ -404,6 +402,7 @@ DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& direc
 }
 
 void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec) {
+  CheckBundleMetric(spec.metric);
   BuildDenseCrf(spec, path.parent_path());
   const Extent extent{spec.width, spec.height, spec.depth};
   const bool flat = extent.axes() == 0;

@@ -6,7 +6,8 @@
 //                {"type": "bilateral", "sigma": 80, "colour_sigma": 13, "weight": 10}]}
 //
 // The size is width and height, with a depth for volumes, or "variables" alone where all kernels are
-// of type "features". Paths are relative to the header. Any other key is an error.
+// of type "features". Paths are relative to the header and inside its directory. Any other key is an
+// error.
 #pragma once
 
 #include <filesystem>

@@ -127,7 +127,7 @@ class FgReader {
 
 }  // namespace
 
-FactorGraph ReadFg(const std::filesystem::path& path) { return ParseFg(ReadWholeFile(path), path); }
+FactorGraph ReadFg(const std::filesystem::path& path) { return ParseFg(ReadTextFile(path), path); }
 
 FactorGraph ParseFg(std::string_view text, const std::filesystem::path& name) {
   return FgReader(name, text).Read();

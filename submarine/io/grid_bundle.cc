@@ -128,6 +128,7 @@ LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path, bool 
 
 void CheckMetric(const std::filesystem::path& path, const SparseCrf& model,
                  const std::string& spec) {
+  CheckBundleMetric(spec);
   const LabelSpace described =
       ParseMetricSpec(spec, model.num_labels(), false, nullptr, path.parent_path());
   const std::vector<LabelMetric>& metrics = model.labels().metrics;
@@ -165,7 +166,7 @@ void WriteRest(const std::filesystem::path& path, const SparseCrf& model, const 
 }  // namespace
 
 LoadedModel ReadBundle(const std::filesystem::path& path, bool strict_hst) {
-  const Json json = ReadJsonFile(path);
+  const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   if (json.is_object() && json.contains("submarine")) {
     if (json["submarine"] == "grid") return ReadGrid(json, path, strict_hst);
     if (json["submarine"] == "graph") return ReadGraph(json, path, strict_hst);

@@ -13,7 +13,7 @@
 // metric   as in metric_spec.h; connectivity 4 (default) or 8; constant, default 0, is added to the
 // energy
 //
-// Paths are relative to the header. Any other key is an error.
+// Paths are relative to the header and inside its directory. Any other key is an error.
 #pragma once
 
 #include <filesystem>

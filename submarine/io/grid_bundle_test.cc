@@ -180,6 +180,45 @@ TEST_F(BundleTest, BadHeadersNameFileAndKey) {
   EXPECT_THROW(ReadBundle(dir_.path()), FileError);
 }
 
+// A bundle that came from elsewhere reads nothing but what came with it.
+TEST_F(BundleTest, PathsStayBesideTheHeader) {
+  const std::string begin =
+      R"({"submarine": "grid", "width": 3, "height": 2, "labels": 2, "metric": )";
+  const auto read = [&](const std::string& metric, const std::string& unary) {
+    Read(begin + '"' + metric + R"(", "unary": ")" + unary + "\"}");
+  };
+  const std::string absolute = (dir_ / "u.npy").string();
+  const std::string above = "../" + dir_.path().filename().string() + "/u.npy";
+  const std::string inside = "sub/../u.npy";
+  for (const std::string& bad :
+       {absolute, above, inside, std::string("u.npy\\u0000.png"), std::string()}) {
+    EXPECT_THAT(
+        MessageOf<FileError>([&] { read("potts", bad); }),
+        AllOf(HasSubstr("m.json: key \"unary\""), HasSubstr("inside the directory of the header")))
+        << bad;
+  }
+  dir_.WriteText("t.json", R"({"children": [{"label": 0}, {"label": 1}]})");
+  const std::string tree = (dir_ / "t.json").string();
+  for (const std::string& bad :
+       {tree, std::string("/etc/passwd"), std::string("../t.json"), std::string("t.json\\u0000")}) {
+    EXPECT_THAT(MessageOf<InvalidInput>([&] { read("tree:" + bad, "u.npy"); }),
+                AllOf(HasSubstr("m.json: key \"metric\""),
+                      HasSubstr("inside the directory of the header"), Not(HasSubstr("root"))))
+        << bad;
+  }
+  std::filesystem::create_directory(dir_ / "sub");
+  std::filesystem::copy(dir_ / "u.npy", dir_ / "sub/u.npy");
+  std::filesystem::copy(dir_ / "t.json", dir_ / "sub/t.json");
+  EXPECT_NO_THROW(read("tree:./sub/t.json", "sub/u.npy"));
+
+  const SparseCrf model(unary_, GridEdges(3, 2, 4, 1.0), PottsLabels(2));
+  EXPECT_THAT(MessageOf<InvalidInput>(
+                  [&] { WriteGridBundle(dir_ / "x.json", model, 3, 2, 4, "tree:" + tree); }),
+              HasSubstr("inside the directory of the header"));
+  EXPECT_NO_THROW(WriteGridBundle(dir_ / "x.json", model, 3, 2, 4, "tree:t.json"));
+  EXPECT_NO_THROW(ReadBundle(dir_ / "x.json"));
+}
+
 TEST_F(BundleTest, BadValuesNameTheirPlace) {
   const std::string grid =
       R"({"submarine": "grid", "width": 3, "height": 2, "labels": 2, "metric": "potts", )";

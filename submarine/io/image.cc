@@ -13,7 +13,11 @@
 namespace submarine {
 namespace {
 
-constexpr std::uint64_t kMaxImageFileBytes = std::uint64_t{2} << 30;
+constexpr std::uint64_t kMaxImageFileBytes = std::uint64_t{1} << 30;
+
+// kMaxImagePixels of 16 bytes, twice what RGB and transparency of 16 bits take.
+constexpr std::uint64_t kMaxDecodedBytes = std::uint64_t{1} << 30;
+
 constexpr std::string_view kExpected = "a PNG, JPEG, TIFF, PGM or PPM picture was expected";
 
 bool IsTiff(std::string_view bytes) {
@@ -27,6 +31,16 @@ bool IsPnm(std::string_view bytes) {
   return bytes.size() >= 3 && bytes[0] == 'P' &&
          std::string_view("2356").find(bytes[1]) != std::string_view::npos &&
          std::string_view(" \t\r\n\v\f").find(bytes[2]) != std::string_view::npos;
+}
+
+using Decoder = Image (*)(const EncodedImage&);
+
+// Null where the bytes are the beginning of no picture.
+Decoder DecoderOf(std::string_view bytes) {
+  if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return DecodePng;
+  if (bytes.starts_with("\xff\xd8\xff")) return DecodeJpeg;
+  if (IsTiff(bytes)) return DecodeTiff;
+  return IsPnm(bytes) ? DecodePnm : nullptr;
 }
 
 }  // namespace
@@ -44,16 +58,25 @@ void EncodedImage::FailToDecode(std::string_view format, std::string_view reason
 }
 
 void EncodedImage::CheckSize(std::int64_t width, std::int64_t height,
-                             std::size_t bytes_per_pixel) const {
+                             std::size_t bits_per_pixel) const {
   if (width < 1 || height < 1 || width > kMaxImagePixels || height > kMaxImagePixels ||
       width * height > kMaxImagePixels) {
     Fail(fmt::format("claims a size of {} x {} pixels, but 1 to {} pixels were expected", width,
                      height, kMaxImagePixels));
   }
-  CheckDecodedBytes(static_cast<std::uint64_t>(width * height) * bytes_per_pixel);
+  if (expected && (width != expected->width || height != expected->height)) {
+    Fail(fmt::format("has {} x {} pixels, but {} x {} were expected", width, height,
+                     expected->width, expected->height));
+  }
+  const std::uint64_t row_bytes = (static_cast<std::uint64_t>(width) * bits_per_pixel + 7) / 8;
+  CheckDecodedBytes(static_cast<std::uint64_t>(height) * row_bytes);
 }
 
 void EncodedImage::CheckDecodedBytes(std::uint64_t decoded) const {
+  if (decoded > kMaxDecodedBytes) {
+    Fail(fmt::format("claims {} bytes of pixels, but at most {} are allowed", decoded,
+                     kMaxDecodedBytes));
+  }
   if (decoded > max_decoded_bytes()) {
     Fail(fmt::format("claims {} bytes of pixels, more than a file of {} bytes can hold", decoded,
                      bytes.size()));
@@ -67,15 +90,17 @@ std::uint64_t EncodedImage::max_decoded_bytes() const {
   return kMaxExpansion * bytes.size();
 }
 
-Image ReadImage(const std::filesystem::path& path) {
-  const std::string contents = ReadWholeFile(path, kMaxImageFileBytes);
-  const EncodedImage file{path, contents};
-  if (contents.empty()) file.Fail(fmt::format("is empty, but {}", kExpected));
-  if (file.bytes.starts_with("\x89PNG\r\n\x1a\n")) return DecodePng(file);
-  if (file.bytes.starts_with("\xff\xd8\xff")) return DecodeJpeg(file);
-  if (IsTiff(file.bytes)) return DecodeTiff(file);
-  if (IsPnm(file.bytes)) return DecodePnm(file);
-  file.Fail(fmt::format("begins with {}, but {}", Quoted(file.bytes.substr(0, 8)), kExpected));
+Image ReadImage(const std::filesystem::path& path, std::optional<ImageSize> expected) {
+  Decoder decode = nullptr;
+  const auto recognise = [&](std::string_view beginning) {
+    const EncodedImage file{path, beginning};
+    if (beginning.empty()) file.Fail(fmt::format("is empty, but {}", kExpected));
+    decode = DecoderOf(beginning);
+    if (decode != nullptr) return;
+    file.Fail(fmt::format("begins with {}, but {}", Quoted(beginning.substr(0, 8)), kExpected));
+  };
+  const std::string contents = ReadWholeFile(path, kMaxImageFileBytes, recognise);
+  return decode({path, contents, expected});
 }
 
 std::vector<float> ColourValues(const Image& image) {

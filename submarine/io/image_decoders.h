@@ -14,6 +14,7 @@ namespace submarine {
 struct EncodedImage {
   std::filesystem::path path;
   std::string_view bytes;
+  std::optional<ImageSize> expected = {};
 
   // Throws FileError "path" + problem.
   [[noreturn]] void Fail(std::string_view problem) const;
@@ -21,9 +22,10 @@ struct EncodedImage {
   // anything.
   [[noreturn]] void FailToDecode(std::string_view format, std::string_view reason) const;
 
-  // Refuses sizes that are none, exceed kMaxImagePixels, or need more memory than a file of this
-  // length can fill, so that a header alone never causes a large allocation.
-  void CheckSize(std::int64_t width, std::int64_t height, std::size_t bytes_per_pixel) const;
+  // Refuses sizes that are none or not the expected one, exceed kMaxImagePixels, or need more memory
+  // than a file of this length can fill, so that a header alone never causes a large allocation.
+  // `bits_per_pixel` are those that the file stores.
+  void CheckSize(std::int64_t width, std::int64_t height, std::size_t bits_per_pixel) const;
   void CheckDecodedBytes(std::uint64_t bytes) const;
   std::uint64_t max_decoded_bytes() const;
 };

@@ -111,7 +111,7 @@ Image DecodeJpeg(const EncodedImage& file) {
   Image image;
   image.channels = stored == JCS_GRAYSCALE ? 1 : 3;
   file.CheckSize(decoder.info().image_width, decoder.info().image_height,
-                 static_cast<std::size_t>(image.channels));
+                 8 * static_cast<std::size_t>(image.channels));
   image.width = static_cast<int>(decoder.info().image_width);
   image.height = static_cast<int>(decoder.info().image_height);
   const std::size_t row_samples = static_cast<std::size_t>(image.width) * image.channels;

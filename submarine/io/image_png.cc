@@ -1,6 +1,6 @@
+#include <fmt/format.h>
 #include <png.h>
 
-#include <algorithm>
 #include <bit>
 #include <csetjmp>
 #include <cstring>
@@ -48,6 +48,7 @@ class PngDecoder {
     return true;
   }
 
+  bool interlaced() const { return png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE; }
   std::int64_t width() const { return png_get_image_width(png_, info_); }
   std::int64_t height() const { return png_get_image_height(png_, info_); }
   int channels() const { return png_get_channels(png_, info_); }
@@ -76,13 +77,37 @@ class PngDecoder {
   png_infop info_ = nullptr;
 };
 
+// libpng would decompress whatever comes after the last pixel, a thousand bytes for each of the file,
+// and drop it. Compressing never adds more to the pixels than allowed for here.
+void CheckCompressedBytes(const EncodedImage& file, const PngDecoder& decoder) {
+  std::uint64_t compressed = 0;
+  constexpr std::size_t kSignature = 8, kAroundData = 12;  // length, kind and checksum of a chunk
+  for (std::uint64_t at = kSignature; at + kAroundData <= file.bytes.size();) {
+    std::uint64_t length = 0;
+    for (const char c : file.bytes.substr(at, 4)) length = length << 8 | static_cast<png_byte>(c);
+    if (file.bytes.substr(at + 4, 4) == "IDAT") compressed += length;
+    at += length + kAroundData;
+  }
+  const auto height = static_cast<std::uint64_t>(decoder.height());
+  const std::uint64_t raw = height * decoder.row_bytes();
+  const std::uint64_t most = raw + raw / 8 + (decoder.interlaced() ? 32 : 16) * height + 1024;
+  if (compressed > most) {
+    file.Fail(
+        fmt::format("has {} bytes of compressed pixels, more than the {} that {} x {} pixels "
+                    "can take",
+                    compressed, most, decoder.width(), decoder.height()));
+  }
+}
+
 }  // namespace
 
 Image DecodePng(const EncodedImage& file) {
   PngDecoder decoder(file.bytes);
   if (!decoder.ReadHeader()) file.FailToDecode("PNG", decoder.error());
-  // Conversion multiplies palettes and low depths, but by little enough to leave them out here.
-  file.CheckSize(decoder.width(), decoder.height(), 1);
+  file.CheckSize(
+      decoder.width(), decoder.height(),
+      static_cast<std::size_t>(decoder.channels()) * static_cast<std::size_t>(decoder.bit_depth()));
+  CheckCompressedBytes(file, decoder);
   if (!decoder.Convert()) file.FailToDecode("PNG", decoder.error());
   const std::size_t bytes_per_sample = decoder.bit_depth() == 16 ? 2 : 1;
   Image image;
@@ -98,15 +123,16 @@ Image DecodePng(const EncodedImage& file) {
         "expected");
   }
   const auto height = static_cast<std::size_t>(image.height);
-  std::vector<png_byte> raster(decoder.row_bytes() * height);
-  std::vector<png_bytep> rows(height);
-  for (std::size_t y = 0; y < height; ++y) rows[y] = raster.data() + y * decoder.row_bytes();
-  if (!decoder.ReadRows(rows.data())) file.FailToDecode("PNG", decoder.error());
   image.samples.resize(row_samples * height);
-  if (bytes_per_sample == 2) {
-    std::memcpy(image.samples.data(), raster.data(), raster.size());
-  } else {
-    std::copy(raster.begin(), raster.end(), image.samples.begin());
+  // Bytes are decoded into the second half of their samples and spread from there: sample k ends at
+  // byte 2k + 1, at or before byte k of the half.
+  auto* raster = reinterpret_cast<png_bytep>(image.samples.data());
+  if (bytes_per_sample == 1) raster += image.samples.size();
+  std::vector<png_bytep> rows(height);
+  for (std::size_t y = 0; y < height; ++y) rows[y] = raster + y * decoder.row_bytes();
+  if (!decoder.ReadRows(rows.data())) file.FailToDecode("PNG", decoder.error());
+  if (bytes_per_sample == 1) {
+    for (std::size_t k = 0; k < image.samples.size(); ++k) image.samples[k] = raster[k];
   }
   return image;
 }

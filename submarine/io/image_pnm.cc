@@ -54,7 +54,7 @@ Image DecodePnm(const EncodedImage& file) {
   Image image;
   image.channels = kind == '2' || kind == '5' ? 1 : 3;
   image.max_value = maximum > 255 ? 65535 : 255;
-  file.CheckSize(width, height, static_cast<std::size_t>(image.channels));
+  file.CheckSize(width, height, 8 * static_cast<std::size_t>(image.channels));
   // A sample takes at least one byte, whether it is a digit or the byte itself.
   const auto samples = static_cast<std::uint64_t>(width * height * image.channels);
   const std::size_t header_bytes = scanner.position() + 1;  // with one white space

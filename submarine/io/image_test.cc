@@ -61,7 +61,7 @@ void WriteRawPng(const std::filesystem::path& path, int width, int height, int b
                colour_type, interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   const png_color palette[] = {{1, 2, 3}, {40, 50, 60}, {250, 240, 230}, {7, 7, 7}};
-  if (colour_type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette, 4);
+  if (colour_type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette, bits == 1 ? 2 : 4);
   png_write_info(png, info);
   std::vector<png_bytep> pointers;
   for (int y = 0; y < height; ++y) {
@@ -132,7 +132,7 @@ TEST(ReadImage, BadPnmIsRefused) {
       {"P5 0 1 255 ", "the width is 0"},
       {"P5 -1 1 255 ", "the width is -1"},
       {"P5 100000 100000 255 abc", "100000 x 100000"},
-      {"P5 20000 10000 255 abc", "more than a file"},
+      {"P5 8000 8000 255 abc", "more than a file"},
       {"P5 2 2 255 abc", "truncated"},
       {"P5 2 2 255 abcde", "too long"},
       {"P5 2 2 255", "truncated"},
@@ -449,6 +449,35 @@ TEST(ReadImage, AbsurdSizesAreRefusedBeforeAnythingIsAllocated) {
   png += std::string("\0\0\0\0IDAT\x35\xaf\x06\x1e", 12);
   EXPECT_THAT(MessageOf<FileError>([&] { ReadImage(dir.WriteText("big.png", png)); }),
               HasSubstr("32768 x 32768"));
+}
+
+// A picture of little content in few bytes is none that claims too much.
+TEST(ReadImage, BlankPngOfEveryDepthIsRead) {
+  const TempDir dir;
+  constexpr int kSide = 1000;
+  const struct {
+    int bits;
+    int colour_type;
+    std::size_t bits_per_pixel;
+  } kinds[] = {{1, PNG_COLOR_TYPE_GRAY, 1},    {2, PNG_COLOR_TYPE_GRAY, 2},
+               {4, PNG_COLOR_TYPE_GRAY, 4},    {8, PNG_COLOR_TYPE_GRAY, 8},
+               {16, PNG_COLOR_TYPE_GRAY, 16},  {1, PNG_COLOR_TYPE_PALETTE, 1},
+               {2, PNG_COLOR_TYPE_PALETTE, 2}, {4, PNG_COLOR_TYPE_PALETTE, 4},
+               {8, PNG_COLOR_TYPE_PALETTE, 8}, {8, PNG_COLOR_TYPE_GRAY_ALPHA, 16},
+               {8, PNG_COLOR_TYPE_RGB, 24},    {16, PNG_COLOR_TYPE_RGB_ALPHA, 64}};
+  for (const auto& kind : kinds) {
+    for (const bool interlaced : {false, true}) {
+      const std::size_t row_bytes = (kSide * kind.bits_per_pixel + 7) / 8;
+      WriteRawPng(dir / "a", kSide, kSide, kind.bits, kind.colour_type,
+                  std::vector<std::uint8_t>(row_bytes * kSide, 0), interlaced);
+      const Image image = ReadImage(dir / "a");
+      const bool palette = kind.colour_type == PNG_COLOR_TYPE_PALETTE;
+      ASSERT_EQ(image.samples.size(), std::size_t{kSide} * kSide * image.channels);
+      for (std::size_t k = 0; k < image.samples.size(); ++k) {
+        ASSERT_EQ(image.samples[k], palette ? k % 3 + 1 : 0u) << kind.bits << " bits, sample " << k;
+      }
+    }
+  }
 }
 
 TEST(ReadImage, EveryTruncationIsRefusedSilently) {

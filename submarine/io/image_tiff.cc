@@ -171,19 +171,21 @@ class BlockReader {
       : tiff_(tiff), source_(source), file_(file), layout_(layout) {}
 
   void ReadAll(Image& image) {
+    columns_ = layout_.width;
+    rows_ = 1;  // strips are read by rows, since a single one may hold the whole picture
     if (layout_.tiled) {
       TIFFGetField(tiff_, TIFFTAG_TILEWIDTH, &columns_);
       TIFFGetField(tiff_, TIFFTAG_TILELENGTH, &rows_);
-    } else {
-      columns_ = layout_.width;
-      TIFFGetFieldDefaulted(tiff_, TIFFTAG_ROWSPERSTRIP, &rows_);
-      rows_ = std::min(rows_, layout_.height);
     }
-    if (columns_ == 0 || rows_ == 0) file_.FailToDecode("TIFF", "its strips or tiles are empty");
+    if (columns_ == 0 || rows_ == 0) file_.FailToDecode("TIFF", "its tiles are empty");
     const std::uint64_t across = (std::uint64_t{layout_.width} + columns_ - 1) / columns_;
     const std::uint64_t down = (std::uint64_t{layout_.height} + rows_ - 1) / rows_;
     CheckWork(across * down * layout_.planes());
-    bytes_.resize(BlockBytes(rows_));
+    bytes_.resize(columns_ * std::size_t{rows_} * layout_.interleaved() *
+                  layout_.bytes_per_sample());
+    if (!layout_.tiled && TIFFScanlineSize64(tiff_) != bytes_.size()) {
+      file_.FailToDecode("TIFF", "its rows are of another length than its tags say");
+    }
     std::uint32_t index = 0;
     for (std::size_t plane = 0; plane < layout_.planes(); ++plane) {
       for (std::uint64_t by = 0; by < down; ++by) {
@@ -195,9 +197,6 @@ class BlockReader {
   }
 
  private:
-  std::size_t BlockBytes(std::size_t rows) const {
-    return columns_ * rows * layout_.interleaved() * layout_.bytes_per_sample();
-  }
   // Tiles may be far larger than the picture they cover.
   void CheckWork(std::uint64_t blocks) const {
     std::uint64_t total = layout_.interleaved() * layout_.bytes_per_sample();
@@ -211,12 +210,12 @@ class BlockReader {
   void ReadOne(std::uint32_t index, std::size_t x, std::size_t y, std::size_t plane, Image& image) {
     const Block block = {x, y, std::min<std::size_t>(columns_, layout_.width - x),
                          std::min<std::size_t>(rows_, layout_.height - y), columns_};
-    const std::size_t expected = BlockBytes(layout_.tiled ? rows_ : block.rows);
-    const tmsize_t got =
-        layout_.tiled
-            ? TIFFReadEncodedTile(tiff_, index, bytes_.data(), static_cast<tmsize_t>(expected))
-            : TIFFReadEncodedStrip(tiff_, index, bytes_.data(), static_cast<tmsize_t>(expected));
-    if (got != static_cast<tmsize_t>(expected)) file_.FailToDecode("TIFF", source_.error);
+    const auto size = static_cast<tmsize_t>(bytes_.size());
+    const bool good = layout_.tiled
+                          ? TIFFReadEncodedTile(tiff_, index, bytes_.data(), size) == size
+                          : TIFFReadScanline(tiff_, bytes_.data(), static_cast<std::uint32_t>(y),
+                                             static_cast<std::uint16_t>(plane)) == 1;
+    if (!good) file_.FailToDecode("TIFF", source_.error);
     CopyBlock(layout_, block, plane, bytes_, image);
   }
 
@@ -236,13 +235,14 @@ void ExpandPalette(TIFF* tiff, const EncodedImage& file, Image& image) {
   if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]) != 1) {
     file.FailToDecode("TIFF", "it lacks its palette");
   }
-  std::vector<std::uint16_t> colours(image.samples.size() * 3);
-  for (std::size_t k = 0; k < image.samples.size(); ++k) {
+  const std::size_t pixels = image.samples.size();
+  image.samples.resize(3 * pixels);
+  for (std::size_t k = pixels; k-- > 0;) {  // backwards, as colours come to lie behind their index
+    const std::uint16_t index = image.samples[k];
     for (std::size_t c = 0; c < 3; ++c) {
-      colours[3 * k + c] = static_cast<std::uint16_t>(map[c][image.samples[k]] >> 8);
+      image.samples[3 * k + c] = static_cast<std::uint16_t>(map[c][index] >> 8);
     }
   }
-  image.samples = std::move(colours);
   image.channels = 3;
 }
 
@@ -255,13 +255,15 @@ Image DecodeTiff(const EncodedImage& file) {
   const TiffHandle tiff = Open(source, std::clamp(file.max_decoded_bytes(), kLeast, kMost));
   if (tiff == nullptr) file.FailToDecode("TIFF", source.error);
   const Layout layout = ReadLayout(tiff.get(), file);
-  file.CheckSize(layout.width, layout.height, layout.samples_per_pixel * layout.bytes_per_sample());
+  file.CheckSize(layout.width, layout.height, std::size_t{layout.samples_per_pixel} * layout.bits);
   Image image;
   image.width = static_cast<int>(layout.width);
   image.height = static_cast<int>(layout.height);
   image.channels = static_cast<int>(layout.colours());
   image.max_value = layout.bits == 8 ? 255 : 65535;
-  image.samples.resize(std::size_t{layout.width} * layout.height * layout.colours());
+  const std::size_t pixels = std::size_t{layout.width} * layout.height;
+  if (layout.photometric == PHOTOMETRIC_PALETTE) image.samples.reserve(3 * pixels);
+  image.samples.resize(pixels * layout.colours());
   BlockReader(tiff.get(), source, file, layout).ReadAll(image);
   if (layout.photometric == PHOTOMETRIC_PALETTE) ExpandPalette(tiff.get(), file, image);
   if (layout.photometric == PHOTOMETRIC_MINISWHITE) {

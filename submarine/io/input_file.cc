@@ -87,34 +87,51 @@ void InputFile::Read(void* destination, std::size_t bytes) {
   }
 }
 
-std::string ReadWholeFile(const std::filesystem::path& path, std::uint64_t max_bytes) {
+std::string ReadWholeFile(const std::filesystem::path& path, std::uint64_t max_bytes,
+                          const BeginningCheck& check) {
   struct stat status {};
   const int descriptor = OpenForReading(path, status);
   const DescriptorCloser closer(descriptor);
+  const auto expected = static_cast<std::uint64_t>(S_ISREG(status.st_mode) ? status.st_size : 0);
+  const std::uint64_t limit = expected > 0 ? max_bytes : std::min(max_bytes, kMaxStreamBytes);
   const auto refuse_beyond_limit = [&](std::uint64_t bytes) {
-    if (bytes > max_bytes) {
+    if (bytes > limit) {
       throw FileError(fmt::format("\"{}\" has more than the {} bytes allowed for such a file",
-                                  path.string(), max_bytes));
+                                  path.string(), limit));
     }
   };
-  const auto expected = static_cast<std::uint64_t>(S_ISREG(status.st_mode) ? status.st_size : 0);
+
+  // What is no such file at all says so better than its size does.
+  constexpr std::size_t kFirstChunk = std::size_t{1} << 16;
+  std::string contents(kFirstChunk, '\0');
+  std::size_t filled = 0;
+  for (std::size_t got = 1; got > 0 && filled < kFirstChunk; filled += got) {
+    got = ReadSome(descriptor, contents.data() + filled, kFirstChunk - filled, path);
+  }
+  if (check) check(std::string_view(contents).substr(0, filled));
   refuse_beyond_limit(expected);
 
   // One byte more than expected lets the end of the file show without another round of growth.
   // Pipes and files of /proc report size 0 and grow geometrically.
-  constexpr std::size_t kFirstChunk = std::size_t{1} << 16;
-  std::string contents(std::max(static_cast<std::size_t>(expected) + 1, kFirstChunk), '\0');
-  std::size_t filled = 0;
-  for (;;) {
-    const std::size_t got =
-        ReadSome(descriptor, contents.data() + filled, contents.size() - filled, path);
-    if (got == 0) break;
-    filled += got;
+  contents.resize(std::max(static_cast<std::size_t>(expected) + 1, kFirstChunk));
+  for (std::size_t got = filled; got > 0; filled += got) {
     refuse_beyond_limit(filled);
-    if (filled == contents.size()) contents.resize(2 * contents.size());
+    if (filled == contents.size()) {
+      contents.resize(static_cast<std::size_t>(std::min<std::uint64_t>(2 * filled, limit + 1)));
+    }
+    got = ReadSome(descriptor, contents.data() + filled, contents.size() - filled, path);
   }
   contents.resize(filled);
   return contents;
+}
+
+std::string ReadTextFile(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  return ReadWholeFile(path, max_bytes, [&](std::string_view beginning) {
+    if (const std::size_t nul = beginning.find('\0'); nul != std::string_view::npos) {
+      throw FileError(
+          fmt::format("\"{}\" is no text: it has a NUL at byte {}", path.string(), nul + 1));
+    }
+  });
 }
 
 }  // namespace submarine

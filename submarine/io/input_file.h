@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace submarine {
 
@@ -34,8 +36,21 @@ class InputFile {
 
 inline constexpr std::uint64_t kMaxTextFileBytes = std::uint64_t{4} << 30;
 
-// Accepts pipes as well as regular files; throws FileError beyond `max_bytes`.
+// Of what does not say how long it is: pipes, devices, files of /proc.
+inline constexpr std::uint64_t kMaxStreamBytes = std::uint64_t{256} << 20;
+
+// Is given the first 64 KiB of a file, or the whole of a shorter one, and may throw before the rest is
+// read.
+using BeginningCheck = std::function<void(std::string_view)>;
+
+// Accepts pipes as well as regular files; throws FileError beyond `max_bytes`, and for pipes and the
+// like beyond kMaxStreamBytes.
 std::string ReadWholeFile(const std::filesystem::path& path,
-                          std::uint64_t max_bytes = kMaxTextFileBytes);
+                          std::uint64_t max_bytes = kMaxTextFileBytes,
+                          const BeginningCheck& check = nullptr);
+
+// Throws FileError for a NUL among the first bytes, too, which no text has.
+std::string ReadTextFile(const std::filesystem::path& path,
+                         std::uint64_t max_bytes = kMaxTextFileBytes);
 
 }  // namespace submarine

@@ -44,6 +44,21 @@ TEST(ReadWholeFile, NamesWhatIsWrong) {
               HasSubstr("more than"));
 }
 
+// A pipe or device does not say how much will come.
+TEST(ReadWholeFile, EndlessSourcesStopBeforeTheLimitOfFiles) {
+  EXPECT_THAT(MessageOf<FileError>([&] { ReadWholeFile("/dev/zero"); }),
+              AllOf(HasSubstr("/dev/zero"), HasSubstr("more than the 268435456 bytes")));
+}
+
+TEST(ReadTextFile, LooksAtTheBeginningFirst) {
+  const TempDir dir;
+  EXPECT_EQ(ReadTextFile(dir.WriteText("a", "MARKOV\n\xe9")), "MARKOV\n\xe9");
+  EXPECT_THAT(MessageOf<FileError>([&] { ReadTextFile("/dev/zero"); }),
+              AllOf(HasSubstr("/dev/zero"), HasSubstr("is no text")));
+  const auto file = dir.WriteText("b", std::string("MARKOV\0 2", 9));
+  EXPECT_THAT(MessageOf<FileError>([&] { ReadTextFile(file); }), HasSubstr("NUL at byte 7"));
+}
+
 TEST(InputFile, KnowsItsSizeAndReportsTruncation) {
   const TempDir dir;
   InputFile file(dir.WriteText("f", "12345"));

@@ -18,9 +18,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{256} << 20;
+// A nested tree of 256 levels takes two for each. Whatever walks a value recursively stays far from the
+// end of the stack.
+constexpr std::size_t kMaxDepth = 600;
 
-// The parser's own message repeats the position and an error code before the reason.
+// An empty object takes 3 bytes of text and a hundred of memory.
+constexpr std::size_t kMaxValues = 4'000'000;
+
+// The parser's own message repeats the position and an error code before the reason, and what it last
+// read behind. A place in the file says as much, and nothing of a file that was not meant to be read.
 std::string Reason(std::string_view what) {
   for (const std::string_view mark : {"syntax error ", ": ", "] "}) {
     if (const std::size_t at = what.find(mark); at != std::string_view::npos) {
@@ -28,8 +34,13 @@ std::string Reason(std::string_view what) {
       break;
     }
   }
+  std::string shortened(what);
+  if (const std::size_t begin = what.find("; last read: '"); begin != std::string_view::npos) {
+    const std::size_t end = what.rfind("'; expected ");
+    shortened.erase(begin, end == std::string_view::npos ? end : end + 1 - begin);
+  }
   std::string reason;
-  for (const char c : what.substr(0, 200)) reason += c >= ' ' && c <= '~' ? c : '?';
+  for (const char c : shortened.substr(0, 200)) reason += c >= ' ' && c <= '~' ? c : '?';
   return reason;
 }
 
@@ -42,46 +53,108 @@ std::string Reason(std::string_view what) {
       fmt::format("{}:{}:{}: {}", path.string(), line, before.size() - line_begin + 1, message));
 }
 
-// The parser would silently keep the last of two equal keys.
-class RepeatedKeyCheck {
+// Looks through a text before values are made of it: what is no JSON, too deep, too much, or has a
+// key twice, of which the parser would silently keep the last.
+class JsonCheck : public Json::json_sax_t {
  public:
-  bool operator()(int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) open_.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !open_.back().insert(value.get<std::string>()).second && repeated_.empty()) {
-      repeated_ = value.get<std::string>();
-    }
-    return true;
+  std::size_t error_byte = 0;  // where error is about a place
+  std::string error;
+
+  bool null() override { return Count(); }
+  bool boolean(bool) override { return Count(); }
+  bool number_integer(number_integer_t) override { return Count(); }
+  bool number_unsigned(number_unsigned_t) override { return Count(); }
+  bool number_float(number_float_t, const string_t&) override { return Count(); }
+  bool string(string_t&) override { return Count(); }
+  bool binary(binary_t&) override { return Count(); }
+  bool start_object(std::size_t) override { return Open(); }
+  bool start_array(std::size_t) override { return Open(); }
+  bool end_object() override { return Close(); }
+  bool end_array() override { return Close(); }
+  bool key(string_t& name) override {
+    if (open_.back().insert(name).second) return true;
+    return Refuse(fmt::format("an object has the key {} twice", Quoted(name)));
   }
-  const std::string& repeated() const { return repeated_; }
+  bool parse_error(std::size_t byte, const std::string&,
+                   const nlohmann::detail::exception& problem) override {
+    error_byte = std::max<std::size_t>(byte, 1);
+    return Refuse(fmt::format("not valid JSON: {}", Reason(problem.what())));
+  }
 
  private:
-  std::vector<std::set<std::string>> open_;
-  std::string repeated_;
+  bool Refuse(std::string problem) {
+    error = std::move(problem);
+    return false;
+  }
+  bool Count() {
+    if (++values_ <= kMaxValues) return true;
+    return Refuse(fmt::format("it holds more than the {} values allowed", kMaxValues));
+  }
+  bool Open() {
+    if (open_.size() == kMaxDepth) {
+      return Refuse(
+          fmt::format("lists and objects are nested deeper than the {} levels allowed", kMaxDepth));
+    }
+    open_.emplace_back();
+    return Count();
+  }
+  bool Close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::vector<std::set<std::string>> open_;  // the keys of every open object
+  std::size_t values_ = 0;
 };
+
+// The beginning of value.dump(), a little more than Quoted() shows. The whole could be as long as the
+// file.
+void AppendBeginning(const Json& value, std::string* text) {
+  constexpr std::size_t kEnough = 50;
+  const auto append_string = [&](const std::string& string) {
+    // The cut may go through a letter.
+    *text += Json(string.substr(0, kEnough)).dump(-1, ' ', false, Json::error_handler_t::ignore);
+  };
+  if (value.is_string()) return append_string(value.get_ref<const std::string&>());
+  if (!value.is_structured()) {
+    *text += value.dump();
+    return;
+  }
+  *text += value.is_array() ? '[' : '{';
+  bool first = true;
+  for (const auto& item : value.items()) {
+    if (text->size() > kEnough) return;
+    if (!first) *text += ',';
+    first = false;
+    if (value.is_object()) {
+      append_string(item.key());
+      *text += ':';
+    }
+    AppendBeginning(item.value(), text);
+  }
+  *text += value.is_array() ? ']' : '}';
+}
+
+std::string QuotedBeginning(const Json& value) {
+  std::string text;
+  AppendBeginning(value, &text);
+  return Quoted(text);
+}
 
 }  // namespace
 
-Json ReadJsonFile(const std::filesystem::path& path) {
-  const std::string text = ReadWholeFile(path, kMaxJsonBytes);
-  if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); })) {
+Json ReadJsonFile(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const std::string text = ReadTextFile(path, max_bytes);
+  if (std::all_of(text.begin(), text.end(), IsSpace)) {
     throw FileError(fmt::format("\"{}\" is empty, but a JSON object was expected", path.string()));
   }
-  RepeatedKeyCheck check;
-  Json json;
-  try {
-    json = Json::parse(text, std::ref(check));
-  } catch (const Json::parse_error& error) {
-    FailAt(path, text, error.byte, fmt::format("not valid JSON: {}", Reason(error.what())));
-  } catch (const Json::exception& error) {
-    throw FileError(fmt::format("{}: not usable as JSON: {}", path.string(), Reason(error.what())));
+  // A parser with a callback would search every list for each of its entries.
+  JsonCheck check;
+  if (!Json::sax_parse(text, &check)) {
+    if (check.error_byte > 0) FailAt(path, text, check.error_byte, check.error);
+    throw FileError(fmt::format("{}: {}", path.string(), check.error));
   }
-  if (!check.repeated().empty()) {
-    throw FileError(
-        fmt::format("{}: an object has the key {} twice", path.string(), Quoted(check.repeated())));
-  }
-  return json;
+  return Json::parse(text);
 }
 
 JsonFields::JsonFields(const Json& object, std::string where,
@@ -89,7 +162,7 @@ JsonFields::JsonFields(const Json& object, std::string where,
     : object_(object), where_(std::move(where)) {
   if (!object.is_object()) {
     throw FileError(fmt::format("{}: expected a JSON object, but found {} {}", where_,
-                                object.type_name(), Quoted(object.dump())));
+                                object.type_name(), QuotedBeginning(object)));
   }
   for (const auto& item : object.items()) {
     if (std::find(allowed.begin(), allowed.end(), item.key()) == allowed.end()) {
@@ -148,7 +221,7 @@ std::string JsonFields::String(std::string_view key) const {
 
 void JsonFields::Refuse(std::string_view key, std::string_view problem) const {
   throw FileError(
-      fmt::format("{}: key \"{}\" {}, but is {}", where_, key, problem, Quoted(At(key).dump())));
+      fmt::format("{}: key \"{}\" {}, but is {}", where_, key, problem, QuotedBeginning(At(key))));
 }
 
 }  // namespace submarine

@@ -12,8 +12,12 @@
 
 namespace submarine {
 
-// Throws FileError "file:line:column: ..." when the text is not JSON or an object repeats a key.
-nlohmann::json ReadJsonFile(const std::filesystem::path& path);
+inline constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{256} << 20;
+
+// Throws FileError: "file:line:column: ..." when the text is not JSON, "file: ..." when an object
+// repeats a key or there is more of the file, of values or of nesting than any file needs.
+nlohmann::json ReadJsonFile(const std::filesystem::path& path,
+                            std::uint64_t max_bytes = kMaxJsonBytes);
 
 // Typed access to the keys of one object. `where` begins every message: a file, or a part of one.
 class JsonFields {

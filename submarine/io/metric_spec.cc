@@ -12,6 +12,8 @@
 namespace submarine {
 namespace {
 
+constexpr std::string_view kTree = "tree:";
+
 // File names have letters that no tree has; what begins like a tree is one even when misspelt.
 bool IsInlineTree(std::string_view text) {
   return text.starts_with('(') ||
@@ -32,7 +34,8 @@ int ParseTruncation(const std::string& spec, std::string_view text) {
 LabelSpace TreeLabels(const std::string& spec, const std::string& text, int num_labels,
                       bool strict_hst, std::vector<std::string>* warnings,
                       const std::filesystem::path& directory) {
-  const LabelTree tree = IsInlineTree(text) ? ParseTreeSpec(text) : ReadTreeJson(directory / text);
+  const std::optional<std::string> file = TreeFileOf(spec);
+  const LabelTree tree = file ? ReadTreeJson(directory / *file) : ParseTreeSpec(text);
   if (tree.num_labels() != num_labels) {
     throw InvalidInput(fmt::format("metric {}: the tree has {} labels, but the model has {}",
                                    Quoted(spec), tree.num_labels(), num_labels));
@@ -48,11 +51,16 @@ LabelSpace TreeLabels(const std::string& spec, const std::string& text, int num_
 
 }  // namespace
 
+std::optional<std::string> TreeFileOf(const std::string& spec) {
+  if (!spec.starts_with(kTree) || spec.size() == kTree.size()) return std::nullopt;
+  const std::string text = spec.substr(kTree.size());
+  return IsInlineTree(text) ? std::nullopt : std::optional(text);
+}
+
 LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
                            std::vector<std::string>* warnings,
                            const std::filesystem::path& directory) {
   constexpr std::string_view kTruncated = "truncated:";
-  constexpr std::string_view kTree = "tree:";
   if (spec == "potts") return PottsLabels(num_labels);
   if (spec == "linear") return LinearLabels(num_labels);
   if (spec.starts_with(kTruncated)) {

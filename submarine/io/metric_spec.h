@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,8 @@ namespace submarine {
 LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
                            std::vector<std::string>* warnings,
                            const std::filesystem::path& directory = {});
+
+// The FILE of "tree:FILE"; nothing where the metric does not come from a file.
+std::optional<std::string> TreeFileOf(const std::string& spec);
 
 }  // namespace submarine

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <system_error>
 
@@ -19,6 +18,32 @@ std::string_view WithoutPlus(std::string_view token) {
     token.remove_prefix(1);
   }
   return token;
+}
+
+template <class T>
+struct Parsed {
+  bool valid = false;  // a number and nothing else
+  bool in_range = false;
+  T value = 0;
+};
+
+// std::from_chars takes no notice of the locale, which the program that uses the library may set.
+template <class T>
+Parsed<T> ParseNumber(std::string_view token) {
+  const std::string_view digits = WithoutPlus(token);
+  const char* end = digits.data() + digits.size();
+  Parsed<T> parsed;
+  const auto [parsed_end, error] = std::from_chars(digits.data(), end, parsed.value);
+  parsed.valid = error != std::errc::invalid_argument && parsed_end == end;
+  parsed.in_range = parsed.valid && error == std::errc{};
+  return parsed;
+}
+
+// Rounding a decimal to the nearest double moves its logarithm by up to 2^-53, which is a quarter of a
+// unit in the last place of a logarithm from 2 on, less of a larger one, and too much of a smaller
+// one. A subnormal double has lost more.
+bool DoubleIsEnough(double potential) {
+  return std::isnormal(potential) && (potential < 0.135 || potential > 7.39);
 }
 
 }  // namespace
@@ -63,58 +88,49 @@ std::string_view TextScanner::Token(std::string_view what) {
 
 std::int64_t TextScanner::Integer(std::string_view what, std::int64_t min, std::int64_t max) {
   const std::string_view token = Token(what);
-  const std::string_view digits = WithoutPlus(token);
-  const char* end = digits.data() + digits.size();
-  std::int64_t value = 0;
-  const auto [parsed_end, error] = std::from_chars(digits.data(), end, value);
-  if (error == std::errc::invalid_argument || parsed_end != end) {
+  const Parsed<std::int64_t> number = ParseNumber<std::int64_t>(token);
+  if (!number.valid) {
     Fail(fmt::format("expected {}, a whole number, but found {}", what, Quoted(token)));
   }
-  if (error != std::errc{} || value < min || value > max) {
+  if (!number.in_range || number.value < min || number.value > max) {
     Fail(fmt::format("{} is {}, but must lie between {} and {}", what, token.substr(0, 40), min,
                      max));
   }
-  return value;
+  return number.value;
 }
 
 double TextScanner::Number(std::string_view what) {
   const std::string_view token = Token(what);
-  const std::string_view digits = WithoutPlus(token);
-  const char* end = digits.data() + digits.size();
-  double value = 0.0;
-  const auto [parsed_end, error] = std::from_chars(digits.data(), end, value);
-  if (error == std::errc::invalid_argument || parsed_end != end) {
-    Fail(fmt::format("expected {}, a number, but found {}", what, Quoted(token)));
+  const Parsed<double> number = ParseNumber<double>(token);
+  if (!number.valid) Fail(fmt::format("expected {}, a number, but found {}", what, Quoted(token)));
+  if (number.in_range && std::isfinite(number.value)) return number.value;
+  // Below the range of double it is 0 to the nearest.
+  const Parsed<long double> extended = ParseNumber<long double>(token);
+  if (!number.in_range && extended.in_range && std::abs(extended.value) < 1.0L) {
+    return static_cast<double>(extended.value);
   }
-  if (error != std::errc{} || !std::isfinite(value)) {
-    Fail(fmt::format("{} is {}, but must be a finite number", what, Quoted(token)));
-  }
-  return value;
+  Fail(fmt::format("{} is {}, but must be a finite number", what, Quoted(token)));
 }
 
 double TextScanner::PotentialEnergy(std::string_view what) {
   const std::string_view token = Token(what);
-  const std::string_view digits = WithoutPlus(token);
-  const char* end = digits.data() + digits.size();
-  double value = 0.0;
-  const auto [parsed_end, error] = std::from_chars(digits.data(), end, value);
-  if (error == std::errc::invalid_argument || parsed_end != end) {
-    Fail(fmt::format("expected {}, a number, but found {}", what, Quoted(token)));
-  }
-  if (error == std::errc::result_out_of_range) {
-    const long double extended = std::strtold(std::string(digits).c_str(), nullptr);
-    if (!(extended > 0.0L) || !std::isfinite(extended)) {
-      Fail(fmt::format("{} is {}, which is negative or beyond the range of numbers", what,
-                       Quoted(token)));
-    }
-    return static_cast<double>(-std::log(extended));
-  }
-  if (!(value >= 0.0) || !std::isfinite(value)) {
+  const Parsed<double> number = ParseNumber<double>(token);
+  if (!number.valid) Fail(fmt::format("expected {}, a number, but found {}", what, Quoted(token)));
+  if (number.in_range && (!(number.value >= 0.0) || !std::isfinite(number.value))) {
     Fail(fmt::format("{} is {}, but must be a finite number that is not negative", what,
                      Quoted(token)));
   }
-  if (value == 0.0) return std::numeric_limits<double>::infinity();
-  return 0.0 - std::log(value);  // not -log(1), which would be -0
+  if (number.in_range && number.value == 0.0) return std::numeric_limits<double>::infinity();
+  if (number.in_range && DoubleIsEnough(number.value)) return -std::log(number.value);
+  // Two decimals of 15 digits are never the same double.
+  if (number.in_range && number.value == 1.0 && token.size() <= 15) return 0.0;
+  const Parsed<long double> extended = ParseNumber<long double>(token);
+  // Subnormal numbers have lost digits here, too.
+  if (!extended.in_range || !(extended.value > 0.0L) || !std::isnormal(extended.value)) {
+    Fail(fmt::format("{} is {}, but must be 0 or a number from 1e-4900 to 1e4900", what,
+                     Quoted(token)));
+  }
+  return static_cast<double>(0.0L - std::log(extended.value));  // not -log(1), which would be -0
 }
 
 bool TextScanner::AtEnd() {

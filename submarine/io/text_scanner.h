@@ -25,10 +25,12 @@ class TextScanner {
   // `what` describes the expected token: "expected the number of variables, but the file ends".
   std::string_view Token(std::string_view what);
   std::int64_t Integer(std::string_view what, std::int64_t min, std::int64_t max);
-  double Number(std::string_view what);  // finite
+  // To the nearest double; what would be infinite is refused.
+  double Number(std::string_view what);
 
-  // -log of a potential, that is of a finite number >= 0; +inf for 0. Potentials outside the range
-  // of double, down to 1e-4900, keep their energy.
+  // -log of a potential, that is of a number >= 0; +inf for 0. It is that of the number as written, to
+  // less than one unit in the last place (near potential 1: 2^-63), also where the number itself is no
+  // double or loses digits as one: from 1e-4900 to 1e4900.
   double PotentialEnergy(std::string_view what);
 
   std::size_t position() const { return position_; }  // just behind the last token

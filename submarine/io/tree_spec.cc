@@ -24,6 +24,7 @@ using Json = nlohmann::json;
 constexpr double kDefaultLabelLength = 0.5;
 constexpr double kDefaultGroupLength = 1.0;
 constexpr std::size_t kMaxDepth = 256;
+constexpr std::uint64_t kMaxTreeBytes = std::uint64_t{4} << 20;
 
 // A node as written: `name` is how messages call it.
 struct SpecNode {
@@ -305,7 +306,7 @@ LabelTree ParseTreeSpec(const std::string& text) {
 }
 
 LabelTree ReadTreeJson(const std::filesystem::path& path) {
-  const Json json = ReadJsonFile(path);
+  const Json json = ReadJsonFile(path, kMaxTreeBytes);
   const std::string file = path.string();
   try {
     if (json.is_object() && json.contains("nodes")) return BuildTree(ReadFlat(json, file));

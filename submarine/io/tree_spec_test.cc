@@ -170,12 +170,15 @@ TEST(TreeJson, BadFilesAreRefused) {
                 AllOf(HasSubstr("t.json"), HasSubstr(bad.reason)))
         << bad.text;
   }
-  std::string deep;
-  for (int k = 0; k < 5000; ++k) deep += "{\"children\":[";
-  deep += "{\"label\":0}";
-  for (int k = 0; k < 5000; ++k) deep += "]}";
-  EXPECT_THAT(MessageOf<FileError>([&] { ReadTreeJson(dir.WriteText("deep.json", deep)); }),
-              HasSubstr("more than 256 levels"));
+  for (const auto& [levels, reason] :
+       {std::pair(270, "more than 256 levels"), std::pair(5000, "nested deeper than")}) {
+    std::string deep;
+    for (int k = 0; k < levels; ++k) deep += "{\"children\":[";
+    deep += "{\"label\":0}";
+    for (int k = 0; k < levels; ++k) deep += "]}";
+    EXPECT_THAT(MessageOf<FileError>([&] { ReadTreeJson(dir.WriteText("deep.json", deep)); }),
+                HasSubstr(reason));
+  }
   EXPECT_THROW(ReadTreeJson(dir / "missing.json"), FileError);
   EXPECT_THROW(ReadTreeJson(dir.path()), FileError);
 }

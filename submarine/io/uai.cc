@@ -81,10 +81,13 @@ void ReadTables(TextScanner& scanner, FactorGraph& graph) {
   }
 }
 
-// exp(-energy) as text. Beyond the range of double the extended format still has it.
+// exp(-energy) as text, from which the same energy is read. Up to 4 the error of a double potential is
+// more than half a unit of the energy together with that of reading it; beyond the range of double the
+// extended format still has the potential.
 void AppendPotential(fmt::memory_buffer& text, double energy, std::size_t factor) {
   const double potential = std::exp(-energy);
-  if (std::isnormal(potential) || energy == std::numeric_limits<double>::infinity()) {
+  if ((std::isnormal(potential) && std::abs(energy) >= 4.0) || energy == 0.0 ||
+      energy == std::numeric_limits<double>::infinity()) {
     fmt::format_to(std::back_inserter(text), " {}", potential);
     return;
   }
@@ -94,7 +97,7 @@ void AppendPotential(fmt::memory_buffer& text, double energy, std::size_t factor
         "factor {} has an entry of energy {}, whose potential exp(-energy) a UAI file cannot hold",
         factor, energy));
   }
-  fmt::format_to(std::back_inserter(text), " {:.20g}", extended);
+  fmt::format_to(std::back_inserter(text), " {:.21g}", extended);
 }
 
 void WriteText(AtomicFile& file, fmt::memory_buffer& text) {
@@ -126,7 +129,7 @@ void WriteMarginals(const std::filesystem::path& path, std::size_t num_variables
 }  // namespace
 
 FactorGraph ReadUai(const std::filesystem::path& path) {
-  return ParseUai(ReadWholeFile(path), path);
+  return ParseUai(ReadTextFile(path), path);
 }
 
 FactorGraph ParseUai(std::string_view text, const std::filesystem::path& name) {
@@ -168,7 +171,7 @@ void WriteUai(const std::filesystem::path& path, const FactorGraph& graph) {
 }
 
 std::vector<Observation> ReadUaiEvidence(const std::filesystem::path& path) {
-  const std::string text = ReadWholeFile(path);
+  const std::string text = ReadTextFile(path);
   TextScanner scanner(path, text);
   std::vector<int> numbers;
   while (!scanner.AtEnd()) {
@@ -239,7 +242,7 @@ void WriteUaiPr(const std::filesystem::path& path, double ln_z) {
 }
 
 double ReadUaiPr(const std::filesystem::path& path) {
-  const std::string text = ReadWholeFile(path);
+  const std::string text = ReadTextFile(path);
   TextScanner scanner(path, text);
   const std::string_view kind = scanner.Token("the word PR");
   if (kind != "PR") scanner.Fail(fmt::format("expected the word PR, but found {}", Quoted(kind)));
@@ -261,7 +264,7 @@ void WriteUaiMar(const std::filesystem::path& path, const Matrix<float>& margina
 }
 
 Marginals ReadUaiMar(const std::filesystem::path& path) {
-  const std::string text = ReadWholeFile(path);
+  const std::string text = ReadTextFile(path);
   TextScanner scanner(path, text);
   const std::string_view kind = scanner.Token("the word MAR");
   if (kind != "MAR") scanner.Fail(fmt::format("expected the word MAR, but found {}", Quoted(kind)));

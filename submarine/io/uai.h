@@ -24,7 +24,8 @@ namespace submarine {
 FactorGraph ReadUai(const std::filesystem::path& path);
 FactorGraph ParseUai(std::string_view text, const std::filesystem::path& name);  // for messages
 
-// Writes the graph as MARKOV, with enough digits to read back the same potentials. Throws
+// Writes the graph as MARKOV, with enough digits to read back the same energies, those below 1/1024 to
+// within 2^-62. Throws
 // NotExpressible when an energy's potential is outside the range of numbers (|E| beyond about
 // 11300).
 void WriteUai(const std::filesystem::path& path, const FactorGraph& graph);

@@ -170,6 +170,21 @@ TEST(Uai, WritesWhatItReads) {
   }
 }
 
+TEST(Uai, EnergiesComeBackToTheLastBit) {
+  const TempDir dir;
+  std::mt19937_64 random(11);
+  FactorGraph graph;
+  graph.cardinality = {4000};
+  graph.factors = {{{0}, {}}};
+  for (int k = 0; k < 4000; ++k) {
+    const double size =
+        std::exp(std::uniform_real_distribution<>(std::log(1e-3), std::log(1e4))(random));
+    graph.factors[0].energy.push_back(k % 2 == 0 ? size : -size);
+  }
+  WriteUai(dir / "w.uai", graph);
+  EXPECT_EQ(ReadUai(dir / "w.uai").factors[0].energy, graph.factors[0].energy);
+}
+
 TEST(Uai, WriterRefusesWhatTheFormatCannotHold) {
   const TempDir dir;
   FactorGraph graph;

@@ -263,6 +263,44 @@ class Bundles(BadInputTest):
                 self.assert_model_refused("model.json", mentions=["edges.npy", word])
 
 
+class HostileHeaders(BadInputTest):
+    """What a few bytes can make of time, memory and stack, and files that are none of a model's business."""
+
+    def test_nesting(self):
+        nested = "[" * 100_000 + "]" * 100_000
+        for text in ('{"submarine": "grid", "width": ' + nested + "}", '{"submarine": "dense", "kernels": ' + nested + "}",
+                     '{"submarine":' * 50_000 + "1" + "}" * 50_000):
+            self.write("model.json", text)
+            self.assert_model_refused("model.json", mentions=["model.json", "nested deeper than the 600 levels"])
+        self.write("model.json", "[" * 10_000_000)
+        self.assert_model_refused("model.json", mentions=["more than the 1048576 bytes"])
+
+    def test_many_kernels(self):
+        self.write("model.json", '{"submarine":"dense","width":1,"height":1,"labels":2,"kernels":[' + "{}," * 239_999 + "{}]}")
+        finished = self.assert_refused("solve", "model.json", mentions=["240000", "at most 64"], timeout=20)
+        if not INSTRUMENTED:
+            self.assertLess(finished.peak_megabytes, 100)
+
+    def test_paths(self):
+        for name in ("/etc/passwd", "../unary.npy", "sub/../unary.npy", "unary.npy\0.png", ""):
+            with self.subTest(name=name):
+                self.assert_model_refused(self.write_grid(weights=name),
+                                          mentions=["model.json", '"weights"', "inside the directory of the header"])
+        for name in ("/etc/passwd", "../tree.json", "tree.json\0"):
+            with self.subTest(name=name):
+                finished = self.assert_model_refused(self.write_grid(metric="tree:" + name),
+                                                     mentions=["model.json", "inside the directory of the header"])
+                self.assertNotIn("root", finished.stderr)
+
+    def test_endless_files(self):
+        for ending in ("uai", "fg", "json"):
+            (self.directory / f"zero.{ending}").symlink_to("/dev/zero")
+            finished = self.run_command("solve", f"zero.{ending}")
+            self.assert_one_sentence(finished, [f"zero.{ending}", "is no text"])
+            if not INSTRUMENTED:
+                self.assertLess(finished.peak_megabytes, 100)
+
+
 class Trees(BadInputTest):
 
     def refuse_tree(self, tree, mentions):
@@ -294,8 +332,8 @@ class Trees(BadInputTest):
         self.refuse_tree({"children": 5}, ["children"])
         self.refuse_tree([1, 2], ["object"])
         self.refuse_tree("{", ["JSON"])
-        deep = '{"children": [' * 5000 + '{"label": 0}' + "]}" * 5000
-        self.refuse_tree(deep, ["256"])
+        for levels, word in ((270, "256"), (5000, "nested")):
+            self.refuse_tree('{"children": [' * levels + '{"label": 0}' + "]}" * levels, [word])
         self.assert_model_refused(self.write_grid(metric="tree:nowhere.json"), mentions=["nowhere.json"])
 
     def test_inline(self):

@@ -165,6 +165,7 @@ class Refused(ReportTest):
                 ({"panels": [{"file": "../a.png"}]}, "page.panels[0].file", "inside"),
                 ({"panels": [{"file": "/etc/passwd"}]}, "page.panels[0].file", "inside"),
                 ({"panels": [{"file": ""}]}, "page.panels[0].file", "inside"),
+                ({"panels": [{"file": "a.png\0b"}]}, "page.panels[0].file", "inside"),
                 ({"panels": [{"file": "a.png", "scale": {"low": "0", "high": 1}}]}, "page.panels[0].scale.low", "number"),
                 ({"panels": [{"file": "a.png", "legend": [{"name": "a", "colour": "red;"}]}]}, "legend[0].colour", "#aabbcc"),
                 ({"values": [{"name": "v"}]}, "page.values[0]", "file"),
@@ -178,6 +179,32 @@ class Refused(ReportTest):
             with self.subTest(page=page):
                 self.bundle(page)
                 self.assert_refused(*words)
+
+    def test_links_out_of_the_bundle(self):
+        """A page is given to others: nothing of the disk may enter it through an unpacked archive."""
+        outside = {"secret.png": png(4, 3), "secret.npy": npy_bytes((3, 4), [0.0] * 12),
+                   "secret_m.npy": npy_bytes((3, 4, 2), [0.5] * 24), "secret.json": '{"page": {"title": "secret"}}'}
+        for name, content in outside.items():
+            self.write(name, content)
+        panel, figure, value = ({kind: [{"file": "link"}]} for kind in ("panels", "figures", "values"))
+        marginals = {"marginals": {"file": "link"}}
+        top = {"marginals": {"file": "m.npy", "labels_file": "link"}}
+        for page, link, target in ((panel, "link", "secret.png"), (figure, "link", "secret.png"), (value, "link", "secret.npy"),
+                                   (marginals, "link", "secret_m.npy"), (top, "link", "secret_m.npy"),
+                                   (None, "labels.npy", "secret.npy"), (None, "marginals.npy", "secret_m.npy"),
+                                   (None, "picture.png", "secret.png"), (None, "figure.png", "secret.png"),
+                                   ({"panels": [{"file": "d/secret.png"}]}, "d", ""), (None, "summary.json", "secret.json")):
+            with self.subTest(page=page, link=link):
+                self.bundle(page, {"m.npy": npy_bytes((3, 4, 2), [0.5] * 24)})
+                path = self.directory / "out" / link
+                path.unlink(missing_ok=True)
+                path.symlink_to(self.directory / target)
+                self.assert_refused(link, "link out of the bundle")
+                path.unlink()
+        self.bundle({"panels": [{"file": "b.png"}]}, {"a.png": png(4, 3)})
+        (self.directory / "out" / "b.png").symlink_to("a.png")
+        (self.directory / "also").symlink_to("out")
+        self.run_well("report", "also")
 
     def test_files_that_disagree(self):
         good = {"a.png": png(4, 3), "v.npy": npy_bytes((3, 4), [0.0] * 12), "m.npy": npy_bytes((3, 4, 2), [0.5] * 24)}
