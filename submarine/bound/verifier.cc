@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/temperature.h"
@@ -96,6 +97,18 @@ std::vector<Remainder> Remainders(const Matrix<double>& y) {
   return rest;
 }
 
+// Adds what add(k, sum) adds for every k < n, whatever the number of threads in the same order.
+template <class AddTerm>
+void AddInParallel(std::size_t n, SafeSum* value, const AddTerm& add) {
+  std::vector<SafeSum> parts((n + kRowGrain - 1) / kRowGrain);
+  ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+    SafeSum part;
+    for (std::size_t k = begin; k < end; ++k) add(k, &part);
+    parts[begin / kRowGrain] = part;
+  });
+  for (const SafeSum& part : parts) value->Add(part);
+}
+
 template <class NumLabels>
 void CheckLabeling(std::span<const int> labeling, std::size_t variables,
                    const NumLabels& num_labels) {
@@ -173,22 +186,23 @@ Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<doub
   SafeSum value;
   value.Add(-model.constant());
   const std::vector<Remainder> rest = Remainders(y);
-  for (std::size_t a = 0; a < y.rows(); ++a) {
+  AddInParallel(y.rows(), &value, [&](std::size_t a, SafeSum* sum) {
     const auto phi = model.unary().row(a);
     const double shift = NegativeUnaryShift(phi, kind);
-    AddEntropy(y.row(a), temperature, &value);
-    value.Add(-shift);
+    AddEntropy(y.row(a), temperature, sum);
+    sum->Add(-shift);
     for (std::size_t i = 0; i < labels; ++i) {
       const double part = kind == ExtensionKind::kOptimal
                               ? y(a, i)
                               : std::max(0.0, y(a, i) - y(a, (i + 1) % labels));
-      value.Add(-part * (phi[i] - shift), 0.0, labels);
+      sum->Add(-part * (phi[i] - shift), 0.0, labels);
     }
     const std::size_t m = rest[a].label;
-    value.Widen(std::abs(rest[a].mass) / std::numeric_limits<double>::epsilon() *
-                (std::abs(phi[m] - shift) + std::abs(phi[(m + labels - 1) % labels] - shift)));
-  }
-  for (const Edge& e : model.edges()) {
+    sum->Widen(std::abs(rest[a].mass) / std::numeric_limits<double>::epsilon() *
+               (std::abs(phi[m] - shift) + std::abs(phi[(m + labels - 1) % labels] - shift)));
+  });
+  AddInParallel(model.num_edges(), &value, [&](std::size_t k, SafeSum* sum) {
+    const Edge& e = model.edges()[k];
     const auto a = static_cast<std::size_t>(e.a);
     const auto b = static_cast<std::size_t>(e.b);
     for (int c = 0; c < cuts.num_cuts(); ++c) {
@@ -204,9 +218,9 @@ Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<doub
         add(y(a, static_cast<std::size_t>(i)) - y(b, static_cast<std::size_t>(i)));
       if (cuts.contains(c, static_cast<int>(rest[a].label))) add(rest[a].mass);
       if (cuts.contains(c, static_cast<int>(rest[b].label))) add(-rest[b].mass);
-      value.Add(-e.weight * length * std::abs(difference), e.weight * length * magnitude, labels);
+      sum->Add(-e.weight * length * std::abs(difference), e.weight * length * magnitude, labels);
     }
-  }
+  });
   return BoundMaker::Verified(value.Below());
 }
 
@@ -216,23 +230,33 @@ Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, dou
   const std::size_t labels = y.cols();
   SafeSum value;
   value.Add(-model.constant());
-  for (std::size_t a = 0; a < y.rows(); ++a) {
-    AddEntropy(y.row(a), temperature, &value);
+  AddInParallel(y.rows(), &value, [&](std::size_t a, SafeSum* sum) {
+    AddEntropy(y.row(a), temperature, sum);
+    for (std::size_t i = 0; i < labels; ++i) sum->Add(-y(a, i) * model.unary()(a, i), 0.0, labels);
+  });
+  std::vector<Matrix<double>> columns;  // d(i,j) at (j,i): one label of b after the other
+  for (const LabelMetric& metric : model.labels().metrics) {
+    columns.emplace_back(labels, labels);
     for (std::size_t i = 0; i < labels; ++i) {
-      value.Add(-y(a, i) * model.unary()(a, i), 0.0, labels);
+      for (std::size_t j = 0; j < labels; ++j) columns.back()(j, i) = metric.distance(i, j);
     }
   }
-  for (const Edge& e : model.edges()) {
+  AddInParallel(model.num_edges(), &value, [&](std::size_t k, SafeSum* sum) {
+    const Edge& e = model.edges()[k];
     const auto y_a = y.row(static_cast<std::size_t>(e.a));
     const auto y_b = y.row(static_cast<std::size_t>(e.b));
-    const Matrix<double>& d = model.metric(e).distance;
-    for (std::size_t i = 0; i < labels; ++i) {
-      if (y_a[i] == 0.0) continue;
-      double expected = 0.0;
-      for (std::size_t j = 0; j < labels; ++j) expected += y_b[j] * d(i, j);
-      value.Add(-e.weight * y_a[i] * expected, 0.0, 2 * labels);  // of both rows, and the sum's
+    std::vector<double> expected(labels, 0.0);  // E d(i, x_b)
+    for (std::size_t j = 0; j < labels; ++j) {
+      if (y_b[j] == 0.0) continue;
+      const double p = y_b[j];
+      const double* d = columns[static_cast<std::size_t>(e.metric)].row(j).data();
+      for (std::size_t i = 0; i < labels; ++i) expected[i] += p * d[i];
     }
-  }
+    for (std::size_t i = 0; i < labels; ++i) {
+      // Roundings of both rows, and those of the sum.
+      if (y_a[i] != 0.0) sum->Add(-e.weight * y_a[i] * expected[i], 0.0, 2 * labels);
+    }
+  });
   return BoundMaker::Verified(value.Below());
 }
 

@@ -187,15 +187,15 @@ BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
   const Extension extension(model, ExtensionKind::kOptimal);
   PrimalDual iterate(extension, T);
   const double mean_coupling = iterate.MeanCoupling();
-  result.flow = iterate.flow();
   Matrix<double> averaged;
 
   Pace pace(progress);
   const auto evaluate = [&](int k) {
     pace.Begin();
     const double upper = BoundValue(extension, iterate.s(), T);
-    if (upper < result.upper) result.flow = iterate.flow();
-    if (AverageOverFreeRegions(model, iterate.flow().edge, iterate.y(), &averaged)) {
+    if (k == 0 || upper < result.upper) result.flow = iterate.flow();
+    if (!progress.stop().Stopped() &&
+        AverageOverFreeRegions(model, iterate.flow().edge, iterate.y(), &averaged)) {
       progress.OfferMarginals(DualValue(extension, averaged, T), averaged);
     }
     const double dual = DualValue(extension, iterate.y(), T);

@@ -45,7 +45,7 @@ class Progress {
 };
 
 // How long iterations and evaluations take where they are apart, so that the last evaluation still
-// fits into the time limit.
+// fits into the time limit, or nearly.
 class Pace {
  public:
   explicit Pace(const Progress& progress) : progress_(progress) {}
@@ -56,10 +56,11 @@ class Pace {
     evaluation_ = progress_.Seconds() - begin_;
     if (iteration_ < 0.0) iteration_ = evaluation_;  // a guess until there was one
   }
-  // For one more iteration, and to find out what it is worth.
-  double SecondsToNext() const { return std::max(0.0, iteration_) + evaluation_; }
+  // For one more iteration, and to find out what it is worth; less what may be overrun.
+  double SecondsToNext() const { return std::max(0.0, iteration_ + evaluation_ - kOverrun); }
 
  private:
+  static constexpr double kOverrun = 0.2;
   const Progress& progress_;
   double begin_ = 0.0;
   double iteration_ = -1.0;
