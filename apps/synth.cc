@@ -13,6 +13,7 @@
 #include "apps/synth_published.h"
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/bound/hybrid_dual.h"
 #include "submarine/bound/trw_verifier.h"
 #include "submarine/bound/verifier.h"
 #include "submarine/io/metric_spec.h"
@@ -67,7 +68,8 @@ SynthResult ByFrankWolfe(const SparseCrf& model, const SynthSettings& settings,
   options.max_iterations = settings.steps;
   Configure(go_on, &options);
   const BoundResult result = SolveFrankWolfe(model, options);
-  return {VerifiedUpper(model, extension, result.flow, 1.0), result.dual, result.iterations,
+  return {VerifiedUpper(model, extension, result.flow, 1.0),
+          VerifiedDual(model, extension, result.marginals, 1.0), result.iterations,
           std::string(ToString(result.termination)), std::nullopt};
 }
 
@@ -79,8 +81,9 @@ SynthResult Converged(const SparseCrf& model, const SynthSettings& settings,
     options.seconds_between_evaluations = std::numeric_limits<double>::infinity();
   Configure(go_on, &options);
   const BoundResult result = SolvePdhg(model, options);
-  return {VerifiedUpper(model, ExtensionKind::kOptimal, result.flow, 1.0), result.dual,
-          result.iterations, std::string(ToString(result.termination)), std::nullopt};
+  return {VerifiedUpper(model, ExtensionKind::kOptimal, result.flow, 1.0),
+          VerifiedDual(model, ExtensionKind::kOptimal, result.marginals, 1.0), result.iterations,
+          std::string(ToString(result.termination)), std::nullopt};
 }
 
 SynthResult ByTrw(const SparseCrf& model, const SynthSettings& settings, int rho_steps,
@@ -113,11 +116,14 @@ SynthResult ByHybrid(const SparseCrf& model, const SynthSettings& settings,
   options.relative_gap = settings.hybrid_gap;
   Configure(go_on, &options);
   const HybridResult result = SolveHybrid(model, options);
-  double upper = 0.0;
-  for (const HybridPart& part : result.parts)
-    upper += part.weight * VerifiedHybridUpper(model, part.forest, part.flow, 1.0);
-  return {upper, result.dual, result.iterations, std::string(ToString(result.termination)),
-          std::nullopt};
+  std::vector<WeightedBound> upper;
+  std::vector<WeightedBound> dual;
+  for (const HybridPart& part : result.parts) {
+    upper.push_back({part.weight, VerifiedHybridUpper(model, part.forest, part.flow, 1.0)});
+    dual.push_back({part.weight, VerifiedHybridDual(model, part.forest, part.costs, 1.0)});
+  }
+  return {MeanOfUpper(upper), MeanOfLower(dual), result.iterations,
+          std::string(ToString(result.termination)), std::nullopt};
 }
 
 SynthResult Run(const SynthSettings& settings, const SynthTask& task, const LabelSpace& labels,

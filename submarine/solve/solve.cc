@@ -68,14 +68,15 @@ bool ExactIsCheap(const FactorGraph& graph, const SolveOptions& options, double 
 }
 
 // Exact inference where it is cheap, unless it turns out not to be.
-std::optional<SolveResult> TryExactly(const FactorGraph& graph, std::string description,
-                                      const SolveOptions& options, const Stopwatch& clock,
-                                      const Watch& watch) {
+template <class Model>
+std::optional<SolveResult> TryExactly(const Model& model, const FactorGraph& graph,
+                                      std::string description, const SolveOptions& options,
+                                      const Stopwatch& clock, const Watch& watch) {
   if (!ExactIsCheap(graph, options, clock.Seconds())) return std::nullopt;
   SolveOptions part = options;
   part.time_limit_seconds = 0.5 * (clock.Seconds() + options.time_limit_seconds);
   try {
-    return SolveByElimination(graph, std::move(description), part, clock, watch);
+    return SolveByElimination(model, std::move(description), part, clock, watch);
   } catch (const TimeLimit&) {
     return std::nullopt;
   }
@@ -191,15 +192,14 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
   RequireAccepted(options.method, ModelKind::kSparse);
   if (options.method == Method::kAuto) {
     if (TableEntries(model) <= kCheapTables) {
-      const FactorGraph graph = ToFactorGraph(model);
-      if (auto solved = TryExactly(graph, model.Description(), options, call.clock(), watch))
+      if (auto solved = TryExactly(model, ToFactorGraph(model), model.Description(), options, call.clock(), watch))
         return call.Finish(*std::move(solved));
     }
     options.method = ChooseSparse(model, options, call.clock().Seconds());
   }
   if (options.method == Method::kExact) {
     CheckTableMemory(model, options.max_bytes);
-    return call.Finish(SolveByElimination(ToFactorGraph(model), model.Description(), options,
+    return call.Finish(SolveByElimination(model, model.Description(), options,
                                           call.clock(), watch));
   }
   return call.Finish(SolveSparse(model, 0.0, options, call.clock(), watch));
@@ -212,7 +212,7 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
   if (options.method == Method::kExact)
     return call.Finish(SolveByElimination(graph, Describe(graph), options, call.clock(), watch));
   if (any && TableEntries(graph) <= kCheapTables) {
-    if (auto solved = TryExactly(graph, Describe(graph), options, call.clock(), watch))
+    if (auto solved = TryExactly(graph, graph, Describe(graph), options, call.clock(), watch))
       return call.Finish(*std::move(solved));
   }
   std::string why;

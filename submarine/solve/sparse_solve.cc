@@ -287,6 +287,30 @@ class SparseRun {
   SolveResult solved_;
 };
 
+template <class Model>
+SolveResult Eliminate(const Model& model, std::string description, const SolveOptions& options,
+                      const Stopwatch& clock, const Watch& watch) {
+  ExactOptions exact;
+  exact.temperature = options.temperature;
+  exact.max_bytes = static_cast<std::int64_t>(options.max_bytes);
+  exact.time_limit_seconds = std::max(0.0, options.time_limit_seconds - clock.Seconds());
+  exact.interrupted = [&] {
+    return watch && !watch("exact inference", {.k = -1, .seconds = clock.Seconds()});
+  };
+  ExactResult result = SolveExact(model, exact);
+  SolveResult solved;
+  solved.method = Method::kExact;
+  solved.termination = Termination::kExact;
+  solved.certificate.model = std::move(description);
+  const auto [lower, upper] = ExactBounds(result.log_partition, result.error);
+  solved.certificate.lower = lower;
+  solved.certificate.upper = upper;
+  solved.energy = VerifiedEnergy(model, result.map_labeling);
+  solved.labels = std::move(result.map_labeling);
+  solved.marginals = ToMatrixIfEven(std::move(result.marginals));
+  return solved;
+}
+
 }  // namespace
 
 std::string Describe(const FactorGraph& graph) {
@@ -349,25 +373,13 @@ SolveResult SolveTablesByTrw(const FactorGraph& graph, const SolveOptions& optio
 SolveResult SolveByElimination(const FactorGraph& graph, std::string description,
                                const SolveOptions& options, const Stopwatch& clock,
                                const Watch& watch) {
-  ExactOptions exact;
-  exact.temperature = options.temperature;
-  exact.max_bytes = static_cast<std::int64_t>(options.max_bytes);
-  exact.time_limit_seconds = std::max(0.0, options.time_limit_seconds - clock.Seconds());
-  exact.interrupted = [&] {
-    return watch && !watch("exact inference", {.k = -1, .seconds = clock.Seconds()});
-  };
-  ExactResult result = SolveExact(graph, exact);
-  SolveResult solved;
-  solved.method = Method::kExact;
-  solved.termination = Termination::kExact;
-  solved.certificate.model = std::move(description);
-  const auto [lower, upper] = ExactBounds(result.log_partition, result.error);
-  solved.certificate.lower = lower;
-  solved.certificate.upper = upper;
-  solved.energy = VerifiedEnergy(graph, result.map_labeling);
-  solved.labels = std::move(result.map_labeling);
-  solved.marginals = ToMatrixIfEven(std::move(result.marginals));
-  return solved;
+  return Eliminate(graph, std::move(description), options, clock, watch);
+}
+
+SolveResult SolveByElimination(const SparseCrf& model, std::string description,
+                               const SolveOptions& options, const Stopwatch& clock,
+                               const Watch& watch) {
+  return Eliminate(model, std::move(description), options, clock, watch);
 }
 
 }  // namespace submarine

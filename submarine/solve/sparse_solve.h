@@ -18,6 +18,9 @@ SolveResult SolveTablesByTrw(const FactorGraph& graph, const SolveOptions& optio
 SolveResult SolveByElimination(const FactorGraph& graph, std::string description,
                                const SolveOptions& options, const Stopwatch& clock,
                                const Watch& watch);
+SolveResult SolveByElimination(const SparseCrf& model, std::string description,
+                               const SolveOptions& options, const Stopwatch& clock,
+                               const Watch& watch);
 
 std::string Describe(const FactorGraph& graph);
 
