@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "submarine/bound/bound_internal.h"
 #include "submarine/base/safe_sum.h"
+#include "submarine/bound/bound_internal.h"
 
 namespace submarine {
 namespace {

@@ -1,8 +1,8 @@
 #include "submarine/bound/constant_labeling.h"
 
 #include "submarine/base/parallel.h"
-#include "submarine/bound/bound_internal.h"
 #include "submarine/base/safe_sum.h"
+#include "submarine/bound/bound_internal.h"
 
 namespace submarine {
 

@@ -245,7 +245,7 @@ TEST(DenseTemperatureTest, ScaleWithTheEnergy) {
 
 // T H is beyond the largest number: nothing is known from below, and nothing wrong is said.
 TEST(DenseTemperatureTest, OverflowIsOnTheSafeSide) {
-  const DenseCrf model(Matrix<float>(100, 3, 1.0F), {{"flat", Matrix<float>(100, 1)}},
+  const DenseCrf model(Matrix<float>(100, 3, 1.0F), {{"flat", Matrix<double>(100, 1)}},
                        PottsLabels(3));
   const Matrix<float> y(100, 3, 1.0F);
   const OperatorVerifier verifier(model, AllPairs(model), {}, kLargest);
@@ -279,7 +279,7 @@ TEST(DenseTemperatureTest, NothingToRoundIsNotRounded) {
 }
 
 TEST(DenseTemperatureTest, RefusesTemperaturesThatAreNone) {
-  const DenseCrf model(Matrix<float>(3, 2, 1.0F), {{"flat", Matrix<float>(3, 1)}}, PottsLabels(2));
+  const DenseCrf model(Matrix<float>(3, 2, 1.0F), {{"flat", Matrix<double>(3, 1)}}, PottsLabels(2));
   for (const double bad : {-1e-300, -1.0, std::nan(""), HUGE_VAL}) {
     const char* message = "expected a finite number >= 0";
     ExpectInvalid([&] { VerifiedUpper(model, {}, At(bad)); }, message);

@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "submarine/base/safe_sum.h"
-#include "submarine/bound/temperature.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/dense_verifier_internal.h"
+#include "submarine/bound/temperature.h"
 
 namespace submarine {
 namespace dense_verifier {

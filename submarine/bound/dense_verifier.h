@@ -61,7 +61,7 @@ enum class VerifiedValues { kBoth, kLower, kDual };
 struct VerifiedPoint {
   Bound lower;  // mean-field free energy T H(y) - <E>_y, or less: a lower bound on T log Z_T
   Bound dual;   // T H(y) - f(y), or less: a lower bound on the least upper bound
-  double loss;   // by how much bounding groups may have lowered either, at most
+  double loss;  // by how much bounding groups may have lowered either, at most
 };
 // Rows of the marginals are normalised first; a row that is no distribution throws InvalidInput.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,

@@ -248,7 +248,7 @@ double DualOfConstants(const SparseCrf& model, std::span<const std::size_t> fore
 }  // namespace
 
 Bound VerifiedHybridDual(const SparseCrf& model, std::span<const std::size_t> forest,
-                          const Matrix<double>& costs, double temperature) {
+                         const Matrix<double>& costs, double temperature) {
   CheckTemperature(temperature);
   CheckForest(forest, Links(model), model.num_variables());
   if (costs.rows() != model.unary().rows() || costs.cols() != model.unary().cols()) {

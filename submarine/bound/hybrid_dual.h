@@ -22,6 +22,6 @@ namespace submarine {
 // every tree takes one label as a whole. Throws InvalidInput for wrong shapes and costs that are not
 // finite.
 Bound VerifiedHybridDual(const SparseCrf& model, std::span<const std::size_t> forest,
-                          const Matrix<double>& costs, double temperature);
+                         const Matrix<double>& costs, double temperature);
 
 }  // namespace submarine

@@ -8,10 +8,10 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
-#include "submarine/bound/temperature.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/dense_verifier_internal.h"
 #include "submarine/bound/operator_verifier_pairs.h"
+#include "submarine/bound/temperature.h"
 
 namespace submarine {
 namespace {
@@ -140,8 +140,7 @@ Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progr
   return BoundMaker::Verified(bound.Above());
 }
 
-Bound OperatorVerifier::Lower(const Matrix<float>& marginals,
-                               const OnProgress& on_progress) const {
+Bound OperatorVerifier::Lower(const Matrix<float>& marginals, const OnProgress& on_progress) const {
   SafeSum lower = UnaryPart(model_, marginals, temperature_);
   const Matrix<double> y = NormalisedRows(marginals);
   const PairOptions options{.on_progress = on_progress};

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "submarine/base/error.h"
 #include "submarine/base/safe_sum.h"
@@ -38,6 +40,8 @@ struct PlainModel {
   std::vector<double> unary_error;         // of the largest entry, where it was summed up
   std::vector<Link> links;
   std::function<double(std::size_t edge, std::size_t i, std::size_t j)> pair;
+  // Edges that share a table up to a factor, where that is known: which table, and the factor.
+  std::function<std::pair<int, double>(std::size_t edge)> shared_table = {};
   std::vector<double> constants;
 };
 
@@ -52,6 +56,9 @@ PlainModel Plain(const SparseCrf& model) {
   plain.pair = [&model](std::size_t e, std::size_t i, std::size_t j) {
     const Edge& edge = model.edges()[e];
     return edge.weight * model.metric(edge).distance(i, j);
+  };
+  plain.shared_table = [&model](std::size_t e) {
+    return std::pair(model.edges()[e].metric, model.edges()[e].weight);
   };
   plain.constants = {model.constant()};
   return plain;
@@ -120,6 +127,73 @@ double ExcessOverLargest(const std::vector<double>& value, double largest, doubl
   return temperature * std::log(sum);
 }
 
+// exp(-E_ij / T) of the tables that edges share, which spares an exponential for every pair of labels
+// of every edge. Tables are symmetric.
+class SharedKernels {
+ public:
+  SharedKernels(const PlainModel& model, const std::vector<double>& scale, double temperature)
+      : model_(model), scale_(scale), temperature_(temperature) {}
+
+  struct Kernel {
+    Matrix<double> factor;
+    double largest = 0.0;  // energy
+  };
+
+  // Null where there is none: tables of their own, or so many different factors that it would not pay.
+  const Kernel* Of(std::size_t edge) {
+    if (!model_.shared_table || !(temperature_ > 0.0)) return nullptr;
+    auto [table, factor] = model_.shared_table(edge);
+    factor *= scale_[edge];
+    const auto found = kernels_.find({table, factor});
+    if (found != kernels_.end()) return &found->second;
+    if (kernels_.size() >= kMostKernels) return nullptr;
+    return &kernels_.emplace(std::pair(table, factor), Make(edge)).first->second;
+  }
+
+ private:
+  static constexpr std::size_t kMostKernels = 64;
+
+  Kernel Make(std::size_t edge) const {
+    const std::size_t n = model_.labels[static_cast<std::size_t>(model_.links[edge].a)];
+    Kernel kernel{Matrix<double>(n, n)};
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        const double energy = scale_[edge] * model_.pair(edge, i, j);
+        kernel.factor(i, j) = std::exp(-energy / temperature_);
+        kernel.largest = std::max(kernel.largest, std::abs(energy));
+      }
+    }
+    return kernel;
+  }
+
+  const PlainModel& model_;
+  const std::vector<double>& scale_;
+  double temperature_;
+  std::map<std::pair<int, double>, Kernel> kernels_;
+};
+
+// message_j = T log sum_i exp((below_i - E_ij) / T) through a kernel. Arguments of exponentials are off by
+// ulps of their size, which T times is at most that of the energies and of `below`: no more than the
+// caller reckons with. False where sums are so small that products may have underflowed.
+bool SendThrough(const SharedKernels::Kernel& kernel, const std::vector<double>& below,
+                 double temperature, std::vector<double>* message) {
+  constexpr double kSafeSum = 1e-200;
+  const double largest = *std::max_element(below.begin(), below.end());
+  std::fill(message->begin(), message->end(), 0.0);
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    const double p = std::exp((below[i] - largest) / temperature);
+    if (p == 0.0) continue;
+    const double* factor = kernel.factor.row(i).data();
+    double* sum = message->data();
+    for (std::size_t j = 0; j < message->size(); ++j) sum[j] += p * factor[j];
+  }
+  for (double& m : *message) {
+    if (!(m >= kSafeSum)) return false;
+    m = largest + temperature * std::log(m);
+  }
+  return true;
+}
+
 // T log Z_T of one forest by sum-product towards the roots. `unary` are costs; the energies of edge
 // e are multiplied by scale[e]. Messages are kept relative to their largest entry, and as
 // log-sum-exp passes errors on without amplifying them, the errors of all messages simply add up:
@@ -128,6 +202,7 @@ SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t>
                            const std::vector<double>& scale, std::vector<std::vector<double>> value,
                            double temperature) {
   const RootedForest forest = Rooted(edges, model.links, static_cast<int>(model.labels.size()));
+  SharedKernels kernels(model, scale, temperature);
   SafeSum total;
   std::vector<double> terms;
   for (std::size_t k = forest.nodes.size(); k-- > 0;) {
@@ -145,7 +220,10 @@ SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t>
     std::vector<double>& above = value[static_cast<std::size_t>(node.parent)];
     std::vector<double> message(above.size());
     double magnitude = LargestFinite(below) + LargestFinite(above);
-    for (std::size_t j = 0; j < above.size(); ++j) {
+    const SharedKernels::Kernel* kernel = kernels.Of(node.edge);
+    const bool sent = kernel != nullptr && SendThrough(*kernel, below, temperature, &message);
+    if (sent) magnitude = std::max(magnitude, kernel->largest);
+    for (std::size_t j = 0; j < above.size() && !sent; ++j) {
       terms.assign(below.size(), 0.0);
       for (std::size_t i = 0; i < below.size(); ++i) {
         const double energy = scale[node.edge] * (node.parent_is_a ? model.pair(node.edge, j, i)

@@ -31,7 +31,7 @@ using ::submarine::testing::RandomModels;
 using ::submarine::testing::SingleRounding;
 
 // Below this, kernel values are lost in any sum with others.
-constexpr NeighbourListOptions kAllPairs{.cutoff = 1e-30};
+const NeighbourListOptions kAllPairs{.cutoff = 1e-30};
 const PairOptions kExactly{.cutoff = 0.0, .far_tolerance = 0.0};
 
 struct Instance {

@@ -12,7 +12,6 @@
 #include "submarine/dense/dense_frank_wolfe.h"
 #include "submarine/dense/dense_mean_field.h"
 #include "submarine/dense/dense_pdhg.h"
-#include "submarine/dense/dense_solve.h"
 #include "submarine/dense/dense_test_util.h"
 #include "submarine/dense/quadratic.h"
 #include "submarine/filter/neighbour_list.h"
@@ -23,6 +22,7 @@
 namespace submarine {
 namespace {
 
+using ::submarine::testing::ExactValue;
 using ::submarine::testing::ExpectInvalid;
 using ::submarine::testing::KernelsOf;
 using ::submarine::testing::RandomModels;
@@ -80,12 +80,6 @@ std::vector<NamedSolver> Solvers(double temperature) {
                        }});
   }
   return solvers;
-}
-
-double ExactValue(const DenseCrf& model, double temperature) {
-  ExactOptions options;
-  options.temperature = temperature;
-  return SolveExact(ToFactorGraph(ToSparseCrf(model)), options).log_partition;
 }
 
 // What a result says is what its evidence proves, and encloses the exact value.
@@ -207,37 +201,6 @@ TEST(DenseTemperatureTest, DampedMeanFieldNeverFalls) {
       EXPECT_LE(SolveMeanField(instance.problem, options).lower, exact + rounding);
     }
   });
-}
-
-// Two labels leave nothing to the relaxation, a minimum cut: the interval closes around the least
-// energy, and the labels have it.
-TEST(DenseTemperatureTest, TwoLabelsFindTheLeastEnergy) {
-  RandomModels random(6);
-  for (int trial = 0; trial < 40; ++trial) {
-    const DenseCrf model = random.Dense(random.Integer(2, 12), PottsLabels(2));
-    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
-    const DenseOutcome outcome = SolveDense(
-        model, {.temperature = 0.0, .relative_gap = 1e-4, .certify = Certify::kExact}, {});
-    const double least = -ExactValue(model, 0.0);
-    const double rounding = SingleRounding(model, 0.0);
-    EXPECT_EQ(outcome.certificate.temperature, 0.0);
-    EXPECT_EQ(outcome.termination, "gap reached");
-    EXPECT_NEAR(outcome.energy, least, 1e-4 * std::max(1.0, std::abs(least)) + rounding);
-    EXPECT_GE(outcome.energy, least - rounding);
-    EXPECT_EQ(*outcome.certificate.lower, -outcome.energy);
-    EXPECT_GE(*outcome.certificate.upper, -least - 1e-9 * (1.0 + std::abs(least)));
-  }
-}
-
-TEST(DenseTemperatureTest, SolveRefusesWhatItCannotDo) {
-  RandomModels random(7);
-  const DenseCrf model = random.Dense(5, PottsLabels(3));
-  for (const double bad : {-1.0, 1e-31, 1e31, HUGE_VAL, std::nan("")}) {
-    ExpectInvalid([&] { SolveDense(model, {.temperature = bad}, {}); }, "the temperature is");
-  }
-  ExpectInvalid(
-      [&] { SolveDense(model, {.method = DenseMethod::kFrankWolfe, .temperature = 0.0}, {}); },
-      "this method needs a finite temperature");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "submarine/filter/neighbour_list.h"
 #include "submarine/model/dense_crf.h"
+#include "submarine/solver/exact.h"
 
 namespace submarine::testing {
 
@@ -39,6 +40,12 @@ inline double SizeOfTerms(const DenseCrf& model, double temperature = 1.0) {
 // For values that one evaluation in single precision gives.
 inline double SingleRounding(const DenseCrf& model, double temperature = 1.0) {
   return 16.0 * std::numeric_limits<float>::epsilon() * SizeOfTerms(model, temperature);
+}
+
+inline double ExactValue(const DenseCrf& model, double temperature) {
+  ExactOptions options;
+  options.temperature = temperature;
+  return SolveExact(ToFactorGraph(ToSparseCrf(model)), options).log_partition;
 }
 
 }  // namespace submarine::testing

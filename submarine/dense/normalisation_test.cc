@@ -7,45 +7,19 @@
 #include <string>
 
 #include "submarine/base/error_test_util.h"
-#include "submarine/dense/dense_solve.h"
+#include "submarine/dense/normalisation_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine {
 namespace {
 
 using ::submarine::testing::ExpectInvalid;
-using ::submarine::testing::NextLabeling;
+using ::submarine::testing::ModelOf;
 using ::submarine::testing::RandomModels;
+using ::submarine::testing::RowSum;
+using ::submarine::testing::Square;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Points in a square, denser towards a corner.
-GaussianKernel Square(std::size_t n, double side, RandomModels* random) {
-  GaussianKernel kernel{"square", Matrix<double>(n, 2), 1.0};
-  for (std::size_t k = 0; k < kernel.features.size(); ++k)
-    kernel.features.data()[k] = side * std::pow(random->Real(0.0, 1.0), 2);
-  kernel.normalisation = KernelNormalisation::kSymmetric;
-  return kernel;
-}
-
-DenseCrf ModelOf(GaussianKernel kernel) {
-  const std::size_t n = kernel.size();
-  return {Matrix<float>(n, 2), {std::move(kernel)}, PottsLabels(2)};
-}
-
-long double RowSum(const GaussianKernel& kernel, std::size_t a) {
-  long double sum = 0.0L;
-  for (std::size_t b = 0; b < kernel.size(); ++b) {
-    long double squared = 0.0L;
-    for (std::size_t d = 0; d < kernel.dimension(); ++d) {
-      const long double apart =
-          static_cast<long double>(kernel.features(a, d)) - kernel.features(b, d);
-      squared += apart * apart;
-    }
-    sum += std::exp(-0.5L * squared);
-  }
-  return sum;
-}
 
 double LargestError(const GaussianKernel& kernel, std::size_t stride) {
   double largest = 0.0;
@@ -145,78 +119,6 @@ TEST(NormalisationTest, LeavesOtherKernelsAlone) {
     plain.normalisation = one_sided;
     ExpectInvalid([&] { WithNormalisation(ModelOf(plain), {}); }, "leaves no symmetric model");
   }
-}
-
-// Whoever applies the pairs: certificates about the exact Gaussians hold the one value that there is.
-TEST(NormalisationTest, CertificatesOfAllOperatorsHoldTheSameValue) {
-  RandomModels random(6);
-  for (int trial = 0; trial < 10; ++trial) {
-    GaussianKernel kernel = Square(8, 4.0, &random);
-    kernel.weight = 3.0;
-    Matrix<float> unary(8, 2);
-    for (std::size_t k = 0; k < unary.size(); ++k)
-      unary.data()[k] = static_cast<float>(random.Real(-2.0, 2.0));
-    const DenseCrf model(unary, {kernel}, PottsLabels(2));
-    long double z = 0.0L;
-    std::vector<int> x(8, 0);
-    do {
-      long double energy = 0.0L;
-      for (std::size_t a = 0; a < 8; ++a) {
-        energy += unary(a, static_cast<std::size_t>(x[a]));
-        for (std::size_t b = 0; b < a; ++b) {
-          if (x[a] == x[b]) continue;
-          energy += 2.0L * 3.0L * KernelValue(kernel, a, b) /
-                    std::sqrt(RowSum(kernel, a) * RowSum(kernel, b));
-        }
-      }
-      z += std::exp(-energy);
-    } while (NextLabeling(&x, 2));
-    const auto log_z = static_cast<double>(std::log(z));
-    for (const OperatorKind kind : {OperatorKind::kAuto, OperatorKind::kNeighbourList,
-                                    OperatorKind::kLattice, OperatorKind::kBruteForce}) {
-      for (const DenseMethod method : {DenseMethod::kAuto, DenseMethod::kMeanField}) {
-        DenseSolveOptions options;
-        options.method = method;
-        options.pairs.kind = kind;
-        options.pairs.cutoff = 0.3;
-        options.certify = Certify::kExact;
-        const DenseOutcome outcome = SolveDense(model, options, {});
-        EXPECT_LE(*outcome.certificate.lower, log_z);
-        EXPECT_GE(*outcome.certificate.lower, log_z - 3.0);
-        EXPECT_GE(outcome.certificate.upper.value_or(log_z), log_z);
-        EXPECT_EQ(outcome.certificate.upper.has_value(), method == DenseMethod::kAuto);
-        EXPECT_THAT(outcome.certificate.model, HasSubstr("(weight 3, normalised)"));
-        EXPECT_THAT(outcome.certificate.model, HasSubstr("exact Gaussians"));
-      }
-    }
-  }
-}
-
-// Mean field on a picture is quick because its kernels are normalised by the lattice, too.
-TEST(NormalisationTest, OfMeanFieldIsTheOperators) {
-  RandomModels random(7);
-  const DenseCrf model = ModelOf(Square(5000, 30.0, &random));
-  DenseSolveOptions options;
-  options.method = DenseMethod::kMeanField;
-  options.pairs.kind = OperatorKind::kLattice;
-  options.max_iterations = 2;
-  std::vector<std::string> phases;
-  const auto watch = [&](std::string_view phase, const DenseRecord&) {
-    phases.emplace_back(phase);
-    return true;
-  };
-  EXPECT_THAT(SolveDense(model, options, watch).certificate.model,
-              HasSubstr("normalised by the row sums of lattice of"));
-  EXPECT_THAT(phases.front(), Not(HasSubstr("normalising")));
-  options.certify = Certify::kExact;
-  phases.clear();
-  const DenseOutcome outcome = SolveDense(model, options, watch);
-  EXPECT_THAT(outcome.certificate.model, Not(HasSubstr("row sums")));
-  EXPECT_THAT(phases.front(), HasSubstr("normalising kernels"));
-  // Stopped at once: what is left is quick, and named.
-  const auto stop = [](std::string_view, const DenseRecord&) { return false; };
-  EXPECT_THAT(SolveDense(model, options, stop).certificate.model,
-              HasSubstr("normalised by the row sums of lattice of"));
 }
 
 }  // namespace

@@ -214,10 +214,11 @@ class DenseRun {
     const double certified = RelativeGap(*certificate.upper, *certificate.dual);
     if (certified <= kGapTolerance * gap_ + kGapFloor) return;
     evidence->termination = Termination::kStalled;
-    solved_.notes.push_back(fmt::format(
-        "The gap was reached on the pairs that the solver used; with all others it is {:.2g}%: a smaller "
-        "--cutoff, or --certify operator, would show it.",
-        100.0 * certified));
+    solved_.notes.push_back(
+        fmt::format("The gap was reached on the pairs that the solver used; with all others it is "
+                    "{:.2g}%: a smaller "
+                    "--cutoff, or --certify operator, would show it.",
+                    100.0 * certified));
   }
 
   const DenseCrf& model_;

@@ -192,15 +192,16 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
   RequireAccepted(options.method, ModelKind::kSparse);
   if (options.method == Method::kAuto) {
     if (TableEntries(model) <= kCheapTables) {
-      if (auto solved = TryExactly(model, ToFactorGraph(model), model.Description(), options, call.clock(), watch))
+      if (auto solved = TryExactly(model, ToFactorGraph(model), model.Description(), options,
+                                   call.clock(), watch))
         return call.Finish(*std::move(solved));
     }
     options.method = ChooseSparse(model, options, call.clock().Seconds());
   }
   if (options.method == Method::kExact) {
     CheckTableMemory(model, options.max_bytes);
-    return call.Finish(SolveByElimination(model, model.Description(), options,
-                                          call.clock(), watch));
+    return call.Finish(
+        SolveByElimination(model, model.Description(), options, call.clock(), watch));
   }
   return call.Finish(SolveSparse(model, 0.0, options, call.clock(), watch));
 }

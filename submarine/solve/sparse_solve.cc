@@ -191,8 +191,8 @@ class SparseRun {
     solved_.certificate.upper = MeanOfUpper(upper);
     std::vector<WeightedBound> dual;
     for (const HybridPart& part : result.parts) {
-      dual.push_back({part.weight,
-                      VerifiedHybridDual(model_, part.forest, part.costs, options_.temperature)});
+      dual.push_back(
+          {part.weight, VerifiedHybridDual(model_, part.forest, part.costs, options_.temperature)});
     }
     solved_.certificate.dual = MeanOfLower(dual);
     solved_.termination = result.termination;

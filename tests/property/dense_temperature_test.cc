@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "submarine/bound/operator_verifier_test_util.h"
-#include "submarine/dense/dense_solve.h"
+#include "submarine/solve/solve.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact.h"
 #include "tests/property/relaxation_test_util.h"
@@ -32,7 +32,7 @@ double ExactValue(const SparseCrf& model, double temperature) {
 }
 
 // The model that a certificate of these options is about.
-SparseCrf CertifiedModel(const DenseCrf& model, const DenseSolveOptions& options) {
+SparseCrf CertifiedModel(const DenseCrf& model, const SolveOptions& options) {
   if (options.certify == Certify::kExact) return ToSparseCrf(model);
   const std::vector<OperatorKind> kinds(model.kernels().size(), options.pairs.kind);
   return OperatorModel(model, OperatorWeights(model, kinds, options.pairs));
@@ -40,18 +40,18 @@ SparseCrf CertifiedModel(const DenseCrf& model, const DenseSolveOptions& options
 
 TEST(DenseTemperature, CertificatesHoldTheExactValue) {
   RandomModels random(20280);
-  constexpr DenseMethod kMethods[] = {DenseMethod::kAuto, DenseMethod::kPdhg,
-                                      DenseMethod::kQuadratic, DenseMethod::kFrankWolfe,
-                                      DenseMethod::kMeanField};
+  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg,
+                                      Method::kQuadratic, Method::kFrankWolfe,
+                                      Method::kMeanField};
   for (int trial = 0; trial < 60 && !HasFailure(); ++trial) {
     const int labels = random.Integer(2, 4);
     const DenseCrf model =
         random.Dense(random.Integer(2, labels == 4 ? 6 : 8), random.Labels(labels));
     for (const double T : {0.0, 0.1, 0.5, 2.0, 10.0}) {
-      for (const DenseMethod method : kMethods) {
-        if (method == DenseMethod::kFrankWolfe && T == 0.0) continue;
+      for (const Method method : kMethods) {
+        if (method == Method::kFrankWolfe && T == 0.0) continue;
         for (const Certify certify : {Certify::kExact, Certify::kOperator}) {
-          DenseSolveOptions options{.method = method,
+          SolveOptions options{.method = method,
                                     .temperature = T,
                                     .relative_gap = 1e-3,
                                     .max_iterations = 20,
@@ -63,16 +63,16 @@ TEST(DenseTemperature, CertificatesHoldTheExactValue) {
                        << model.Description());
           const SparseCrf certified = CertifiedModel(model, options);
           const double exact = ExactValue(certified, T);
-          const DenseOutcome outcome = SolveDense(model, options, {});
+          const SolveResult outcome = Solve(model, options);
           const Certificate& certificate = outcome.certificate;
           EXPECT_EQ(certificate.temperature, T);
           EXPECT_LE(*certificate.lower, exact + Rounding(exact));
           // No labeling has less energy than it says, and each is a lower bound.
           const double energy = certified.Energy(outcome.labels);
-          EXPECT_NEAR(outcome.energy, energy, 1e-4 * (1.0 + std::abs(energy)));
-          EXPECT_GE(outcome.energy, energy - Rounding(energy));
-          EXPECT_GE(*certificate.lower, -outcome.energy);
-          if (method == DenseMethod::kMeanField) continue;
+          EXPECT_NEAR(*outcome.energy, energy, 1e-4 * (1.0 + std::abs(energy)));
+          EXPECT_GE(*outcome.energy, energy - Rounding(energy));
+          EXPECT_GE(*certificate.lower, -*outcome.energy);
+          if (method == Method::kMeanField) continue;
           EXPECT_GE(*certificate.upper, exact - Rounding(exact));
           EXPECT_LE(*certificate.dual, *certificate.upper);
         }
@@ -88,13 +88,13 @@ TEST(DenseTemperature, ZeroIsTheLinearRelaxation) {
   for (int trial = 0; trial < kTrials && !HasFailure(); ++trial) {
     const DenseCrf model = random.Dense(random.Integer(2, 8), random.Labels(random.Integer(2, 5)));
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
-    DenseSolveOptions options{.method = trial % 2 == 0 ? DenseMethod::kAuto : DenseMethod::kPdhg,
+    SolveOptions options{.method = trial % 2 == 0 ? Method::kAuto : Method::kPdhg,
                               .temperature = 0.0,
                               .relative_gap = 1e-3,
                               .max_iterations = 3000,
                               .certify = Certify::kExact};
     options.pairs.kind = OperatorKind::kBruteForce;
-    const DenseOutcome outcome = SolveDense(model, options, {});
+    const SolveResult outcome = Solve(model, options);
     const SparseCrf sparse = ToSparseCrf(model);
     const double relaxation = RelaxationBySimplex(sparse);
     const double tolerance = 1e-6 * (1.0 + std::abs(relaxation));  // of Clp
@@ -106,8 +106,8 @@ TEST(DenseTemperature, ZeroIsTheLinearRelaxation) {
     if (RelativeGap(upper, dual) <= 2e-3) ++reached;
     const double least = -ExactValue(sparse, 0.0);
     EXPECT_LE(-upper, least + tolerance);
-    EXPECT_GE(outcome.energy, least - tolerance);
-    EXPECT_EQ(*outcome.certificate.lower, -outcome.energy);
+    EXPECT_GE(*outcome.energy, least - tolerance);
+    EXPECT_EQ(*outcome.certificate.lower, -*outcome.energy);
   }
   EXPECT_GE(reached, 95 * kTrials / 100);
 }
@@ -125,14 +125,14 @@ TEST(DenseTemperature, CertificatesScaleWithTheEnergy) {
       std::vector<GaussianKernel> kernels = model.kernels();
       for (GaussianKernel& kernel : kernels) kernel.weight /= T;
       const DenseCrf scaled(unary, kernels, model.labels(), model.counting(), model.constant() / T);
-      DenseSolveOptions options{.method = DenseMethod::kPdhg,
+      SolveOptions options{.method = Method::kPdhg,
                                 .relative_gap = 0.0,
                                 .max_iterations = 16,
                                 .certify = Certify::kOperator};
       options.pairs.kind = OperatorKind::kBruteForce;
-      const Certificate unit = SolveDense(scaled, options, {}).certificate;
+      const Certificate unit = Solve(scaled, options, {}).certificate;
       options.temperature = T;
-      const Certificate at = SolveDense(model, options, {}).certificate;
+      const Certificate at = Solve(model, options).certificate;
       // Mean field stops by max(1, |F|), which does not scale, and its gains are of single precision.
       const double rounding = 1e-4 * (1.0 + T + std::abs(*at.upper));
       EXPECT_NEAR(*at.upper, T * *unit.upper, rounding);

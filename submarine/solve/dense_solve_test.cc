@@ -1,0 +1,136 @@
+// Dense models from kernels to certificate, through the door.
+#include "submarine/solve/dense_solve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "submarine/base/error_test_util.h"
+#include "submarine/dense/dense_test_util.h"
+#include "submarine/dense/normalisation_test_util.h"
+#include "submarine/model/random_models_test_util.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine {
+namespace {
+
+using ::submarine::testing::ExactValue;
+using ::submarine::testing::ExpectInvalid;
+using ::submarine::testing::ModelOf;
+using ::submarine::testing::NextLabeling;
+using ::submarine::testing::RandomModels;
+using ::submarine::testing::RowSum;
+using ::submarine::testing::SingleRounding;
+using ::submarine::testing::Square;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Whoever applies the pairs: certificates about the exact Gaussians hold the one value that there is.
+TEST(DenseSolveTest, CertificatesOfAllOperatorsHoldTheSameValue) {
+  RandomModels random(6);
+  for (int trial = 0; trial < 10; ++trial) {
+    GaussianKernel kernel = Square(8, 4.0, &random);
+    kernel.weight = 3.0;
+    Matrix<float> unary(8, 2);
+    for (std::size_t k = 0; k < unary.size(); ++k)
+      unary.data()[k] = static_cast<float>(random.Real(-2.0, 2.0));
+    const DenseCrf model(unary, {kernel}, PottsLabels(2));
+    long double z = 0.0L;
+    std::vector<int> x(8, 0);
+    do {
+      long double energy = 0.0L;
+      for (std::size_t a = 0; a < 8; ++a) {
+        energy += unary(a, static_cast<std::size_t>(x[a]));
+        for (std::size_t b = 0; b < a; ++b) {
+          if (x[a] == x[b]) continue;
+          energy += 2.0L * 3.0L * KernelValue(kernel, a, b) /
+                    std::sqrt(RowSum(kernel, a) * RowSum(kernel, b));
+        }
+      }
+      z += std::exp(-energy);
+    } while (NextLabeling(&x, 2));
+    const auto log_z = static_cast<double>(std::log(z));
+    for (const OperatorKind kind : {OperatorKind::kAuto, OperatorKind::kNeighbourList,
+                                    OperatorKind::kLattice, OperatorKind::kBruteForce}) {
+      for (const Method method : {Method::kAuto, Method::kMeanField}) {
+        SolveOptions options;
+        options.method = method;
+        options.pairs.kind = kind;
+        options.pairs.cutoff = 0.3;
+        options.certify = Certify::kExact;
+        const SolveResult outcome = Solve(model, options);
+        EXPECT_LE(*outcome.certificate.lower, log_z);
+        EXPECT_GE(*outcome.certificate.lower, log_z - 3.0);
+        if (outcome.certificate.upper) {
+          EXPECT_GE(*outcome.certificate.upper, log_z);
+        }
+        EXPECT_EQ(outcome.certificate.upper.has_value(), method == Method::kAuto);
+        EXPECT_THAT(outcome.certificate.model, HasSubstr("(weight 3, normalised)"));
+        EXPECT_THAT(outcome.certificate.model, HasSubstr("exact Gaussians"));
+      }
+    }
+  }
+}
+
+// Mean field on a picture is quick because its kernels are normalised by the lattice, too.
+TEST(DenseSolveTest, OfMeanFieldIsTheOperators) {
+  RandomModels random(7);
+  const DenseCrf model = ModelOf(Square(5000, 30.0, &random));
+  SolveOptions options;
+  options.method = Method::kMeanField;
+  options.pairs.kind = OperatorKind::kLattice;
+  options.max_iterations = 2;
+  std::vector<std::string> phases;
+  const auto watch = [&](std::string_view phase, const SolveRecord&) {
+    phases.emplace_back(phase);
+    return true;
+  };
+  EXPECT_THAT(Solve(model, options, watch).certificate.model,
+              HasSubstr("normalised by the row sums of lattice of"));
+  EXPECT_THAT(phases.front(), Not(HasSubstr("normalising")));
+  options.certify = Certify::kExact;
+  phases.clear();
+  const SolveResult outcome = Solve(model, options, watch);
+  EXPECT_THAT(outcome.certificate.model, Not(HasSubstr("row sums")));
+  EXPECT_THAT(phases.front(), HasSubstr("normalising kernels"));
+  // Stopped at once: what is left is quick, and named.
+  const auto stop = [](std::string_view, const SolveRecord&) { return false; };
+  EXPECT_THAT(Solve(model, options, stop).certificate.model,
+              HasSubstr("normalised by the row sums of lattice of"));
+}
+
+// Two labels leave nothing to the relaxation, a minimum cut: the interval closes around the least
+// energy, and the labels have it.
+TEST(DenseSolveTest, TwoLabelsFindTheLeastEnergy) {
+  RandomModels random(6);
+  for (int trial = 0; trial < 40; ++trial) {
+    const DenseCrf model = random.Dense(random.Integer(2, 12), PottsLabels(2));
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
+    const SolveResult outcome =
+        Solve(model, {.temperature = 0.0, .relative_gap = 1e-4, .certify = Certify::kExact});
+    const double least = -ExactValue(model, 0.0);
+    const double rounding = SingleRounding(model, 0.0);
+    EXPECT_EQ(outcome.certificate.temperature, 0.0);
+    EXPECT_EQ(outcome.termination, Termination::kGapReached);
+    EXPECT_NEAR(*outcome.energy, least, 1e-4 * std::max(1.0, std::abs(least)) + rounding);
+    EXPECT_GE(*outcome.energy, least - rounding);
+    EXPECT_EQ(*outcome.certificate.lower, -*outcome.energy);
+    EXPECT_GE(*outcome.certificate.upper, -least - 1e-9 * (1.0 + std::abs(least)));
+  }
+}
+
+TEST(DenseSolveTest, SolveRefusesWhatItCannotDo) {
+  RandomModels random(7);
+  const DenseCrf model = random.Dense(5, PottsLabels(3));
+  for (const double bad : {-1.0, 1e-31, 1e31, HUGE_VAL, std::nan("")}) {
+    ExpectInvalid([&] { Solve(model, {.temperature = bad}); }, "the temperature is");
+  }
+  ExpectInvalid([&] { Solve(model, {.method = Method::kFrankWolfe, .temperature = 0.0}); },
+                "this method needs a finite temperature");
+}
+
+}  // namespace
+}  // namespace submarine
