@@ -42,6 +42,8 @@ struct PlainModel {
   std::function<double(std::size_t edge, std::size_t i, std::size_t j)> pair;
   // Edges that share a table up to a factor, where that is known: which table, and the factor.
   std::function<std::pair<int, double>(std::size_t edge)> shared_table = {};
+  // The largest magnitude of an edge's energies and the least of them, where they need no search.
+  std::function<std::pair<double, double>(std::size_t edge)> range = {};
   std::vector<double> constants;
 };
 
@@ -59,6 +61,15 @@ PlainModel Plain(const SparseCrf& model) {
   };
   plain.shared_table = [&model](std::size_t e) {
     return std::pair(model.edges()[e].metric, model.edges()[e].weight);
+  };
+  std::vector<double> largest;
+  for (const LabelMetric& metric : model.labels().metrics) {
+    largest.push_back(
+        *std::max_element(metric.distance.data(), metric.distance.data() + metric.distance.size()));
+  }
+  plain.range = [&model, largest](std::size_t e) {  // distances are >= 0, and 0 for equal labels
+    const Edge& edge = model.edges()[e];
+    return std::pair(edge.weight * largest[static_cast<std::size_t>(edge.metric)], 0.0);
   };
   plain.constants = {model.constant()};
   return plain;
@@ -304,6 +315,11 @@ void AddResiduals(const PlainModel& model, const TrwEvidence& evidence,
 }
 
 double LargestPairMagnitude(const PlainModel& model, std::size_t e, double* least) {
+  if (model.range) {
+    const auto [largest, smallest] = model.range(e);
+    *least = smallest;
+    return largest;
+  }
   double largest = 0.0;
   *least = kInfinity;
   for (std::size_t i = 0; i < model.labels[static_cast<std::size_t>(model.links[e].a)]; ++i) {

@@ -268,7 +268,8 @@ double NeighbourList::BytesFor(double entries, std::size_t num_variables) {
 }
 
 double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff) {
-  return BytesFor(EstimateEntries(kernels, {&cutoff, 1}).front(), kernels.front().kernel->size());
+  const double entries = EstimateEntries(kernels, {&cutoff, 1}).front();  // refuses what is no list
+  return BytesFor(entries, kernels.front().kernel->size());
 }
 
 std::vector<double> NeighbourList::EstimateEntries(std::span<const WeightedKernel> kernels,

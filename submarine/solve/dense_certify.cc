@@ -16,8 +16,8 @@
 namespace submarine {
 namespace {
 
-// Groups as large as they come: a bound in a fraction of a second.
-constexpr double kCoarse = 1e9;
+// Of the whole certificate's time.
+constexpr double kShareOfUpper = 0.5;
 constexpr double kCutoffStep = 4.0;
 
 void KeepLarger(const Bound& bound, std::optional<Bound>* kept) {
@@ -44,7 +44,7 @@ class Certifier {
     Certificate& certificate = result_.certificate;
     certificate.temperature = options_.temperature;
     if (has_upper_) certificate.extension = "optimal";
-    result_.labels = has_upper_ ? evidence_.bound.labels : ArgmaxLabels(evidence_.mean_field);
+    result_.labels = LabelsOf(evidence_);
     if (options_.exact) {
       certificate.model = model_.Description() + ", exact Gaussians";
       CertifyExactModel();
@@ -108,15 +108,9 @@ class Certifier {
       if (has_upper_) KeepLarger(point.dual, &certificate.dual);
     };
     // The lower bound of labels is minus their energy, and their entropy is 0 at every temperature.
-    if (!Attempt("the energy", [&] {
-          take(VerifiedAt(model_, result_.labels, Verification("certify energy")));
-        })) {
-      PairOptions coarse = Verification("certify energy");
-      coarse.far_tolerance = kCoarse;
-      coarse.on_progress = {};
-      take(VerifiedAt(model_, result_.labels, coarse));
-    }
-    if (result_.certificate.temperature > 0.0 || has_upper_) CertifyMarginals();
+    Attempt("the energy",
+            [&] { take(VerifiedAt(model_, result_.labels, Verification("certify energy"))); });
+    if (result_.energy) CertifyMarginals();
   }
 
   // Fewer pairs where all of them would take more time than is left.
@@ -128,13 +122,14 @@ class Certifier {
                      static_cast<double>(model_.num_labels()),
                      static_cast<double>(model_.num_cuts())};
       const double first = options.cutoff;
-      while (options.cutoff < 1.0) {
-        size.pairs = EstimatePairs(model_, options.cutoff);
-        if (0.5 * CertificateSeconds(size) *
-                static_cast<double>(std::max<std::size_t>(1, evidence_.bound.proof.size())) <=
-            available)
-          break;
-        options.cutoff *= kCutoffStep;
+      const auto terms =
+          static_cast<double>(std::max<std::size_t>(1, evidence_.bound.proof.size()));
+      for (std::size_t k = 0; options.cutoff < 1.0; ++k) {
+        const bool known = k < options_.known_pairs.size();
+        if (known) options.cutoff = VerifierCutoff(model_, options_.known_pairs[k].first);
+        size.pairs = known ? options_.known_pairs[k].second : EstimatePairs(model_, options.cutoff);
+        if (kShareOfUpper * CertificateSeconds(size) * terms <= available) break;
+        if (k + 1 >= options_.known_pairs.size()) options.cutoff *= kCutoffStep;
       }
       if (options.cutoff > first) Missed("pairs of small weight");
     }
@@ -156,8 +151,10 @@ class Certifier {
     const bool own_dual =
         has_upper_ && bound.dual > std::max(evidence_.lower, -bound.energy) && !reaches_gap();
     const double gain = (evidence_.lower + energy) / std::max(1.0, std::abs(energy));
-    if (!has_upper_ || gain > options_.strategy.worth_verifying * options_.relative_gap ||
-        !(own_dual || reaches_gap())) {
+    const bool wanted = !has_upper_ ||
+                        gain > options_.strategy.worth_verifying * options_.relative_gap ||
+                        !(own_dual || reaches_gap());
+    if (wanted && evidence_.mean_field.size() > 0) {
       Attempt("mean field", [&] {
         const VerifiedPoint soft =
             VerifiedAt(model_, evidence_.mean_field, BoundVerification("certify lower bound"),
@@ -183,16 +180,18 @@ class Certifier {
       result_.energy = verifier.Energy(result_.labels, Reporter("certify energy"));
       certificate.lower = Negated(*result_.energy);
     });
-    Attempt("mean field", [&] {
-      KeepLarger(verifier.Lower(evidence_.mean_field, Reporter("certify lower bound")),
-                 &certificate.lower);
-    });
+    if (evidence_.mean_field.size() > 0) {
+      Attempt("mean field", [&] {
+        KeepLarger(verifier.Lower(evidence_.mean_field, Reporter("certify lower bound")),
+                   &certificate.lower);
+      });
+    }
     if (!has_upper_) return;
     Attempt("the upper bound", [&] {
       certificate.upper = verifier.Upper(evidence_.bound.proof, Reporter("certify upper bound"));
     });
     Attempt("the dual value", [&] {
-      const bool own = evidence_.bound.dual > evidence_.lower;
+      const bool own = evidence_.bound.dual > evidence_.lower || evidence_.mean_field.size() == 0;
       certificate.dual = verifier.Dual(own ? evidence_.bound.dual_point : evidence_.mean_field,
                                        Reporter("certify dual"));
     });
@@ -227,6 +226,11 @@ class Certifier {
 };
 
 }  // namespace
+
+std::vector<int> LabelsOf(const DenseEvidence& evidence) {
+  return std::isfinite(evidence.bound.upper) ? evidence.bound.labels
+                                             : ArgmaxLabels(evidence.mean_field);
+}
 
 CertifiedDense CertifyDense(const DenseCrf& model, const ChosenOperator& pairs,
                             const DenseEvidence& evidence, const DenseCertifyOptions& options,

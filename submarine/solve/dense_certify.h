@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "submarine/bound/certificate.h"
@@ -23,6 +24,8 @@ struct DenseCertifyOptions {
   double temperature = 1.0;
   double relative_gap = 1e-2;
   double list_cutoff = 1e-3;
+  // Numbers of pairs at rising cutoffs, the first that of the list, where they are known; else estimated.
+  std::vector<std::pair<double, double>> known_pairs = {};
   OperatorOptions pairs = {};
   DenseStrategy strategy = {};
 };
@@ -37,6 +40,9 @@ struct CertifiedDense {
 CertifiedDense CertifyDense(const DenseCrf& model, const ChosenOperator& pairs,
                             const DenseEvidence& evidence, const DenseCertifyOptions& options,
                             Alarm* alarm);
+
+// The best labeling seen.
+std::vector<int> LabelsOf(const DenseEvidence& evidence);
 
 // The pairs that the verifier enumerates: those of lists with this cutoff, or a few more.
 double VerifierCutoff(const DenseCrf& model, double list_cutoff);

@@ -40,17 +40,17 @@ class Chain {
         solver.keep_proof = true;
         solver.max_proof_bytes = options_.max_proof_bytes;
         Take(SolveFrankWolfe(problem_, solver));
-        PolishLower();
+        if (!Stopped()) PolishLower();
         break;
       }
       case Method::kQuadratic:
         Take(SolveQuadratic(problem_,
                             Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
-        PolishLower();
+        if (!Stopped()) PolishLower();
         break;
       case Method::kPdhg:
         Take(SolvePdhg(problem_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
-        PolishLower();
+        if (!Stopped()) PolishLower();
         break;
       default:
         RunAuto();
@@ -95,7 +95,7 @@ class Chain {
       }
       stalled = Stalled(strategy_, stage, gap_before, Gap());
     }
-    if (!polished_) PolishLower();
+    if (!polished_ && !Stopped()) PolishLower();
     // The stages end by iterations of their own, and mean field may have been the last to run.
     found_.termination = Gap() <= options_.relative_gap ? Termination::kGapReached
                          : stopped_                     ? Termination::kInterrupted

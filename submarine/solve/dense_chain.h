@@ -25,7 +25,7 @@ namespace submarine {
 struct DenseEvidence {
   Termination termination = Termination::kNotRun;
   DenseResult bound;         // upper stays infinite where no upper bound was asked for
-  Matrix<float> mean_field;  // marginals
+  Matrix<float> mean_field;  // marginals; empty where there was no time for it
   double lower = -std::numeric_limits<double>::infinity();
   std::vector<SolveRecord> records;
 };

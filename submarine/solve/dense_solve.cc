@@ -30,6 +30,11 @@ constexpr double kLargestCutoff = 0.5;
 // A certified gap that is larger than the one asked for by no more than this is as good.
 constexpr double kGapTolerance = 1.2;
 constexpr double kGapFloor = 1e-6;
+// What is expected to take longer than the time limit by more than this is refused.
+constexpr double kTimeTolerance = 1.1;
+constexpr double kTimeFloor = 2.0;
+constexpr double kShareForLattice =
+    0.2;  // of the time that is left, for the operator's certificate
 constexpr std::size_t kFewVariables = 1024;
 constexpr double kCutoffOfFew = 1e-30;
 
@@ -77,7 +82,8 @@ class DenseRun {
     solved_.termination = evidence.termination;
     solved_.records = std::move(evidence.records);
     const bool of_upper =
-        std::isfinite(evidence.bound.upper) && options_.marginals == DenseMarginals::kUpperBound;
+        std::isfinite(evidence.bound.upper) &&
+        (options_.marginals == DenseMarginals::kUpperBound || evidence.mean_field.size() == 0);
     solved_.marginals = std::move(of_upper ? evidence.bound.marginals : evidence.mean_field);
     return std::move(solved_);
   }
@@ -124,6 +130,19 @@ class DenseRun {
       std::size_t chosen = 0;
       if (std::isfinite(options_.time_limit_seconds) && NeedsFlows())
         chosen = ChooseCutoff(Size(0.0), unordered, alarm_.SecondsLeft());
+      if (NeedsFlows() && !FitsTime(LeastSeconds(Size(unordered[chosen])))) {
+        const double by_lattice = LeastSecondsByLattice(Size(0.0), Corners(), pairs.lattice.levels);
+        if (pairs.kind != OperatorKind::kAuto || !FitsTime(by_lattice)) {
+          RefuseForTime(pairs.kind == OperatorKind::kAuto
+                            ? std::min(by_lattice, LeastSeconds(Size(unordered[chosen])))
+                            : LeastSeconds(Size(unordered[chosen])));
+        }
+        solved_.notes.push_back(
+            "Lattices took the place of neighbour lists to keep the time limit.");
+        pairs.kind = OperatorKind::kLattice;
+        RequireMemory(EstimateDenseMemory(model_, options_.method, 0.0, false), limit);
+        return pairs;
+      }
       if (chosen > 0) {
         solved_.notes.push_back(
             fmt::format("Pairs whose kernel is below {:g} instead of {:g} were left out to keep "
@@ -132,11 +151,32 @@ class DenseRun {
         pairs.cutoff = cutoffs[chosen];
       }
       pair_bytes = NeighbourList::BytesFor(entries[chosen], model_.num_variables());
+      for (std::size_t k = chosen; k < cutoffs.size(); ++k)
+        known_pairs_.emplace_back(cutoffs[k], unordered[k]);
     }
     const bool listed = lists && pair_bytes <= static_cast<double>(pairs.max_bytes);
     RequireMemory(EstimateDenseMemory(model_, options_.method, listed ? pair_bytes : 0.0, listed),
                   limit);
     return pairs;
+  }
+
+  double Corners() const {
+    double corners = 0.0;
+    for (const GaussianKernel& kernel : model_.kernels())
+      corners += kernel.weight > 0.0 ? static_cast<double>(kernel.dimension() + 1) : 0.0;
+    return corners;
+  }
+
+  bool FitsTime(double seconds) const {
+    return seconds <= kTimeTolerance * alarm_.SecondsLeft() + kTimeFloor;
+  }
+  [[noreturn]] void RefuseForTime(double seconds) const {
+    const double left = alarm_.SecondsLeft();
+    throw TooLarge(
+        fmt::format("a first bound takes about {:.1f} s here, but {:.1f} s are left of the time "
+                    "limit; a smaller "
+                    "picture (--shrink), fewer labels, --method mf or {:.0f} s more would do",
+                    seconds, std::max(0.0, left), std::ceil(seconds - left)));
   }
 
   bool CertifiesExactly(const ChosenOperator& pairs) {
@@ -151,10 +191,20 @@ class DenseRun {
     return pairs.exact && std::isfinite(options_.time_limit_seconds);
   }
 
+  // Verifying a lattice takes a few of its products, enumerating pairs may take anything.
+  double CertificateReserve(bool exactly) {
+    const double left = std::max(0.0, alarm_.SecondsLeft());
+    return exactly ? std::min(EstimatedCertificate(), strategy_.certificate_share * left)
+                   : kShareForLattice * left;
+  }
+
   double EstimatedCertificate() {
     if (!certificate_seconds_) {
-      certificate_seconds_ = CertificateSeconds(
-          Size(EstimatePairs(model_, VerifierCutoff(model_, options_.pairs.cutoff))));
+      const double pairs =
+          known_pairs_.empty()
+              ? EstimatePairs(model_, VerifierCutoff(model_, options_.pairs.cutoff))
+              : known_pairs_.front().second;
+      certificate_seconds_ = CertificateSeconds(Size(pairs));
     }
     return *certificate_seconds_;
   }
@@ -171,11 +221,7 @@ class DenseRun {
     chain.strategy = strategy_;
     chain.max_proof_bytes = options_.max_bytes / 2;
     if (std::isfinite(options_.time_limit_seconds)) {
-      const double left = alarm_.SecondsLeft();
-      const double reserve =
-          options_.certify == Certify::kNone
-              ? 0.0
-              : std::min(EstimatedCertificate(), strategy_.certificate_share * left);
+      const double reserve = options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly);
       chain.deadline = alarm_.deadline() - reserve;
     }
     return RunDenseChain(problem, pairs.exact, chain, clock_,
@@ -187,8 +233,7 @@ class DenseRun {
   void Certify(const ChosenOperator& pairs, const OperatorOptions& pair_options, bool exactly,
                DenseEvidence* evidence) {
     if (options_.certify == Certify::kNone) {
-      const bool has_upper = std::isfinite(evidence->bound.upper);
-      solved_.labels = has_upper ? evidence->bound.labels : ArgmaxLabels(evidence->mean_field);
+      solved_.labels = LabelsOf(*evidence);
       solved_.certificate.model = model_.Description();
       return;
     }
@@ -197,6 +242,7 @@ class DenseRun {
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;
     certify.list_cutoff = pair_options.cutoff;
+    certify.known_pairs = known_pairs_;
     certify.pairs = pair_options;
     certify.strategy = strategy_;
     CertifiedDense certified = CertifyDense(model_, pairs, *evidence, certify, &alarm_);
@@ -228,6 +274,7 @@ class DenseRun {
   const Stopwatch& clock_;
   Alarm alarm_;
   std::optional<double> certificate_seconds_;
+  std::vector<std::pair<double, double>> known_pairs_;  // see DenseCertifyOptions
   SolveResult solved_;
 };
 

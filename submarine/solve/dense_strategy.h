@@ -71,6 +71,11 @@ double ListSeconds(const DenseSize& size);
 double IterationSeconds(const DenseSize& size);
 double CertificateSeconds(const DenseSize& size);
 
+// To the first bound that a solver proves: with less, nothing comes of it.
+double LeastSeconds(const DenseSize& size);
+// The same where lattices apply the kernels: `corners` of a simplex, summed over them.
+double LeastSecondsByLattice(const DenseSize& size, double corners, double levels);
+
 // The first of the cutoffs, which rise, whose list can be built, used for a few iterations and verified
 // within the limit; their numbers of pairs are given. The last one where none can.
 std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double seconds);

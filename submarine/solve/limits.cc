@@ -6,10 +6,11 @@ namespace submarine {
 namespace {
 
 // Of one entry of a flow or of a label's marginal, and of one pair of labels of an edge.
-constexpr double kFlowEntrySeconds = 6e-9;
-constexpr double kLabelSeconds = 4e-8;
-constexpr double kLabelPairSeconds = 2e-9;
-constexpr double kForestPairSeconds = 2e-8;
+constexpr double kFlowEntrySeconds = 2e-9;
+constexpr double kLabelSeconds = 1.5e-8;
+constexpr double kLabelPairSeconds = 4e-10;
+constexpr double kDualPairSeconds = 4e-8;
+constexpr double kForestPairSeconds = 2e-9;
 
 }  // namespace
 
@@ -42,6 +43,7 @@ SparseCostEstimate SparseCosts(const SparseCrf& model) {
   costs.flow_certificate =
       kFlowEntrySeconds * edges * cuts * 4.0 + kLabelSeconds * variables * labels;
   costs.forest_certificate = kForestPairSeconds * edges * labels * labels * 2.0;
+  costs.hybrid_dual = kDualPairSeconds * edges * labels * labels;
   costs.lower_certificate =
       kLabelPairSeconds * edges * labels * labels + kLabelSeconds * variables * labels;
   return costs;

@@ -41,6 +41,7 @@ class Alarm {
 struct SparseCostEstimate {
   double flow_certificate = 0.0;    // upper bound by flows and its dual value
   double forest_certificate = 0.0;  // upper bound by forests: all pairs of labels of every edge
+  double hybrid_dual = 0.0;         // dual value of a forest with flows
   double lower_certificate = 0.0;   // mean field's value
 };
 SparseCostEstimate SparseCosts(const SparseCrf& model);

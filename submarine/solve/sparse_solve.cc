@@ -189,12 +189,16 @@ class SparseRun {
           {part.weight, VerifiedHybridUpper(model_, part.forest, part.flow, options_.temperature)});
     }
     solved_.certificate.upper = MeanOfUpper(upper);
-    std::vector<WeightedBound> dual;
-    for (const HybridPart& part : result.parts) {
-      dual.push_back(
-          {part.weight, VerifiedHybridDual(model_, part.forest, part.costs, options_.temperature)});
+    if (SecondsLeft() > costs_.hybrid_dual) {
+      std::vector<WeightedBound> dual;
+      for (const HybridPart& part : result.parts) {
+        dual.push_back({part.weight,
+                        VerifiedHybridDual(model_, part.forest, part.costs, options_.temperature)});
+      }
+      solved_.certificate.dual = MeanOfLower(dual);
+    } else {
+      solved_.notes.emplace_back("There was no time to certify the dual value.");
     }
-    solved_.certificate.dual = MeanOfLower(dual);
     solved_.termination = result.termination;
     TakeRecords(result, begin, &solved_);
     LabelAndBoundBelow(std::move(result.marginals));

@@ -17,7 +17,7 @@
 namespace submarine::attack {
 namespace {
 
-constexpr int kCases = 5000;
+constexpr int kCases = 20000;
 constexpr int kShards = 10;
 constexpr std::uint64_t kSeed = 20261116;
 

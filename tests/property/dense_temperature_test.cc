@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "submarine/bound/operator_verifier_test_util.h"
-#include "submarine/solve/solve.h"
 #include "submarine/model/random_models_test_util.h"
+#include "submarine/solve/solve.h"
 #include "submarine/solver/exact.h"
 #include "tests/property/relaxation_test_util.h"
 
@@ -40,9 +40,8 @@ SparseCrf CertifiedModel(const DenseCrf& model, const SolveOptions& options) {
 
 TEST(DenseTemperature, CertificatesHoldTheExactValue) {
   RandomModels random(20280);
-  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg,
-                                      Method::kQuadratic, Method::kFrankWolfe,
-                                      Method::kMeanField};
+  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg, Method::kQuadratic,
+                                 Method::kFrankWolfe, Method::kMeanField};
   for (int trial = 0; trial < 60 && !HasFailure(); ++trial) {
     const int labels = random.Integer(2, 4);
     const DenseCrf model =
@@ -52,10 +51,10 @@ TEST(DenseTemperature, CertificatesHoldTheExactValue) {
         if (method == Method::kFrankWolfe && T == 0.0) continue;
         for (const Certify certify : {Certify::kExact, Certify::kOperator}) {
           SolveOptions options{.method = method,
-                                    .temperature = T,
-                                    .relative_gap = 1e-3,
-                                    .max_iterations = 20,
-                                    .certify = certify};
+                               .temperature = T,
+                               .relative_gap = 1e-3,
+                               .max_iterations = 20,
+                               .certify = certify};
           options.pairs.kind = kOperators[random.Integer(0, 2)];
           SCOPED_TRACE(::testing::Message()
                        << "trial " << trial << ", T " << T << ", " << ToString(method) << ", "
@@ -89,10 +88,10 @@ TEST(DenseTemperature, ZeroIsTheLinearRelaxation) {
     const DenseCrf model = random.Dense(random.Integer(2, 8), random.Labels(random.Integer(2, 5)));
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
     SolveOptions options{.method = trial % 2 == 0 ? Method::kAuto : Method::kPdhg,
-                              .temperature = 0.0,
-                              .relative_gap = 1e-3,
-                              .max_iterations = 3000,
-                              .certify = Certify::kExact};
+                         .temperature = 0.0,
+                         .relative_gap = 1e-3,
+                         .max_iterations = 3000,
+                         .certify = Certify::kExact};
     options.pairs.kind = OperatorKind::kBruteForce;
     const SolveResult outcome = Solve(model, options);
     const SparseCrf sparse = ToSparseCrf(model);
@@ -126,9 +125,9 @@ TEST(DenseTemperature, CertificatesScaleWithTheEnergy) {
       for (GaussianKernel& kernel : kernels) kernel.weight /= T;
       const DenseCrf scaled(unary, kernels, model.labels(), model.counting(), model.constant() / T);
       SolveOptions options{.method = Method::kPdhg,
-                                .relative_gap = 0.0,
-                                .max_iterations = 16,
-                                .certify = Certify::kOperator};
+                           .relative_gap = 0.0,
+                           .max_iterations = 16,
+                           .certify = Certify::kOperator};
       options.pairs.kind = OperatorKind::kBruteForce;
       const Certificate unit = Solve(scaled, options, {}).certificate;
       options.temperature = T;

@@ -367,24 +367,37 @@ class Expressibility(BadInputTest):
 
     def test_spin_glass(self):
         self.write("glass.uai", uai_text([2] * 3, [((0, 1), [0, 1, 1, 0]), ((1, 2), [1, 0, 0, 1])]))
-        self.assert_model_refused("glass.uai", mentions=["(1,2)", "repulsive"])
+        self.assert_model_refused("glass.uai", "--method", "pdhg", mentions=["(1,2)", "repulsive"])
+        self.assertAlmostEqual(self.solve("glass.uai")["upper"], math.log(2 * (1 + math.exp(-1)) ** 2), delta=1e-9)
 
     def test_asymmetric_beyond_unaries(self):
         self.refuse_pair([0, 1, 2, 2, 0, 1, 1, 2, 0], ["asymmetric"])
 
     def test_cardinalities(self):
         self.write("model.uai", uai_text([2, 3], [((0, 1), [0, 1, 1, 1, 0, 1])]))
-        self.assert_refused("solve", "model.uai", "--json", "out.json", mentions=["variable 0", "2", "3"])
+        self.assert_refused("solve", "model.uai", "--json", "out.json", "--method", "pdhg",
+                            mentions=["variable 0", "2", "3"])
+        self.assertAlmostEqual(self.solve("model.uai")["upper"], math.log(2 + 4 * math.exp(-1)), delta=1e-9)
 
     def test_three_variables(self):
         self.write("model.uai", uai_text([2, 2, 2], [((0, 1, 2), [0.1 * k for k in range(8)])]))
-        self.assert_model_refused("model.uai", mentions=["factor 0", "3 variables"])
+        for method in ("pdhg", "trw"):
+            self.assert_model_refused("model.uai", "--method", method, mentions=["factor 0", "3 variables"])
+        self.assertAlmostEqual(self.solve("model.uai")["upper"], math.log(sum(math.exp(-0.1 * k) for k in range(8))),
+                               delta=1e-9)
+        # Too many of them for exact inference, too, on a torus of 60 x 60.
+        triples = [tuple(y % 60 * 60 + x % 60 for x, y in ((x, y), (x + 1, y), (x, y + 1)))
+                   for y in range(60) for x in range(60)]
+        self.write("large.uai", uai_text([2] * 3600, [(scope, [0.1 * k for k in range(8)]) for scope in triples]))
+        self.assert_model_refused("large.uai", mentions=["factor 0", "3 variables"])
 
     def test_forbidden_labelings(self):
         self.write("model.uai", "MARKOV 2 2 2 1 2 0 1 4 1 0 0 1")
-        self.assert_model_refused("model.uai", mentions=["factor 0", "infinite"])
+        self.assert_model_refused("model.uai", "--method", "pdhg", mentions=["factor 0", "infinite"])
+        self.assertAlmostEqual(self.solve("model.uai")["upper"], math.log(2), delta=1e-9)
         self.write("never.uai", "MARKOV 1 2 1 1 0 2 0 0")
-        self.assert_model_refused("never.uai", "--method", "exact", mentions=["no labeling"])
+        for method in ("auto", "exact", "trw"):
+            self.assert_model_refused("never.uai", "--method", method, "--pr", "out.PR", mentions=["no labeling"])
 
 
 class OutputFiles(BadInputTest):
@@ -452,7 +465,8 @@ class Options(BadInputTest):
             (["--max-iterations", "99999999999999999999"], ["--max-iterations"]),
             (["--rounding", "-1"], ["--rounding"]), (["--starts", "0"], ["--starts"]), (["--seed", "-1"], ["--seed"]),
             (["--threads", "-1"], ["--threads"]),
-            (["--memory", "-1"], ["--memory"]), (["--memory", "nan"], ["--memory"]),
+            (["--max-memory", "-1"], ["--max-memory"]), (["--memory", "nan"], ["--max-memory"]),
+            (["--certify", "none"], ["--certify", "dense"]),
             (["--nonsense"], ["--nonsense"]), (["another.json"], ["another.json"]),
             (["--extension", "alternate"], ["alternate", "pdhg"]),
             (["--method", "fw", "--temperature", "0"], ["temperature", "0"]),
@@ -473,10 +487,12 @@ class Options(BadInputTest):
         model = self.generate(width=100, height=100, labels=20)
         self.assert_model_refused(model, "--method", "exact", mentions=["memory", "GiB"])
         small = self.generate("small.json", width=8, height=8, labels=4)
-        self.assert_model_refused(small, "--method", "exact", "--memory", "1e-5", mentions=["memory"])
-        # The pair tables alone would take 17 GB.
+        for option in ("--memory", "--max-memory"):
+            self.assert_model_refused(small, "--method", "exact", option, "1e-5", mentions=["memory"])
+        # The pair tables alone would take 17 GB, and on machines that have them it is known before they are built.
         wide = self.generate("wide.json", width=50, height=20, labels=1024, metric="linear")
-        self.assert_model_refused(wide, "--method", "exact", mentions=["memory", "tables"])
+        self.assert_model_refused(wide, "--method", "exact", "--max-memory", "8", mentions=["memory", "tables"])
+        self.assert_model_refused(wide, "--method", "exact", mentions=["memory"])
 
     def test_full_standard_output(self):
         model = self.generate()

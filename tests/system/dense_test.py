@@ -10,8 +10,9 @@ import subprocess
 import time
 import unittest
 
-from submarine_support import (PROGRAM, SOURCE_DIR, Array, CommandTest, distance_function, npy_bytes, png_size, read_json,
-                               read_mar, read_pr, write_npy)
+from submarine_support import (PROGRAM, PROGRESS_LINE, SOURCE_DIR, Array, CommandTest, distance_function,
+                               interval_sentence, npy_bytes, png_size, read_json, read_mar, read_pr, rounded_down,
+                               write_npy)
 
 UPPER_METHODS = ("auto", "pdhg", "quadratic", "fw")
 METHODS = (*UPPER_METHODS, "mf")
@@ -233,7 +234,7 @@ class Bounds(DenseTest):
         # The gap is that of the operator's model, which leaves out what the certificate has to pay for.
         upper, dual = (summary["iterations"][-1][key] for key in ("upper", "dual"))
         self.assertLessEqual(upper - dual, 1e-2 * max(1.0, abs(upper)))
-        sparse = self.solve(self.generate())
+        sparse = self.solve(self.generate(), "--method", "pdhg")
         self.assertEqual((sparse["options"]["gap"], sparse["method"]), (1e-4, "pdhg"))
         self.assertIsNone(sparse["pairs"])
 
@@ -340,13 +341,15 @@ class Outputs(DenseTest):
         finished = self.run_well("solve", self.generate_dense(), "--json", "s.json")
         summary = read_json(self.directory / "s.json")
         lines = finished.stdout.splitlines()
-        self.assertEqual(lines[-1], f"Certified: log Z lies between {summary['lower']:.6f} and {summary['upper']:.6f}.")
+        self.assertIn(interval_sentence(summary), lines)
+        self.assertEqual(any(line.startswith("The interval is wide") for line in lines),
+                         summary["interval"]["relative"] > 0.1 and summary["termination"] == "gap reached")
         self.assertEqual(lines[0], summary["about"])
         self.assertIn(f"Pairs applied by {summary['pairs']}.", lines)
         self.assertEqual(finished.stderr, "")
         finished = self.run_well("solve", self.generate_dense(), "--method", "mf", "--json", "s.json")
         lower = read_json(self.directory / "s.json")["lower"]
-        self.assertEqual(finished.stdout.splitlines()[-1], f"Certified: log Z is at least {lower:.6f}.")
+        self.assertEqual(finished.stdout.splitlines()[-1], f"Certified: log Z is at least {rounded_down(lower)}.")
 
 
 class Limits(DenseTest):
@@ -364,7 +367,8 @@ class Limits(DenseTest):
                 self.assertLess(time.monotonic() - begin, 30.0)  # certifying and slow machines included
                 self.assertEqual(summary["termination"], "time limit")
                 self.assert_interval(summary)
-                self.assertGreaterEqual(summary["seconds"], 1.0)
+                # Part of the time is kept for the certificate, but not much of it.
+                self.assertGreaterEqual(summary["seconds"], 0.5)
 
     def test_signals(self):
         model = self.slow()
@@ -377,11 +381,13 @@ class Limits(DenseTest):
                 time.sleep(1.5)
                 process.send_signal(number)
                 output, problems = process.communicate(timeout=60)
-                self.assertEqual((process.returncode, problems), (0, ""))
+                self.assertEqual(process.returncode, 0)
+                for line in problems.splitlines():
+                    self.assertRegex(line, PROGRESS_LINE)
                 summary = read_json(self.directory / "s.json")
                 self.assertEqual(summary["termination"], "interrupted")
                 self.assert_interval(summary)
-                self.assertIn(f"between {summary['lower']:.6f} and {summary['upper']:.6f}", output)
+                self.assertIn(interval_sentence(summary), output.splitlines())
                 self.assertEqual(Array(self.directory / "m.npy").shape, (90, 120, 8))
 
 
@@ -477,11 +483,11 @@ class Refused(DenseTest):
         self.solve(model, "--temperature", "1", "--extension", "optimal")
         sparse = self.generate()
         for arguments in (["--pairs", "list"], ["--cutoff", "0.1"], ["--levels", "4"], ["--hard-bins", "4"],
-                          ["--certify", "exact"], ["--max-memory", "1"]):
+                          ["--certify", "exact"], ["--certify", "none"], ["--marginals-of", "mean-field"]):
             with self.subTest(arguments=arguments):
                 self.assert_model_refused(sparse, *arguments, mentions=[arguments[0], "dense", sparse])
-        self.assert_model_refused(sparse, "--method", "quadratic", mentions=["quadratic", "dense"])
-        self.solve(sparse, "--deterministic")
+        self.assert_model_refused(sparse, "--method", "quadratic", mentions=["quadratic", "not for sparse models"])
+        self.solve(sparse, "--deterministic", "--max-memory", "1")
 
     def test_values(self):
         model = self.generate_dense()
@@ -603,15 +609,15 @@ class Documentation(DenseTest):
     def test_keys_of_the_summary_are_those_of_sparse_models(self):
         dense = self.solve(self.generate_dense())
         self.assertEqual(set(dense), set(self.solve(self.generate())))
-        self.assertEqual(set(dense["options"]), {"gap", "max_iterations", "time_limit", "step", "pairs", "cutoff",
-                                                 "levels", "hard_bins", "certify", "marginals_of"})
+        self.assertEqual(set(dense["options"]), {"method", "gap", "max_iterations", "time_limit", "step", "pairs",
+                                                 "cutoff", "levels", "hard_bins", "certify", "marginals_of"})
 
     def test_help(self):
         text = self.run_well("solve", "--help").stdout
         group = text.split("Dense models:")[1]
-        for option in ("--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--max-memory"):
+        for option in ("--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--marginals-of"):
             self.assertIn(option, group)
-        for word in ("--deterministic", "--entropy", "solve dense.json"):
+        for word in ("--max-memory", "--memory", "--deterministic", "--entropy", "solve dense.json"):
             self.assertIn(word, text)
         self.assertIn("--dense", self.run_well("generate", "--help").stdout)
 

@@ -1,5 +1,6 @@
 """`submarine solve` on models small enough to know the answer: every method, every output."""
 
+import itertools
 import json
 import math
 import re
@@ -7,8 +8,8 @@ import subprocess
 import time
 import unittest
 
-from submarine_support import (PROGRAM, SOURCE_DIR, Array, Bundle, CommandTest, png_size, read_json, read_mar, read_pr,
-                               uai_text, write_npy)
+from submarine_support import (PROGRAM, SOURCE_DIR, Array, Bundle, CommandTest, interval_sentence, png_size, read_json,
+                               read_mar, read_pr, uai_text, write_npy)
 
 # Sums of a few dozen doubles, added in another order.
 ROUNDING = 1e-9
@@ -77,8 +78,13 @@ class Bounds(CommandTest):
             self.assert_records(summary["iterations"], keys=())
 
     def test_exact_has_no_iterations(self):
-        summary = self.solve(self.generate(), "--method", "exact")
-        self.assertEqual(summary["lower"], summary["upper"])
+        model = self.write_grid()
+        summary = self.solve(model, "--method", "exact")
+        # The ends are apart by what rounding may have done.
+        truth = Bundle(self.directory / model).log_partition()
+        self.assertLess(summary["upper"] - summary["lower"], ROUNDING)
+        self.assertLess(summary["lower"], truth)
+        self.assertLess(truth, summary["upper"])
         self.assertIsNone(summary["dual"])
         self.assertEqual(summary["iterations"], [])
         self.assertEqual(summary["termination"], "exact")
@@ -88,11 +94,32 @@ class Bounds(CommandTest):
             with self.subTest(metric=metric):
                 model = self.generate(width=3, height=3, labels=4, weight=0.4, metric=metric)
                 least = -self.exact(model, "--temperature", 0)
-                summary = self.solve(model, "--temperature", 0, "--gap", "1e-5")
-                self.assertEqual(summary["map"]["upper"], summary["energy"])
-                self.assertLessEqual(summary["map"]["lower"], least + ROUNDING)
-                self.assertGreaterEqual(summary["map"]["upper"], least - ROUNDING)
-                self.assertEqual(summary["lower"], -summary["energy"])
+                for method in ("auto", "pdhg"):
+                    summary = self.solve(model, "--method", method, "--temperature", 0, "--gap", "1e-5")
+                    self.assertEqual(summary["map"]["upper"], summary["energy"])
+                    self.assertEqual(summary["map"]["lower"], -summary["upper"])
+                    self.assertLessEqual(summary["map"]["lower"], least + ROUNDING)
+                    self.assertGreaterEqual(summary["map"]["upper"], least - ROUNDING)
+                    self.assertAlmostEqual(summary["lower"], -summary["energy"],
+                                           delta=ROUNDING if summary["method"] == "exact" else 0.0)
+                self.assertEqual(summary["method"], "pdhg")
+
+    def test_auto_is_exact_where_that_is_cheap(self):
+        model = self.generate()
+        for temperature in (1.0, 0.5, 0.0):
+            summary = self.solve(model, "--temperature", temperature)
+            self.assertEqual((summary["method"], summary["options"]["method"], summary["termination"]),
+                             ("exact", "auto", "exact"))
+            self.assertEqual(summary["upper"], self.exact(model, "--temperature", temperature))
+
+    def test_auto_elsewhere(self):
+        """20 columns of 8 labels are beyond elimination; at temperature 0 there are no forests."""
+        model = self.generate(width=20, height=20, labels=8)
+        for arguments, method in (([], "trw"), (["--temperature", 0], "pdhg"), (["--time-limit", 0], "pdhg")):
+            with self.subTest(arguments=arguments):
+                summary = self.solve(model, *arguments)
+                self.assertEqual((summary["method"], summary["options"]["method"]), (method, "auto"))
+                self.assertLess(summary["lower"], summary["upper"])
 
     def test_exact_labeling_at_temperature_zero_is_the_best_of_all(self):
         model = self.generate(width=3, height=2, labels=3)
@@ -121,25 +148,27 @@ class Bounds(CommandTest):
             with self.subTest(model=model):
                 expected = Bundle(self.directory / model).log_partition()
                 self.assertAlmostEqual(self.exact(model), expected, delta=ROUNDING)
-                summary = self.solve(model)
-                self.assertLessEqual(summary["lower"] - ROUNDING, expected)
-                self.assertGreaterEqual(summary["upper"] + ROUNDING, expected)
+                for method in ("auto", "pdhg"):
+                    summary = self.solve(model, "--method", method)
+                    self.assertLessEqual(summary["lower"] - ROUNDING, expected)
+                    self.assertGreaterEqual(summary["upper"] + ROUNDING, expected)
 
     def test_graph_bundle(self):
         model = self.write_graph(weight=0.3)
         expected = Bundle(self.directory / model).log_partition()
         self.assertAlmostEqual(self.exact(model), expected, delta=ROUNDING)
-        summary = self.solve(model, "--marginals", "marginals.npy", "--labels", "labels.npy")
-        self.assertLessEqual(summary["lower"], expected)
-        self.assertGreaterEqual(summary["upper"], expected)
-        self.assertEqual(Array(self.directory / "marginals.npy").shape, (4, 3))
-        self.assertEqual(Array(self.directory / "labels.npy").shape, (4,))
+        for method in ("auto", "pdhg"):
+            summary = self.solve(model, "--method", method, "--marginals", "marginals.npy", "--labels", "labels.npy")
+            self.assertLessEqual(summary["lower"], expected)
+            self.assertGreaterEqual(summary["upper"], expected)
+            self.assertEqual(Array(self.directory / "marginals.npy").shape, (4, 3))
+            self.assertEqual(Array(self.directory / "labels.npy").shape, (4,))
 
     def test_tree_file_beside_the_header_and_the_same_tree_inline(self):
         self.write("tree.json", {"children": [
             {"length": 1, "children": [{"label": 0, "length": 0.5}, {"label": 1, "length": 0.5}]},
             {"length": 1, "children": [{"label": 2, "length": 0.5}, {"label": 3, "length": 0.5}]}]})
-        values = [self.solve(self.generate(f"{k}.json", labels=4, metric=metric))["upper"]
+        values = [self.solve(self.generate(f"{k}.json", labels=4, metric=metric), "--method", "pdhg")["upper"]
                   for k, metric in enumerate(["tree:tree.json", "tree:2x2:1,0.5", "tree:((0,1):1,(2,3))"])]
         self.assertEqual(values[0], values[1])
         self.assertEqual(values[0], values[2])
@@ -181,9 +210,10 @@ class FactorGraphs(CommandTest):
         for model in ("model.uai", "model.fg"):
             with self.subTest(model=model):
                 self.assertAlmostEqual(self.exact(model), expected, delta=ROUNDING)
-                summary = self.solve(model)
-                self.assertLessEqual(summary["lower"], expected + ROUNDING)
-                self.assertGreaterEqual(summary["upper"], expected - ROUNDING)
+                for method in ("auto", "pdhg", "trw"):
+                    summary = self.solve(model, "--method", method)
+                    self.assertLessEqual(summary["lower"], expected + ROUNDING)
+                    self.assertGreaterEqual(summary["upper"], expected - ROUNDING)
 
     def test_evidence(self):
         self.write("model.uai", uai_text([2, 2, 2], self.ENERGIES))
@@ -197,7 +227,7 @@ class FactorGraphs(CommandTest):
         expected = math.log(sum(math.exp(-0.1 * k) for k in range(12)))
         self.assertAlmostEqual(read_pr(self.directory / "out.PR") * math.log(10), expected, delta=ROUNDING)
         self.assertEqual([len(row) for row in read_mar(self.directory / "out.MAR")], [2, 3, 2])
-        self.assertIn("exactly", finished.stdout)
+        self.assertIn("Exact inference, rounding errors included: log Z lies between", finished.stdout)
 
 
 class Outputs(CommandTest):
@@ -233,8 +263,9 @@ class Outputs(CommandTest):
         for metric in METRICS:
             model = self.generate(width=5, height=4, labels=4, metric=metric, connectivity=8)
             bundle = Bundle(self.directory / model)
-            for options in ([], ["--method", "fw"], ["--method", "bcfw"], ["--method", "mf"], ["--temperature", "0"],
-                            ["--method", "exact"]):
+            for options in ([], ["--method", "pdhg"], ["--method", "fw"], ["--method", "bcfw"], ["--method", "mf"],
+                            ["--method", "trw"], ["--temperature", "0"],
+                            ["--method", "pdhg", "--temperature", "0"], ["--method", "exact"]):
                 with self.subTest(metric=metric, options=options):
                     summary = self.solve(model, *options, "--labels", "labels.npy")
                     labels = Array(self.directory / "labels.npy")
@@ -270,30 +301,64 @@ class Outputs(CommandTest):
 
     def test_time_limit(self):
         model = self.generate(width=200, height=200, labels=20, weight=5.0, high=10.0)
-        begin = time.monotonic()
-        summary = self.solve(model, "--gap", 0, "--time-limit", 1)
-        self.assertLess(time.monotonic() - begin, 15.0)  # reading, certifying and slow machines included
-        self.assertEqual(summary["termination"], "time limit")
-        self.assertGreaterEqual(summary["iterations"][-1]["seconds"], 1.0)
-        self.assertEqual(summary["options"]["time_limit"], 1.0)
-        self.assertLess(summary["lower"], summary["upper"])
+        for method in ("auto", "pdhg"):
+            with self.subTest(method=method):
+                begin = time.monotonic()
+                summary = self.solve(model, "--method", method, "--gap", 0, "--time-limit", 1)
+                self.assertLess(time.monotonic() - begin, 15.0)  # slow machines included
+                self.assertEqual(summary["termination"], "time limit")
+                # Part of the time is kept for the certificate, but not much of it.
+                self.assertGreaterEqual(summary["seconds"], 0.5)
+                self.assertGreater(len(summary["iterations"]), 0)
+                self.assertEqual(summary["options"]["time_limit"], 1.0)
+                self.assertLess(summary["lower"], summary["upper"])
 
     def test_the_sentence_names_the_interval(self):
-        finished = self.run_well("solve", self.generate(), "--json", "s.json")
-        summary = read_json(self.directory / "s.json")
-        self.assertEqual(finished.stdout.splitlines()[-1],
-                         f"Certified: log Z lies between {summary['lower']:.6f} and {summary['upper']:.6f}.")
-        self.assertEqual(finished.stderr, "")
+        model = self.generate(weight=0.1)
+        for method in ("auto", "pdhg", "exact", "trw"):
+            with self.subTest(method=method):
+                finished = self.run_well("solve", model, "--method", method, "--json", "s.json")
+                summary = read_json(self.directory / "s.json")
+                lines = finished.stdout.splitlines()
+                self.assertEqual(lines[0], summary["about"])
+                self.assertRegex(lines[1], rf"^Method {summary['method']}, \d+\.\d s: {summary['termination']}\.$")
+                self.assertIn(interval_sentence(summary), lines)
+                self.assertEqual(finished.stderr, "")
+                if method == "pdhg":
+                    gap = 100 * (summary["upper"] - summary["dual"]) / max(1.0, abs(summary["upper"]))
+                    self.assertIn("Optimality: no upper bound from the optimal extension is lower by more than "
+                                  f"{gap:.2g}% (optimality gap).", lines)
+                else:
+                    self.assertNotIn("Optimality", finished.stdout)
+
+    def test_a_loose_bound_is_called_loose(self):
+        """Not the gap but the kind of bound makes such an interval wide."""
+        word = "The interval is wide although the gap was reached"
+        for weight, wide in ((0.0, False), (0.7, True)):
+            finished = self.run_well("solve", self.generate(weight=weight), "--method", "pdhg", "--json", "s.json")
+            summary = read_json(self.directory / "s.json")
+            self.assertEqual(summary["interval"]["relative"] > 0.1, wide)
+            self.assertEqual(word in finished.stdout, wide)
+
+    def test_the_width_in_the_summary(self):
+        summary = self.solve(self.generate(), "--method", "pdhg")
+        width = summary["upper"] - summary["lower"]
+        self.assertEqual(summary["interval"]["width"], width)
+        self.assertAlmostEqual(summary["interval"]["per_variable"], width / 12, delta=1e-15)
+        self.assertAlmostEqual(summary["interval"]["relative"],
+                               width / max(1.0, abs(summary["upper"]), abs(summary["lower"])), delta=1e-15)
+        self.assertNotIn("interval", self.solve("model.json", "--method", "mf"))
 
     def test_the_sentence_at_other_temperatures(self):
         model = self.generate()
-        finished = self.run_well("solve", model, "--temperature", "0.5", "--json", "s.json")
-        summary = read_json(self.directory / "s.json")
-        self.assertIn(f"T log Z at T = 0.5 lies between {summary['lower']:.6f} and {summary['upper']:.6f}",
-                      finished.stdout)
-        finished = self.run_well("solve", model, "--temperature", "0", "--json", "s.json")
-        summary = read_json(self.directory / "s.json")
-        self.assertIn(f"least energy lies between {-summary['upper']:.6f} and {-summary['lower']:.6f}", finished.stdout)
+        for method, (temperature, word) in itertools.product(
+                ("auto", "pdhg"), ((0.5, "T log Z at T = 0.5 lies between"), (0, "the least energy lies between"))):
+            with self.subTest(method=method, temperature=temperature):
+                finished = self.run_well("solve", model, "--method", method, "--temperature", temperature, "--json",
+                                         "s.json")
+                sentence = interval_sentence(read_json(self.directory / "s.json"))
+                self.assertIn(word, sentence)
+                self.assertIn(sentence, finished.stdout.splitlines())
 
     def test_summary_to_standard_output(self):
         finished = subprocess.run([PROGRAM, "solve", self.generate(), "--quiet", "--json", "/dev/stdout"],

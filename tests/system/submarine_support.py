@@ -1,6 +1,7 @@
 """What the system tests share: running the command, the files it reads and writes, and a model read without it."""
 
 import ast
+import decimal
 import itertools
 import json
 import math
@@ -131,6 +132,40 @@ def uai_text(cardinalities, factors):
               for _, energies in factors]
     return "\n".join(["MARKOV", str(len(cardinalities)), " ".join(map(str, cardinalities)), str(len(factors)), *scopes,
                       "", *tables, ""])
+
+
+# ---- What the command says ----
+
+PROGRESS_LINE = r"^ *\d+\.\d s \S.*$"
+
+
+def _rounded(value, decimals, rounding):
+    with decimal.localcontext() as context:
+        context.prec = 1000
+        return f"{decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-decimals), rounding=rounding):f}"
+
+
+def rounded_down(value, decimals=6):
+    """With so many decimals, never above the number."""
+    return _rounded(value, decimals, decimal.ROUND_FLOOR)
+
+
+def rounded_up(value, decimals=6):
+    return _rounded(value, decimals, decimal.ROUND_CEILING)
+
+
+def interval_sentence(summary):
+    """What the terminal says of the interval of a summary: decimals are rounded outwards."""
+    temperature, lower, upper = (summary[key] for key in ("temperature", "lower", "upper"))
+    what = {0.0: "the least energy", 1.0: "log Z"}.get(temperature, f"T log Z at T = {temperature:g}")
+    if temperature == 0.0:
+        lower, upper = -upper, -lower
+    if summary["termination"] == "exact":
+        return (f"Exact inference, rounding errors included: {what} lies between {rounded_down(lower, 9)} and "
+                f"{rounded_up(upper, 9)}.")
+    interval = summary["interval"]
+    return (f"Certified: {what} lies between {rounded_down(lower)} and {rounded_up(upper)} (width "
+            f"{100 * interval['relative']:.3g}% of its size, {interval['per_variable']:.3g} nats per variable).")
 
 
 # ---- A model, by its definition ----

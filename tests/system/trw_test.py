@@ -27,7 +27,7 @@ class Trw(CommandTest):
         for metric in ("potts", "linear", "truncated:2"):
             model = self.generate(metric=metric)
             exact = self.exact(model)
-            submod = self.solve(model)
+            submod = self.solve(model, "--method", "pdhg")
             trw = self.solve(model, "--method", "trw")
             self.assertLessEqual(trw["lower"], exact)
             self.assertLessEqual(exact, trw["upper"])
@@ -43,9 +43,11 @@ class Trw(CommandTest):
     def test_a_spin_glass(self):
         for strength in (0.5, 3.0):
             model = self.write("spins.uai", spin_glass(5, 4, strength, 3))
-            self.assertEqual(self.run_command("solve", model).code, 2)
-            self.assertEqual(self.run_command("solve", model, "--method", "hybrid").code, 2)
+            for method in ("pdhg", "fw", "bcfw", "mf", "hybrid"):
+                finished = self.run_command("solve", model, "--method", method)
+                self.assert_one_sentence(finished, mentions=["repulsive"])
             exact = self.exact(model, "--mar", "exact.MAR")
+            self.assertEqual(self.solve(model)["upper"], exact)
             trw = self.solve(model, "--method", "trw", "--mar", "trw.MAR", "--pr", "trw.PR")
             self.assertLessEqual(trw["lower"], exact)
             self.assertLess(exact, trw["upper"])
@@ -59,6 +61,19 @@ class Trw(CommandTest):
                 self.assertAlmostEqual(sum(row), 1.0, delta=1e-6)
                 if strength == 0.5:
                     self.assertAlmostEqual(row[0], true_row[0], delta=0.1)
+
+    def test_a_spin_glass_too_large_for_exact_inference(self):
+        """Goes to TRW by itself, which says why."""
+        model = self.write("spins.uai", spin_glass(60, 60, 1.0, 3))
+        auto = self.solve(model)
+        self.assertEqual((auto["method"], auto["options"]["method"]), ("trw", "auto"))
+        self.assertEqual(auto["upper"], self.solve(model, "--method", "trw")["upper"])
+        (note,) = auto["notes"]
+        self.assertIn("trw", note)
+        self.assertIn("repulsive", note)
+        self.assertIn(note, self.run_well("solve", model).stdout.splitlines())
+        # There is no bound for such tables at temperature 0.
+        self.assert_one_sentence(self.run_command("solve", model, "--temperature", 0), mentions=["temperature"])
 
     def test_a_chain_is_exact(self):
         tables = [((a, a + 1), [math.sin(7 * a + k) for k in range(2 * 3)]) for a in (0, 2)]
@@ -77,7 +92,7 @@ class Trw(CommandTest):
         uppers = [self.solve(model, "--method", "trw", "--rho", rho)["upper"] for rho in ("0.5", "0.25", "0.01")]
         self.assertEqual(uppers, sorted(uppers))
         self.assertLess(uppers[0], uppers[2])
-        submod = self.solve(model, "--gap", "1e-8")["upper"]
+        submod = self.solve(model, "--method", "pdhg", "--gap", "1e-8")["upper"]
         # TRW falls below its limit by rho times the mutual information of 17 edges, each at most log 3.
         self.assertLess(uppers[2], submod)
         self.assertLess(submod - uppers[2], 0.01 * 17 * math.log(3) + 1e-6)
@@ -102,7 +117,7 @@ class Hybrid(CommandTest):
     def test_every_forest(self):
         model = self.generate(width=6, height=3, weight=1.5)
         exact = self.exact(model)
-        submod = self.solve(model)["upper"]
+        submod = self.solve(model, "--method", "pdhg")["upper"]
         upper = {}
         for forest in ("best", "rows", "columns", "average", "spanning"):
             summary = self.solve(model, "--method", "hybrid", "--forest", forest)
@@ -124,7 +139,8 @@ class Hybrid(CommandTest):
 
     def test_text(self):
         finished = self.run_well("solve", self.generate(), "--method", "hybrid")
-        self.assertIn("above the best these forests can give", finished.stdout)
+        self.assertRegex(finished.stdout, r"(?m)^Optimality: no upper bound from these forests is lower by more than "
+                                          r"\d\S*% \(optimality gap\)\.$")
 
 
 class Refused(CommandTest):
