@@ -197,6 +197,8 @@ Json SummaryJson(const SolveResult& result, const SolveOptions& options,
         {"width", width.nats}, {"relative", width.relative}, {"per_variable", width.per_variable}};
   }
   json["seconds"] = result.seconds;
+  json["estimated_gigabytes"] =
+      result.estimated_bytes > 0.0 ? Json(result.estimated_bytes / 1e9) : Json(nullptr);
   json["termination"] = ToString(result.termination);
   json["method"] = ToString(result.method);
   json["extension"] = certificate.extension.empty() ? Json(nullptr) : Json(certificate.extension);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Checks the direction of dependencies between the folders of submarine/, and that only io does I/O.
+Headers named *_internal.h belong to their folder.
 
 The rule is stated once, by the submarine_folder(NAME USES ...) lines of CMakeLists.txt: a folder includes
 itself and what it USES. Prints one line per violation, file:line first; exit code 1 if there is any.
@@ -61,6 +62,8 @@ def check_file(path, folder, uses, root):
                 if target != folder and target not in uses[folder]:
                     allowed = ", ".join(sorted(uses[folder])) or "nothing"
                     yield f"{where}:{number}: {folder} includes {header}, but it may use {allowed} only"
+                if header.endswith("_internal.h") and target != folder:
+                    yield f"{where}:{number}: {header} is for {target} only"
                 if "_test_" in header and not ("_test" in path.name):
                     yield f"{where}:{number}: library code includes {header}, which belongs to the tests"
             elif header.split("/")[0] in ("apps", "tests", "benchmarks"):

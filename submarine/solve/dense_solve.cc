@@ -140,7 +140,7 @@ class DenseRun {
         solved_.notes.push_back(
             "Lattices took the place of neighbour lists to keep the time limit.");
         pairs.kind = OperatorKind::kLattice;
-        RequireMemory(EstimateDenseMemory(model_, options_.method, 0.0, false), limit);
+        CheckMemory(0.0, false);
         return pairs;
       }
       if (chosen > 0) {
@@ -155,9 +155,14 @@ class DenseRun {
         known_pairs_.emplace_back(cutoffs[k], unordered[k]);
     }
     const bool listed = lists && pair_bytes <= static_cast<double>(pairs.max_bytes);
-    RequireMemory(EstimateDenseMemory(model_, options_.method, listed ? pair_bytes : 0.0, listed),
-                  limit);
+    CheckMemory(listed ? pair_bytes : 0.0, listed);
     return pairs;
+  }
+
+  void CheckMemory(double pair_bytes, bool lists) {
+    const DenseMemory memory = EstimateDenseMemory(model_, options_.method, pair_bytes, lists);
+    solved_.estimated_bytes = memory.Peak();
+    RequireMemory(memory, static_cast<double>(options_.max_bytes));
   }
 
   double Corners() const {

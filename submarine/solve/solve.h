@@ -105,6 +105,7 @@ struct SolveResult {
   std::vector<std::string> notes;  // what a user should know, in sentences
   std::string pairs;               // dense models: the operator that the solver applied, in words
   double seconds = 0.0;
+  double estimated_bytes = 0.0;  // dense models: what the solve was expected to hold at most
 
   bool usable() const { return termination != Termination::kNotRun; }
 };

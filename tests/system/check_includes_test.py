@@ -47,6 +47,10 @@ class CheckIncludes(unittest.TestCase):
     def test_library_does_not_include_apps(self):
         self.assert_flaw("submarine/model/m.cc:1", {"submarine/model/m.cc": '#include "apps/solve.h"\n'})
 
+    def test_internal_headers_stay_in_their_folder(self):
+        self.assert_clean({"submarine/base/b.cc": '#include "submarine/base/a_internal.h"\n'})
+        self.assert_flaw("submarine/model/m.cc:1", {"submarine/model/m.cc": '#include "submarine/base/a_internal.h"\n'})
+
     def test_include_without_folder(self):
         self.assert_flaw("submarine/base/b.cc:1", {"submarine/base/b.cc": '#include "a.h"\n'})
 
