@@ -179,8 +179,7 @@ std::filesystem::path PathInBundle(const std::filesystem::path& bundle,
 }
 
 bool ExistsInBundle(const std::filesystem::path& bundle, const std::filesystem::path& file) {
-  std::error_code ignored;
-  return std::filesystem::exists(bundle / file, ignored);
+  return Exists(bundle / file);
 }
 
 ReportSummary ReadReportSummary(const std::filesystem::path& bundle) {

@@ -180,6 +180,8 @@ void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
       throw InvalidInput("--picture needs a flat grid, but the model is a volume");
     CheckPictureSize(input.width, input.height);
   }
+  if (!command.pr.empty() && command.solve.certify == Certify::kNone && input.dense)
+    throw InvalidInput("--pr writes a bound on log10 Z, but --certify none makes none");
   if (!command.pr.empty() && command.solve.temperature != 1.0) {
     throw InvalidInput("--pr writes log10 Z, which needs --temperature 1");
   }

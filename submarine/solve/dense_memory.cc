@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "submarine/base/error.h"
 
@@ -26,8 +27,14 @@ Held MatricesOf(Method method) {
     case Method::kFrankWolfe:
       return {8.0, 3.0};  // and the steps of its proof, which have a limit of their own
     default:
-      return {8.0, 4.0};
+      return {12.0, 6.3};
   }
+}
+
+std::string BytesText(double bytes) {
+  return bytes >= 1e9   ? fmt::format("{:.1f} GB", bytes / 1e9)
+         : bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
+                        : fmt::format("{:.0f} kB", bytes / 1e3);
 }
 
 }  // namespace
@@ -46,7 +53,9 @@ DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pai
   for (const double length : model.metric().length) active += length > 0.0 ? 1.0 : 0.0;
   DenseMemory memory;
   memory.model = variables * (row + features);
-  memory.pairs = pair_bytes;
+  // With a list comes a sample of 96 neighbours of a variable, and what building it takes.
+  constexpr double kBytesBesideList = 1050.0;
+  memory.pairs = pair_bytes + (lists ? kBytesBesideList * variables : 0.0);
   memory.matrices = variables * (held.labels * row + held.cuts * 4.0 * active);
   // Sums per cut in double, a tree over the features, and the evidence.
   memory.verifier = variables * (8.0 * active + 4.0 * row + 200.0) + (lists ? 0.0 : pair_bytes);
@@ -56,14 +65,13 @@ DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pai
 void RequireMemory(const DenseMemory& memory, double max_bytes) {
   const double peak = memory.Peak();
   if (peak <= max_bytes) return;
-  // Everything grows with the pixels, and lists with their square where kernels are as wide as before.
+  // Everything grows with the variables.
   const double shrink = std::ceil(std::sqrt(peak / max_bytes));
-  throw TooLarge(
-      fmt::format("this needs about {:.1f} GB of memory, more than the limit of {:.1f} GB; a "
-                  "picture with 1/{:.0f} "
-                  "of the pixels (--shrink {:.0f}), fewer labels, or --method mf would fit, as "
-                  "would --max-memory {:.0f}",
-                  peak / 1e9, max_bytes / 1e9, shrink * shrink, shrink, std::ceil(peak / 1e9)));
+  throw TooLarge(fmt::format(
+      "this needs about {} of memory, more than the limit of {}; 1/{:.0f} of the variables "
+      "(stereo: "
+      "--shrink {:.0f}), fewer labels, or --max-memory {:.2g} would fit",
+      BytesText(peak), BytesText(max_bytes), shrink * shrink, shrink, 1.05 * peak / 1e9));
 }
 
 }  // namespace submarine

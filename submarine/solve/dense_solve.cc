@@ -27,9 +27,6 @@ namespace {
 // Cutoffs that a time limit may raise the given one to, as factors.
 constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
 constexpr double kLargestCutoff = 0.5;
-// A certified gap that is larger than the one asked for by no more than this is as good.
-constexpr double kGapTolerance = 1.2;
-constexpr double kGapFloor = 1e-6;
 // What is expected to take longer than the time limit by more than this is refused.
 constexpr double kTimeTolerance = 1.1;
 constexpr double kTimeFloor = 2.0;
@@ -128,7 +125,7 @@ class DenseRun {
       std::vector<double> unordered;
       for (const double count : entries) unordered.push_back(0.5 * count);
       std::size_t chosen = 0;
-      if (std::isfinite(options_.time_limit_seconds) && NeedsFlows())
+      if (std::isfinite(options_.time_limit_seconds) && NeedsFlows() && !few)
         chosen = ChooseCutoff(Size(0.0), unordered, alarm_.SecondsLeft());
       if (NeedsFlows() && !FitsTime(LeastSeconds(Size(unordered[chosen])))) {
         const double by_lattice = LeastSecondsByLattice(Size(0.0), Corners(), pairs.lattice.levels);
@@ -261,9 +258,8 @@ class DenseRun {
   // The solver's gap is about the pairs that its operator has; the certificate counts all of them.
   void CheckGap(DenseEvidence* evidence) {
     const Certificate& certificate = solved_.certificate;
-    if (evidence->termination != Termination::kGapReached || !certificate.upper) return;
+    if (evidence->termination != Termination::kGapReached || KeepsGap(certificate, gap_)) return;
     const double certified = RelativeGap(*certificate.upper, *certificate.dual);
-    if (certified <= kGapTolerance * gap_ + kGapFloor) return;
     evidence->termination = Termination::kStalled;
     solved_.notes.push_back(
         fmt::format("The gap was reached on the pairs that the solver used; with all others it is "

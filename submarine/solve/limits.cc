@@ -34,6 +34,13 @@ bool Alarm::Progress(std::string_view phase, double done, double reserve) {
   return SecondsLeft() > reserve;
 }
 
+bool KeepsGap(const Certificate& certificate, double gap) {
+  constexpr double kTolerance = 1.2;
+  constexpr double kFloor = 1e-6;
+  return !certificate.upper || !certificate.dual ||
+         RelativeGap(*certificate.upper, *certificate.dual) <= kTolerance * gap + kFloor;
+}
+
 SparseCostEstimate SparseCosts(const SparseCrf& model) {
   const double variables = model.num_variables();
   const double labels = model.num_labels();

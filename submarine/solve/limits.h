@@ -37,6 +37,9 @@ class Alarm {
   SolveRecord latest_;
 };
 
+// Whether the certified gap is the one asked for, or hardly larger.
+bool KeepsGap(const Certificate& certificate, double gap);
+
 // Seconds that certifying takes on two cores, rounded up.
 struct SparseCostEstimate {
   double flow_certificate = 0.0;    // upper bound by flows and its dual value

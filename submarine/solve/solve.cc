@@ -24,12 +24,12 @@ namespace {
 constexpr double kShareOfMachine = 0.75;
 constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 
-// Exact inference is cheap up to so many table entries (about a second), in so little memory, on tables
+// Exact inference is cheap up to this many table entries (a few seconds), in so little memory, on tables
 // of so many entries altogether.
-constexpr double kCheapEntries = 1e8;
-constexpr double kCheapBytes = 512e6;
+constexpr double kCheapEntries = 6e8;
+constexpr double kCheapBytes = 2e9;
 constexpr double kCheapTables = 2e7;
-constexpr double kEntrySeconds = 2e-8;
+constexpr double kEntrySeconds = 1e-8;
 
 // What every solve does around its pipeline.
 class Call {
@@ -42,6 +42,15 @@ class Call {
       throw InvalidInput(
           fmt::format("the temperature is {}, expected a finite number >= 0", options.temperature));
     if (options_.max_bytes == 0) options_.max_bytes = DefaultMemory();
+  }
+
+  void CheckExtension() const {
+    if (options_.extension == ExtensionKind::kOptimal) return;
+    if (options_.method == Method::kFrankWolfe || options_.method == Method::kBlockFrankWolfe)
+      return;
+    throw InvalidInput(
+        fmt::format("the alternate extension goes with the methods fw and bcfw, not with {}",
+                    ToString(options_.method)));
   }
 
   SolveOptions& options() { return options_; }
@@ -104,7 +113,8 @@ Method ChooseSparse(const SparseCrf& model, const SolveOptions& options, double 
 
 // Tables of a model's edges exist only once they are built, so what they take is checked before.
 void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
-  const double bytes = 8.0 * TableEntries(model);
+  // As they are given, as they are solved, and messages of their size.
+  const double bytes = 3.0 * 8.0 * TableEntries(model);
   if (bytes > static_cast<double>(max_bytes)) {
     throw TooLarge(fmt::format(
         "exact inference needs {:.3g} GB of memory for the pair tables alone, more than the limit "
@@ -190,6 +200,7 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
   Call call(given);
   SolveOptions& options = call.options();
   RequireAccepted(options.method, ModelKind::kSparse);
+  call.CheckExtension();
   if (options.method == Method::kAuto) {
     if (TableEntries(model) <= kCheapTables) {
       if (auto solved = TryExactly(model, ToFactorGraph(model), model.Description(), options,
@@ -210,6 +221,7 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
   Call call(given);
   SolveOptions& options = call.options();
   const bool any = options.method == Method::kAuto;
+  call.CheckExtension();
   if (options.method == Method::kExact)
     return call.Finish(SolveByElimination(graph, Describe(graph), options, call.clock(), watch));
   if (any && TableEntries(graph) <= kCheapTables) {

@@ -85,6 +85,12 @@ class SparseRun {
       default:
         SolveByBound();
     }
+    if (solved_.termination == Termination::kGapReached && !KeepsGap(solved_.certificate, gap_)) {
+      solved_.termination = Termination::kStalled;
+      solved_.notes.emplace_back(
+          "The gap was reached in the solver's own arithmetic; rounding leaves the certificate "
+          "more.");
+    }
     return std::move(solved_);
   }
 
@@ -123,10 +129,6 @@ class SparseRun {
   BoundResult SolveUpper() {
     const double reserve = costs_.flow_certificate + costs_.lower_certificate;
     if (options_.method == Method::kPdhg) {
-      if (options_.extension == ExtensionKind::kAlternate) {
-        throw InvalidInput(
-            "the alternate extension goes with the methods fw and bcfw, not with pdhg");
-      }
       PdhgOptions pdhg;
       Configure(reserve, &pdhg);
       pdhg.relative_gap = gap_;
