@@ -1,17 +1,11 @@
 #include "submarine/bound/bound.h"
 
 #include <cmath>
-#include <limits>
 
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
 
 namespace submarine {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 std::string_view ToString(Provenance provenance) {
   return provenance == Provenance::kExact ? "exact" : "verified";
@@ -19,12 +13,12 @@ std::string_view ToString(Provenance provenance) {
 
 Bound Raised(const Bound& bound, double by) {
   if (by == 0.0) return bound;
-  return BoundMaker::Like(bound, std::nextafter(bound.value() + std::abs(by), kInfinity));
+  return BoundMaker::Like(bound, std::nextafter(bound.value() + std::abs(by), HUGE_VAL));
 }
 
 Bound Lowered(const Bound& bound, double by) {
   if (by == 0.0) return bound;
-  return BoundMaker::Like(bound, std::nextafter(bound.value() - std::abs(by), -kInfinity));
+  return BoundMaker::Like(bound, std::nextafter(bound.value() - std::abs(by), -HUGE_VAL));
 }
 
 Bound Negated(const Bound& bound) { return BoundMaker::Like(bound, -bound.value()); }

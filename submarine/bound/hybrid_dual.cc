@@ -16,10 +16,10 @@
 namespace submarine {
 namespace {
 
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr double kUlp = std::numeric_limits<double>::epsilon();
 
 // Far more than probabilities lose that are too small to have a relative error.
-constexpr double kUnderflow = 1e-300;
+constexpr double kTooSmall = 1e-300;
 
 double LargestMagnitude(std::span<const double> values) {
   double largest = 0.0;
@@ -174,12 +174,12 @@ double DualOfCosts(const SparseCrf& model, std::span<const std::size_t> forest,
   SafeSum value;
   value.Add(-model.constant());
   const RoundedMarginals marginals = ForestDual(model, forest, temperature).Run(costs, &value);
-  double underflow = kUnderflow;
+  double underflow = kTooSmall;
   for (std::size_t a = 0; a < marginals.y.rows(); ++a) {
     const auto phi = model.unary().row(a);
     for (std::size_t i = 0; i < phi.size(); ++i)
       value.Add(-phi[i] * marginals.y(a, i), 0.0, marginals.roundings[a]);
-    underflow += kUnderflow * (temperature + LargestMagnitude(phi));
+    underflow += kTooSmall * (temperature + LargestMagnitude(phi));
   }
   std::vector<char> exact(model.num_edges(), 0);
   for (std::size_t e : forest) exact[e] = 1;
@@ -187,9 +187,9 @@ double DualOfCosts(const SparseCrf& model, std::span<const std::size_t> forest,
     const Edge& edge = model.edges()[e];
     if (!exact[e]) SubtractVariation(model, edge, marginals, &value);
     const Matrix<double>& d = model.metric(edge).distance;
-    underflow += kUnderflow * edge.weight * (1.0 + LargestMagnitude(std::span(d.data(), d.size())));
+    underflow += kTooSmall * edge.weight * (1.0 + LargestMagnitude(std::span(d.data(), d.size())));
   }
-  value.Widen(underflow / kEpsilon);
+  value.Widen(underflow / kUlp);
   return value.Below();
 }
 
@@ -226,12 +226,12 @@ double DualOfConstants(const SparseCrf& model, std::span<const std::size_t> fore
       if (x > 0.0) value.Add(-weight * x * std::log(x), weight * x, labels + 4);
     }
   }
-  double underflow = kUnderflow;
+  double underflow = kTooSmall;
   for (std::size_t a = 0; a < variables; ++a) {
     const auto pi = share.row(connected.Find(a));
     const auto phi = model.unary().row(a);
     for (std::size_t i = 0; i < labels; ++i) value.Add(-phi[i] * pi[i], 0.0, labels + 4);
-    underflow += kUnderflow * (temperature + LargestMagnitude(phi));
+    underflow += kTooSmall * (temperature + LargestMagnitude(phi));
   }
   for (std::size_t e : forest) {
     const Edge& edge = model.edges()[e];
@@ -241,7 +241,7 @@ double DualOfConstants(const SparseCrf& model, std::span<const std::size_t> fore
       if (within != 0.0) value.Add(-edge.weight * within * pi[i], 0.0, labels + 4);
     }
   }
-  value.Widen(underflow / kEpsilon);
+  value.Widen(underflow / kUlp);
   return value.Below();
 }
 

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 constexpr double kDefaultLabelLength = 0.5;
 constexpr double kDefaultGroupLength = 1.0;
-constexpr std::size_t kMaxDepth = 256;
+constexpr std::size_t kMaxTreeDepth = 256;
 constexpr std::uint64_t kMaxTreeBytes = std::uint64_t{4} << 20;
 
 // A node as written: `name` is how messages call it.
@@ -179,9 +179,9 @@ LabelTree ParseRegular(SpecScanner& scanner) {
   do {
     counts.push_back(scanner.Integer("a number of groups or labels", 1, kMaxLabels));
     num_labels *= counts.back();
-    if (num_labels > kMaxLabels || counts.size() > kMaxDepth) {
+    if (num_labels > kMaxLabels || counts.size() > kMaxTreeDepth) {
       scanner.Fail(
-          fmt::format("the tree has more than {} labels or {} levels", kMaxLabels, kMaxDepth));
+          fmt::format("the tree has more than {} labels or {} levels", kMaxLabels, kMaxTreeDepth));
     }
   } while (scanner.Take('x'));
   if (!scanner.Take(':')) {
@@ -205,7 +205,8 @@ LabelTree ParseNested(SpecScanner& scanner) {
   while (expect_node || !open.empty()) {
     const int parent = open.empty() ? -1 : open.back();
     if (expect_node && scanner.Peek() == '(') {
-      if (open.size() == kMaxDepth) scanner.Fail(fmt::format("more than {} levels", kMaxDepth));
+      if (open.size() == kMaxTreeDepth)
+        scanner.Fail(fmt::format("more than {} levels", kMaxTreeDepth));
       open.push_back(static_cast<int>(nodes.size()));
       nodes.push_back(
           {fmt::format("the group at character {}", scanner.position()), parent, {}, -1});
@@ -284,8 +285,8 @@ void ReadNested(const Json& json, const std::string& file, const std::string& pa
   const std::string where = path.empty() ? "the root" : path;
   const JsonFields fields(json, fmt::format("{}: {}", file, where),
                           {"id", "length", "label", "children"});
-  if (depth > kMaxDepth)
-    throw InvalidInput(fmt::format("the tree has more than {} levels", kMaxDepth));
+  if (depth > kMaxTreeDepth)
+    throw InvalidInput(fmt::format("the tree has more than {} levels", kMaxTreeDepth));
   const std::string name =
       fields.Has("id") ? "node " + Quoted(IdOf(fields, "id")) : fmt::format("node {}", where);
   const int index = static_cast<int>(nodes.size());

@@ -46,8 +46,11 @@ DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pai
   const auto variables = static_cast<double>(model.num_variables());
   const double row = 4.0 * model.num_labels();
   double features = 0.0;
-  for (const GaussianKernel& kernel : model.kernels())
+  double corners = 0.0;
+  for (const GaussianKernel& kernel : model.kernels()) {
     features += 8.0 * static_cast<double>(kernel.dimension()) + 24.0;
+    corners += static_cast<double>(kernel.dimension() + 1);
+  }
   const Held held = MatricesOf(method);
   double active = 0.0;
   for (const double length : model.metric().length) active += length > 0.0 ? 1.0 : 0.0;
@@ -55,7 +58,9 @@ DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pai
   memory.model = variables * (row + features);
   // With a list comes a sample of 96 neighbours of a variable, and what building it takes.
   constexpr double kBytesBesideList = 1050.0;
-  memory.pairs = pair_bytes + (lists ? kBytesBesideList * variables : 0.0);
+  // A lattice has a place and a weight for every corner of a variable's simplex, once in either order.
+  constexpr double kBytesOfCorner = 24.0;
+  memory.pairs = pair_bytes + variables * (lists ? kBytesBesideList : kBytesOfCorner * corners);
   memory.matrices = variables * (held.labels * row + held.cuts * 4.0 * active);
   // Sums per cut in double, a tree over the features, and the evidence.
   memory.verifier = variables * (8.0 * active + 4.0 * row + 200.0) + (lists ? 0.0 : pair_bytes);

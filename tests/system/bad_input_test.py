@@ -468,7 +468,7 @@ class Options(BadInputTest):
             (["--max-memory", "-1"], ["--max-memory"]), (["--memory", "nan"], ["--max-memory"]),
             (["--certify", "none"], ["--certify", "dense"]),
             (["--nonsense"], ["--nonsense"]), (["another.json"], ["another.json"]),
-            (["--extension", "alternate"], ["alternate", "pdhg"]),
+            (["--extension", "alternate"], ["alternate", "auto"]),
             (["--method", "fw", "--temperature", "0"], ["temperature", "0"]),
             (["--method", "bcfw", "--temperature", "0"], ["temperature", "0"]),
             (["--method", "mf", "--temperature", "0"], ["temperature", "0"]),
