@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/dense_verifier.h"
 #include "submarine/dense/dense_problem.h"
 #include "submarine/dense/dense_result.h"
 #include "submarine/dense/normalisation.h"
+#include "submarine/dense/simplex_kernels.h"
 #include "submarine/filter/neighbour_list.h"
 #include "submarine/solve/dense_certify.h"
 #include "submarine/solve/dense_chain.h"
@@ -65,9 +67,14 @@ class DenseRun {
   SolveResult Solve() {
     alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
     const OperatorOptions pair_options = ChoosePairs();
-    const ChosenOperator pairs =
-        MakeOperator(model_.num_variables(), PairWeights(model_),
-                     {static_cast<std::size_t>(model_.num_labels()), NeedsFlows()}, pair_options);
+    ChosenOperator pairs;
+    try {
+      pairs =
+          MakeOperator(model_.num_variables(), PairWeights(model_),
+                       {static_cast<std::size_t>(model_.num_labels()), NeedsFlows()}, pair_options);
+    } catch (const Interrupted&) {
+      return FromUnaries();
+    }
     const DenseProblem problem(model_, *pairs.op);
     const bool exactly = CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(problem, pairs, exactly);
@@ -90,6 +97,31 @@ class DenseRun {
     return options_.method != Method::kMeanField && options_.method != Method::kQuadratic;
   }
 
+  // What can be said before any pair was looked at.
+  SolveResult FromUnaries() {
+    const Matrix<float>& unary = model_.unary();
+    Matrix<float> y(unary.rows(), unary.cols());
+    const auto T = static_cast<float>(options_.temperature > 0.0 ? options_.temperature : 1.0);
+    SoftmaxRows(unary.data(), T, unary.rows(), unary.cols(), y.data());
+    solved_.method = options_.method;
+    solved_.termination = alarm_.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
+    solved_.labels = ArgmaxLabels(y);
+    solved_.marginals = std::move(y);
+    solved_.notes.emplace_back(
+        "It ended while pairs were prepared: labels, marginals and bounds are those of the "
+        "unaries.");
+    Certificate& certificate = solved_.certificate;
+    certificate.model = model_.Description();
+    if (options_.certify == Certify::kNone) return std::move(solved_);
+    certificate.lower = Negated(BestConstantLabeling(model_).energy);
+    if (options_.method != Method::kMeanField) {
+      PairOptions no_pairs;
+      no_pairs.temperature = options_.temperature;
+      certificate.upper = VerifiedUpper(model_, {}, no_pairs);
+    }
+    return std::move(solved_);
+  }
+
   DenseSize Size(double pairs) const {
     double cuts = 0.0;
     for (const double length : model_.metric().length) cuts += length > 0.0 ? 1.0 : 0.0;
@@ -104,11 +136,11 @@ class DenseRun {
     const double others = EstimateDenseMemory(model_, options_.method, 0.0, true).Peak();
     pairs.max_bytes = static_cast<std::size_t>(
         std::clamp(limit - others, 0.0, static_cast<double>(pairs.max_bytes)));
-    pairs.on_progress = [this](double done) {
-      return alarm_.Progress("preparing pairs", done, 0.0) || true;
-    };
-    // Lists of so few variables can hold all pairs.
+    // Lists of so few variables can hold all pairs, and are built in no time.
     const bool few = model_.num_variables() <= kFewVariables;
+    pairs.on_progress = [this, few](double done) {
+      return alarm_.Progress("preparing pairs", done, 0.0) || few;
+    };
     if (few && pairs.kind == OperatorKind::kAuto && pairs.cutoff == OperatorOptions().cutoff)
       pairs.cutoff = kCutoffOfFew;
     const std::vector<WeightedKernel> kernels = PairWeights(model_);

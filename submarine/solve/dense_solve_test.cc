@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
 #include "submarine/dense/dense_test_util.h"
 #include "submarine/dense/normalisation_test_util.h"
@@ -130,6 +131,65 @@ TEST(DenseSolveTest, SolveRefusesWhatItCannotDo) {
   }
   ExpectInvalid([&] { Solve(model, {.method = Method::kFrankWolfe, .temperature = 0.0}); },
                 "this method needs a finite temperature");
+}
+
+// Whenever it is stopped, before the first pair or after the last: an interval, and soon.
+TEST(DenseSolveTest, StoppedAnywhereItHasAnInterval) {
+  RandomModels random(8);
+  GaussianKernel kernel = Square(6000, 20.0, &random);
+  kernel.normalisation = KernelNormalisation::kNone;
+  const DenseCrf model = ModelOf(std::move(kernel));
+  std::vector<std::string> seen;
+  Solve(model, {.max_iterations = 20}, [&](std::string_view phase, const SolveRecord&) {
+    if (seen.empty() || seen.back() != phase) seen.emplace_back(phase);
+    return true;
+  });
+  EXPECT_THAT(seen, ::testing::Contains("preparing pairs"));
+  EXPECT_THAT(seen, ::testing::Contains("certify upper bound"));
+  for (const std::string& stop : seen) {
+    SCOPED_TRACE(stop);
+    const SolveResult result =
+        Solve(model, {.max_iterations = 20},
+              [&](std::string_view phase, const SolveRecord&) { return phase != stop; });
+    ASSERT_TRUE(result.certificate.lower && result.certificate.upper);
+    // N log 2 of entropy, and all labels equal at no cost.
+    EXPECT_LE(*result.certificate.upper, 6000.0 * std::log(2.0) + 1e-6);
+    EXPECT_GE(*result.certificate.lower, -1e-6);
+    EXPECT_EQ(result.labels.size(), 6000U);
+  }
+}
+
+// No time at all: still an interval, or a refusal that says what would do.
+TEST(DenseSolveTest, NoTimeIsNoExcuse) {
+  RandomModels random(9);
+  for (int trial = 0; trial < 20; ++trial) {
+    const DenseCrf model = random.Dense(random.Integer(2, 10), PottsLabels(3));
+    const SolveResult result =
+        Solve(model, {.time_limit_seconds = 0.0, .certify = Certify::kExact});
+    const double exact = ExactValue(model, 1.0);
+    ASSERT_TRUE(result.certificate.lower && result.certificate.upper && result.energy);
+    EXPECT_LE(*result.certificate.lower, exact + 1e-9 * (1.0 + std::abs(exact)));
+    EXPECT_GE(*result.certificate.upper, exact - 1e-9 * (1.0 + std::abs(exact)));
+  }
+}
+
+TEST(DenseSolveTest, MemoryIsCheckedBeforeTheWork) {
+  RandomModels random(10);
+  GaussianKernel kernel = Square(20000, 30.0, &random);
+  kernel.normalisation = KernelNormalisation::kNone;
+  const DenseCrf model = ModelOf(std::move(kernel));
+  int told = 0;
+  try {
+    Solve(model, {.max_bytes = 1000000}, [&](std::string_view, const SolveRecord&) {
+      ++told;
+      return true;
+    });
+    FAIL() << "a megabyte is not enough";
+  } catch (const TooLarge& error) {
+    EXPECT_THAT(error.what(), HasSubstr("more than the limit of 1 MB"));
+    EXPECT_THAT(error.what(), HasSubstr("--max-memory"));
+  }
+  EXPECT_LE(told, 1);
 }
 
 }  // namespace

@@ -1,0 +1,132 @@
+#include "submarine/solve/solve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/base/error_test_util.h"
+#include "submarine/labels/label_cuts.h"
+#include "submarine/model/random_models_test_util.h"
+#include "submarine/solver/exact.h"
+
+namespace submarine {
+namespace {
+
+using ::submarine::testing::ExpectInvalid;
+using ::submarine::testing::RandomModels;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+SparseCrf Grid(int width, int height, int labels, double weight) {
+  RandomModels random(17);
+  return {random.Points(static_cast<std::size_t>(width) * static_cast<std::size_t>(height),
+                        static_cast<std::size_t>(labels), 0.0, 5.0),
+          GridEdges(width, height, 4, weight), PottsLabels(labels)};
+}
+
+// Spins on a torus with couplings of both signs: no submodular extension.
+FactorGraph SpinGlass(int side) {
+  RandomModels random(18);
+  FactorGraph graph;
+  graph.cardinality.assign(static_cast<std::size_t>(side * side), 2);
+  for (int y = 0; y < side; ++y) {
+    for (int x = 0; x < side; ++x) {
+      for (const auto& [dx, dy] : {std::pair(1, 0), std::pair(0, 1)}) {
+        const double coupling = random.Real(-1.0, 1.0);
+        graph.factors.push_back({{y * side + x, (y + dy) % side * side + (x + dx) % side},
+                                 {0.0, coupling, coupling, 0.0}});
+      }
+    }
+  }
+  return graph;
+}
+
+TEST(SolveTest, AResultThatWasNotRunIsNotUsable) {
+  EXPECT_FALSE(SolveResult().usable());
+  EXPECT_TRUE(Solve(Grid(3, 3, 2, 1.0)).usable());
+}
+
+TEST(SolveTest, AutoIsExactWhereThatIsCheap) {
+  const SparseCrf model = Grid(6, 6, 3, 1.0);
+  const SolveResult result = Solve(model);
+  EXPECT_EQ(result.method, Method::kExact);
+  EXPECT_EQ(result.termination, Termination::kExact);
+  const double exact = SolveExact(model).log_partition;
+  EXPECT_LE(*result.certificate.lower, exact);
+  EXPECT_GE(*result.certificate.upper, exact);
+  EXPECT_EQ(result.certificate.upper->provenance(), Provenance::kExact);
+  EXPECT_LT(*result.certificate.upper - *result.certificate.lower, 1e-10 * std::abs(exact));
+}
+
+TEST(SolveTest, AutoIsTheTightestBoundElsewhere) {
+  const SparseCrf model = Grid(40, 40, 6, 1.0);
+  const SolveResult result = Solve(model);
+  EXPECT_EQ(result.method, Method::kTrw);
+  EXPECT_EQ(result.certificate.upper->provenance(), Provenance::kVerified);
+  const SolveResult pdhg = Solve(model, {.method = Method::kPdhg});
+  EXPECT_LT(*result.certificate.upper, *pdhg.certificate.upper);
+  EXPECT_LE(*result.certificate.lower, *result.certificate.upper);
+  EXPECT_EQ(Solve(model, {.temperature = 0.0}).method, Method::kPdhg);
+}
+
+TEST(SolveTest, AutoTakesTablesWithoutAnExtension) {
+  const SolveResult small = Solve(SpinGlass(4));
+  EXPECT_EQ(small.method, Method::kExact);
+  const SolveResult large = Solve(SpinGlass(30), {.max_iterations = 20});
+  EXPECT_EQ(large.method, Method::kTrw);
+  ASSERT_EQ(large.notes.size(), 1U);
+  EXPECT_THAT(large.notes.front(), HasSubstr("any tables of pairs"));
+  EXPECT_LE(*large.certificate.lower, *large.certificate.upper);
+  EXPECT_THROW(Solve(SpinGlass(4), {.method = Method::kPdhg}), NotExpressible);
+}
+
+// A table that is Potts but for 1e-10: the interval is about the table.
+TEST(SolveTest, WhatRecognitionChangesIsAddedToBothEnds) {
+  FactorGraph graph;
+  graph.cardinality = {2, 2};
+  graph.factors = {{{0, 1}, {0.0, 1.0, 1.0 + 1e-10, 1e-10}}};
+  const double exact = EnumerateExact(graph).log_partition;
+  for (const Method method : {Method::kPdhg, Method::kTrw, Method::kHybrid}) {
+    const SolveResult result = Solve(graph, {.method = method});
+    EXPECT_LE(*result.certificate.lower, exact);
+    EXPECT_GE(*result.certificate.upper, exact);
+  }
+}
+
+TEST(SolveTest, OptionsThatWouldBeIgnoredAreRefused) {
+  const SparseCrf model = Grid(3, 3, 2, 1.0);
+  for (const Method method : {Method::kAuto, Method::kPdhg, Method::kTrw}) {
+    ExpectInvalid([&] { Solve(model, {.method = method, .extension = ExtensionKind::kAlternate}); },
+                  "the alternate extension goes with the methods fw and bcfw");
+  }
+  ExpectInvalid([&] { Solve(model, {.method = Method::kQuadratic}); }, "not for sparse models");
+  ExpectInvalid([&] { Solve(model, {.temperature = -1.0}); }, "the temperature is -1");
+  ExpectInvalid([&] { Solve(model, {.time_limit_seconds = std::nan("")}); }, "the time limit is");
+}
+
+TEST(SolveTest, TheWatchSeesEveryMethodAndCanStopIt) {
+  const SparseCrf model = Grid(40, 40, 6, 2.0);
+  for (const Method method : {Method::kPdhg, Method::kFrankWolfe, Method::kBlockFrankWolfe,
+                              Method::kTrw, Method::kHybrid, Method::kMeanField}) {
+    int calls = 0;
+    const SolveResult result =
+        Solve(model, {.method = method},
+              [&](std::string_view, const SolveRecord&) { return ++calls < 3; });
+    EXPECT_EQ(result.termination, Termination::kInterrupted) << ToString(method);
+    EXPECT_TRUE(result.certificate.lower) << ToString(method);
+  }
+}
+
+TEST(SolveTest, ExactInferenceChecksItsTablesFirst) {
+  EXPECT_THROW(Solve(Grid(50, 50, 64, 1.0), {.method = Method::kExact, .max_bytes = 50000000}),
+               TooLarge);
+}
+
+}  // namespace
+}  // namespace submarine
