@@ -13,7 +13,7 @@ std::string RoundedTo(double value, int decimals, bool down) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   const long double unit = std::pow(10.0L, -decimals);
   for (long double shifted = value;;) {
-    const std::string text = fmt::format("{:.{}f}", static_cast<double>(shifted), decimals);
+    std::string text = fmt::format("{:.{}f}", static_cast<double>(shifted), decimals);
     long double read = 0.0L;
     std::from_chars(text.data(), text.data() + text.size(), read);
     if (down ? read <= value : read >= value) return text;

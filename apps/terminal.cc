@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <utility>
 
 #include "apps/messages.h"
 
@@ -36,7 +35,7 @@ std::string FitToTerminal(const std::string& text) {
 // Short runs leave no trace in a log.
 ProgressLine::ProgressLine(bool quiet)
     : terminal_(isatty(STDERR_FILENO) == 1), next_seconds_(terminal_ ? 0.0 : kFirstLineSeconds) {
-  if (!quiet) ticker_ = std::jthread([this](std::stop_token stop) { Tick(std::move(stop)); });
+  if (!quiet) ticker_ = std::jthread([this](const std::stop_token& stop) { Tick(stop); });
 }
 
 ProgressLine::~ProgressLine() {
@@ -58,7 +57,7 @@ void ProgressLine::Clear() {
   shown_ = false;
 }
 
-void ProgressLine::Tick(std::stop_token stop) {
+void ProgressLine::Tick(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, kTick, [] { return false; });

@@ -26,7 +26,7 @@ class ProgressLine {
   void Clear();
 
  private:
-  void Tick(std::stop_token stop);
+  void Tick(const std::stop_token& stop);
   void Draw();
 
   const bool terminal_;

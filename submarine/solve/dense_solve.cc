@@ -166,7 +166,7 @@ class DenseRun {
                             ? std::min(by_lattice, LeastSeconds(Size(unordered[chosen])))
                             : LeastSeconds(Size(unordered[chosen])));
         }
-        solved_.notes.push_back(
+        solved_.notes.emplace_back(
             "Lattices took the place of neighbour lists to keep the time limit.");
         pairs.kind = OperatorKind::kLattice;
         CheckMemory(0.0, false);
