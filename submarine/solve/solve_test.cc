@@ -34,7 +34,7 @@ SparseCrf Grid(int width, int height, int labels, double weight) {
 FactorGraph SpinGlass(int side) {
   RandomModels random(18);
   FactorGraph graph;
-  graph.cardinality.assign(static_cast<std::size_t>(side * side), 2);
+  graph.cardinality.assign(static_cast<std::size_t>(side) * static_cast<std::size_t>(side), 2);
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; ++x) {
       for (const auto& [dx, dy] : {std::pair(1, 0), std::pair(0, 1)}) {
