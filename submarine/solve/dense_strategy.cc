@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // Of one pair, found, counted and stored in both directions.
@@ -74,4 +74,4 @@ bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double
   return stage > strategy.first_stage && gap > strategy.stall_ratio * gap_before;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

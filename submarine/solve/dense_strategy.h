@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-namespace submarine {
+namespace submarine::internal {
 
 struct DenseStrategy {
   // --- Upper bound
@@ -90,4 +90,4 @@ bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual)
 // Whether another stage is expected to bring the gap down.
 bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap);
 
-}  // namespace submarine
+}  // namespace submarine::internal
