@@ -80,9 +80,9 @@ class DenseProblem {
 
 // The most probable label of every variable.
 std::vector<int> ArgmaxLabels(const Matrix<float>& y);
-// All mass on the labels of a labeling.
 // *to = from, by several threads.
 void CopyMatrix(const Matrix<float>& from, Matrix<float>* to);
+// All mass on the labels of a labeling.
 Matrix<float> Indicator(const std::vector<int>& labels, std::size_t num_labels);
 
 }  // namespace submarine
