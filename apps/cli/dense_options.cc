@@ -14,8 +14,7 @@
 namespace submarine::apps {
 
 void AddOutputOption(CLI::App* sub, std::string* directory) {
-  sub->add_option("-o,--output", *directory,
-                  "The directory of the results; report.html in it shows them")
+  sub->add_option("-o,--output", *directory, "Directory for the results; open report.html in it")
       ->required();
 }
 
@@ -54,16 +53,17 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
 }
 
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
-  sub->add_option("--time-limit", solve->time_limit_seconds,
-                  "End after this many seconds, reading, certifying and writing included, with the "
-                  "best that could be proven by then")
+  sub->add_option(
+         "--time-limit", solve->time_limit_seconds,
+         "Seconds for everything, from reading to writing; returns the best result that could be "
+         "certified by then")
       ->check(NumberBetween(0, 1e12));
   sub->add_option_function<double>(
          "--max-memory,--memory",
          [solve](double gigabytes) {
            solve->max_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9));
          },
-         "Gigabytes that everything together may take; what needs more is refused before it starts")
+         "Gigabytes of memory for everything; what needs more is refused before it starts")
       ->check(NumberBetween(0, 1e6))
       ->default_str(
           fmt::format("{:.1f} on this machine", static_cast<double>(DefaultMemory()) / 1e9));
@@ -80,15 +80,15 @@ double WritingSeconds(const DenseCrf& model) {
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
   const char* group = "Model";
   sub->add_option("--spatial", *spatial,
-                  "Kernel of nearby pixels: sigma in pixels, weight (0: none)")
+                  "Position kernel: sigma in pixels, weight (0: no such kernel)")
       ->delimiter(',')
       ->expected(2)
       ->type_name("SIGMA,WEIGHT")
       ->default_str(fmt::format("{:g}", fmt::join(*spatial, ",")))
       ->group(group);
   sub->add_option("--bilateral", *bilateral,
-                  "Kernel of nearby pixels of similar colour: sigma in pixels, sigma in grey "
-                  "levels of 255, weight (0: none)")
+                  "Position and colour kernel: sigma in pixels, sigma in grey levels (0 to 255), "
+                  "weight (0: no such kernel)")
       ->delimiter(',')
       ->expected(3)
       ->type_name("SXY,SRGB,WEIGHT")
@@ -121,9 +121,10 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       "approximately, for wide kernels; brute-force: all of them; auto: list or "
       "lattice, whichever is faster for the kernel")
       ->group(group);
-  sub->add_option("--cutoff", pairs.cutoff,
-                  "Lists leave out pairs whose kernel is below this, between 0 and 1; certificates "
-                  "account for them")
+  sub->add_option(
+         "--cutoff", pairs.cutoff,
+         "Neighbour lists leave out pairs whose kernel value is below this, between 0 and 1; "
+         "certificates account for them")
       ->check(NumberInside(0, 1))
       ->capture_default_str()
       ->group(group);
@@ -133,7 +134,7 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       ->capture_default_str()
       ->group(group);
   sub->add_option("--hard-bins", pairs.lattice.hard_bins,
-                  "Order by this many hard bins instead, as published: 2 to 64; 0: soft levels")
+                  "Hard bins instead of soft levels, as published: 2 to 64; 0: soft levels")
       ->check(NumberBetween(0, 64))
       ->capture_default_str()
       ->group(group);
@@ -151,9 +152,9 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       {"upper-bound", DenseMarginals::kUpperBound}, {"mean-field", DenseMarginals::kMeanField}};
   if (solve->marginals == DenseMarginals::kMeanField) std::swap(owners[0], owners[1]);
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->marginals, owners,
-                            "Whose marginals to return: the upper bound's, or those of mean field "
-                            "started from them, which "
-                            "are sharper where unaries are weak")
+                            "Which marginals to return: those of the upper bound, or those of mean "
+                            "field started from them, which are less flat where the unaries say "
+                            "little")
       ->group(group);
 }
 

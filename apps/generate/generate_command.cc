@@ -217,7 +217,7 @@ void AddGenerateCommand(CLI::App* app) {
                     "A dense model: a noisy picture of patches, a position and a bilateral kernel");
   command->add_flag(
       "--stereo", options->stereo,
-      "No model but a stereo pair with its true disparities, in the directory --output");
+      "A stereo pair with its true disparities instead of a model; --output is a directory");
   command->add_option("--width", options->width, "Columns")->capture_default_str();
   command->add_option("--height", options->height, "Rows")->capture_default_str();
   command
@@ -235,7 +235,7 @@ void AddGenerateCommand(CLI::App* app) {
       ->default_str("10");
   command
       ->add_option("--colour-sigma", options->colour_sigma,
-                   "Its width in colours, which go from 0 to 255 (dense)")
+                   "Its width in grey levels, 0 to 255 (dense)")
       ->default_str("20");
   command->add_option("--low", options->low, "Smallest unary")->capture_default_str();
   command->add_option("--high", options->high, "Largest unary")->capture_default_str();
@@ -244,10 +244,12 @@ void AddGenerateCommand(CLI::App* app) {
                    "potts, linear, truncated:T, tree:SPEC or tree:FILE.json (beside the output)")
       ->capture_default_str();
   command->add_flag("--strict-hst", options->strict_hst, "Refuse trees that break the r-HST rules");
-  command->add_option("--seed", options->seed, "Names the random unaries")
+  command->add_option("--seed", options->seed, "Seed of the random numbers")
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();
-  command->add_option("-o,--output", options->output, "Header to write; the arrays go beside it")
+  command
+      ->add_option("-o,--output", options->output,
+                   "JSON header to write; arrays are written next to it")
       ->required();
   command->footer(
       "Examples:\n"

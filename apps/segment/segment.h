@@ -22,7 +22,7 @@ struct Segments {
 
 // Every colour but black is a label, in the order of their values (red first); black pixels are
 // undecided. A marked pixel has its label with probability `confidence`, in (1/labels, 1), the others
-// share the rest; an undecided pixel has all with the same. Throws InvalidInput for a picture of another size, with fewer than
+// share the rest; for an undecided pixel all are equally likely. Throws InvalidInput for a picture of another size, with fewer than
 // 2 or more than 1024 colours.
 Segments ReadScribbles(const std::string& file, const Image& image, double confidence);
 

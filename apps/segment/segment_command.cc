@@ -162,16 +162,16 @@ void AddSegmentCommand(CLI::App* app) {
   AddDenseSolveOptions(sub, &command->dense);
   const char* group = "Model";
   sub->add_option("--metric", command->metric,
-                  "Between labels: potts, linear, truncated:T, tree:FILE")
+                  "Distance of labels: potts, linear, truncated:T, tree:FILE")
       ->capture_default_str()
       ->group(group);
   AddKernelOptions(sub, &command->spatial, &command->bilateral);
-  AddChoice<bool>(sub, "--normalisation", &command->normalise,
-                  {{"symmetric", true}, {"none", false}},
-                  "symmetric: every pixel has comparable weight however many are like it")
+  AddChoice<bool>(
+      sub, "--normalisation", &command->normalise, {{"symmetric", true}, {"none", false}},
+      "symmetric: divide by row sums, so that pixels with many similar ones weigh no more")
       ->group(group);
   AddChoice<bool>(sub, "--count", &command->ordered, {{"once", false}, {"ordered", true}},
-                  "once: each pair counts w; ordered: (a, b) and (b, a) both, so 2 w")
+                  "once: a pair adds its weight once; ordered: as (a, b) and as (b, a), twice")
       ->group(group);
   AddPairOptions(sub, &command->dense.solve);
   sub->footer(

@@ -115,7 +115,7 @@ void RefuseForSparse(const SolveCommand& command) {
        {"--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--marginals-of"}) {
     if (Given(command, option)) {
       throw InvalidInput(
-          fmt::format("{} is for dense models, but {} is none", option, command.model));
+          fmt::format("{} is for dense models, but {} is not one", option, command.model));
     }
   }
 }
@@ -135,7 +135,7 @@ void RefuseForDense(const SolveCommand& command) {
   const OperatorKind kind = solve.pairs.kind;
   for (const char* option : {"--levels", "--hard-bins"}) {
     if (Given(command, option) && kind != OperatorKind::kAuto && kind != OperatorKind::kLattice) {
-      throw InvalidInput(fmt::format("{} is for lattices, but --pairs {} makes none", option,
+      throw InvalidInput(fmt::format("{} is for lattices, but --pairs {} uses none", option,
                                      submarine::ToString(kind)));
     }
   }
@@ -173,7 +173,7 @@ void CheckOptions(const ModelInput& input, const SolveCommand& command) {
   }
 }
 
-// Whatever cannot be written is better known before the work than after it.
+// Outputs that cannot be written are reported before the work, not after it.
 void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
   CheckOutputFiles(command);
   if (!command.picture.empty()) {
@@ -303,12 +303,12 @@ void AddForestOptions(CLI::App* sub, SolveCommand* command) {
   const char* group = "Forests (trw, hybrid)";
   SolveOptions& solve = command->solve;
   sub->add_option("--rho", solve.rho,
-                  "trw: every edge in a forest with this probability, if there are such forests; "
-                  "not given: rows and columns of a grid, else forests that cover the graph")
+                  "trw: probability of every edge to be in a forest, if such forests exist; "
+                  "default: rows and columns of a grid, otherwise forests that cover the graph")
       ->check(NumberBetween(0, 1))
       ->group(group);
   sub->add_option("--rho-steps", solve.rho_steps,
-                  "trw: so many steps towards better probabilities; the bound stays valid")
+                  "trw: number of steps that optimise these probabilities; the bound stays valid")
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str()
       ->group(group);
@@ -328,7 +328,7 @@ void AddForestOptions(CLI::App* sub, SolveCommand* command) {
            }
          },
          "hybrid: exact along rows, columns, the better of both, their average, or a spanning "
-         "forest; not given: best on grids, else spanning")
+         "forest; default: best on grids, otherwise spanning")
       ->check(OneOf(names))
       ->type_name("{" + CLI::detail::join(names, ",") + "}")
       ->group(group);
@@ -355,8 +355,8 @@ void AddSolveCommand(CLI::App* app) {
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
   sub->add_option(
          "--temperature", solve.temperature,
-         "T of exp(-E/T); values are T log Z. 0 solves the linear relaxation (auto, pdhg), "
-         "improves labelings (dense mf) or finds the MAP (exact)")
+         "T of exp(-E/T); values are T log Z. 0: the linear programming relaxation (auto, pdhg), "
+         "local search (dense mf) or the labeling of least energy (exact)")
       ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
   sub->add_option("--gap", solve.relative_gap,
@@ -376,18 +376,19 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("--rounding", solve.rounding_draws, "Random roundings tried for the labeling")
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
-  sub->add_option("--starts", solve.starts, "Starts of mean field")
+  sub->add_option("--starts", solve.starts, "Number of starts of mean field")
       ->check(NumberBetween(1, 1000000))
       ->capture_default_str();
-  sub->add_option("--seed", solve.seed, "Of everything random")
+  sub->add_option("--seed", solve.seed, "Seed of all random choices")
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();
   sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
       ->capture_default_str();
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
-  sub->add_flag("--deterministic", solve.deterministic,
-                "Decide nothing by the clock, so that slow and fast machines find the same; no "
-                "result depends on the number of threads in any case");
+  sub->add_flag(
+      "--deterministic", solve.deterministic,
+      "Decide nothing by the clock, so that slow and fast machines get the same result; no "
+      "result depends on the number of threads in any case");
   sub->add_flag("--strict-hst", command->strict_hst,
                 "Refuse label trees that break the r-HST rules");
   sub->add_option("--json", command->json, "Write the summary: bounds, energy, iterations");
@@ -401,7 +402,7 @@ void AddSolveCommand(CLI::App* app) {
                   "Write the entropy of every variable's marginal, in nats (.npy)");
   sub->add_option("--picture", command->picture, "Write labels and uncertainty as a PNG (grids)");
   sub->add_option("--bundle", command->bundle,
-                  "Write everything into this directory, with a page to look at (report.html)");
+                  "Write summary, arrays and a page (report.html) into this directory");
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   AddForestOptions(sub, command.get());
   AddPairOptions(sub, &command->solve);

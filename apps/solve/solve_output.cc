@@ -84,7 +84,7 @@ std::string EnergyText(const SolveResult& result) {
   return text + ".\n";
 }
 
-// An interval that is wider than this, relative to its ends, deserves a word.
+// Intervals wider than this, relative to their ends, are explained.
 constexpr double kWide = 0.1;
 
 std::string IntervalText(const SolveResult& result) {

@@ -1,4 +1,4 @@
-// Stereo from a pair of pictures to a certified solve and its judgement by ground truth.
+// Stereo from a pair of pictures to a certified solve and its evaluation against ground truth.
 #pragma once
 
 #include <cstdint>

@@ -128,38 +128,37 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
   const char* group = "Model";
   const StereoSettings& settings = command->settings;
   sub->add_option("--disparities", command->disparities,
-                  "How many: 0 to N - 1 pixels; auto guesses from the pair")
+                  "Number of disparities: 0 to N - 1 pixels; auto estimates it from the pair")
       ->type_name("N|auto")
       ->capture_default_str()
       ->group(group);
   sub->add_option(
          "--unary", command->unary,
-         "How pixels are compared. ad: sum over channels of absolute differences; census: "
-         "comparisons with 62 neighbours that differ; bt: Birchfield and Tomasi's, blind to "
-         "sampling; sad:R, census:R, bt:R: their means over windows of radius R")
+         "Matching cost. ad: sum over channels of absolute differences; census: differing "
+         "comparisons with 62 neighbours; bt: Birchfield and Tomasi's, insensitive to sampling; "
+         "sad:R, census:R, bt:R: their means over windows of radius R")
       ->type_name("ad|sad:R|census[:R]|bt[:R]")
       ->default_str(ToString(settings.matching))
       ->group(group);
-  sub->add_option("--truncate", command->truncate, "No comparison costs more than this")
+  sub->add_option("--truncate", command->truncate, "Largest matching cost")
       ->check(NumberInside(0, 1e30))
       ->default_str(std::isfinite(settings.matching.truncate)
                         ? fmt::format("{:g}", settings.matching.truncate)
                         : "none")
       ->group(group);
   sub->add_option("--scale", command->factor,
-                  "What comparisons are multiplied by: the larger, the more the pixels say and "
-                  "the less their neighbours")
+                  "Factor of the matching costs: the larger, the less smoothing")
       ->check(NumberInside(0, 1e30))
       ->default_str(fmt::format("{:g}", settings.matching.factor))
       ->group(group);
   sub->add_option("--metric", command->settings.metric,
-                  "What neighbours pay for different disparities: potts, linear, truncated:T, "
+                  "Distance of disparities: potts, linear, truncated:T, "
                   "tree:FILE")
       ->capture_default_str()
       ->group(group);
   AddKernelOptions(sub, &command->spatial, &command->bilateral);
   sub->add_option("--shrink", command->shrink,
-                  "Work at 1/K of the resolution; truth is shrunk likewise")
+                  "Work at 1/K of the resolution; ground truth is shrunk, too")
       ->type_name("K")
       ->check(NumberBetween(1, 64))
       ->capture_default_str()
@@ -182,9 +181,10 @@ void AddStereoCommand(CLI::App* app) {
          "Ground truth: a picture of FACTOR times the disparity (default 1, 16 bits: 256), "
          "0 unknown, or a .npy")
       ->type_name("FILE[,FACTOR]");
-  sub->add_option("--mask", command->mask,
-                  "A picture that is bright where pixels are not occluded: errors there are told "
-                  "apart");
+  sub->add_option(
+      "--mask", command->mask,
+      "A picture that is bright where pixels are not occluded: errors are also reported for "
+      "these alone");
   AddDenseSolveOptions(sub, &command->dense);
   AddModelOptions(sub, command.get());
   AddPairOptions(sub, &command->dense.solve);

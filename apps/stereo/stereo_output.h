@@ -1,4 +1,4 @@
-// What a stereo solve leaves behind: disparities, their uncertainty, the judgement by ground truth, the page.
+// What a stereo solve leaves behind: disparities, their uncertainty, the evaluation against ground truth, the page.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -89,9 +89,9 @@ class DenseExtension final : public Extension<float, FlowProof> {
 
 // The most probable label of every variable.
 std::vector<int> ArgmaxLabels(const Matrix<float>& y);
-// All mass on the labels of a labeling.
 // *to = from, by several threads.
 void CopyMatrix(const Matrix<float>& from, Matrix<float>* to);
+// All mass on the labels of a labeling.
 Matrix<float> Indicator(const std::vector<int>& labels, std::size_t num_labels);
 
 }  // namespace submarine::internal

@@ -175,7 +175,7 @@ void ExpectNear(const Matrix<float>& actual, const Matrix<double>& expected,
   }
 }
 
-TEST(DenseProblemTest, Shapes) {
+TEST(DenseExtensionTest, Shapes) {
   ForModels(1, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels*) {
     EXPECT_EQ(extension.num_variables(), model.num_variables());
@@ -187,7 +187,7 @@ TEST(DenseProblemTest, Shapes) {
   });
 }
 
-TEST(DenseProblemTest, LabelModularIsTheFlowOfThePotentials) {
+TEST(DenseExtensionTest, LabelModularIsTheFlowOfThePotentials) {
   ForModels(2, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels* random) {
     Matrix<float> v(model.num_variables(), extension.num_active());
@@ -213,7 +213,7 @@ TEST(DenseProblemTest, LabelModularIsTheFlowOfThePotentials) {
   });
 }
 
-TEST(DenseProblemTest, QuadraticModularIsTheFlowOfTheCutSums) {
+TEST(DenseExtensionTest, QuadraticModularIsTheFlowOfTheCutSums) {
   ForModels(3, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels* random) {
     const Matrix<float> y = RandomMarginals(model, random);
@@ -233,7 +233,7 @@ TEST(DenseProblemTest, QuadraticModularIsTheFlowOfTheCutSums) {
   });
 }
 
-TEST(DenseProblemTest, StepPotentialsMovesByTheMeanOverTheSmallerSide) {
+TEST(DenseExtensionTest, StepPotentialsMovesByTheMeanOverTheSmallerSide) {
   ForModels(4, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels* random) {
     const Matrix<float> y = RandomMarginals(model, random);
@@ -257,7 +257,7 @@ TEST(DenseProblemTest, StepPotentialsMovesByTheMeanOverTheSmallerSide) {
 }
 
 // z^T (sum_c l_c 1_c 1_c^T) z <= reach |z|^2 for differences of distributions, cuts by either side.
-TEST(DenseProblemTest, QuadraticReachBoundsTheCutForm) {
+TEST(DenseExtensionTest, QuadraticReachBoundsTheCutForm) {
   ForModels(5, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels* random) {
     for (int repeat = 0; repeat < 20; ++repeat) {
@@ -276,7 +276,7 @@ TEST(DenseProblemTest, QuadraticReachBoundsTheCutForm) {
   });
 }
 
-TEST(DenseProblemTest, MeanFieldCostsAreExpectedCosts) {
+TEST(DenseExtensionTest, MeanFieldCostsAreExpectedCosts) {
   ForModels(6, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels* random) {
     const Matrix<float> y = RandomMarginals(model, random);
@@ -295,7 +295,7 @@ TEST(DenseProblemTest, MeanFieldCostsAreExpectedCosts) {
   });
 }
 
-TEST(DenseProblemTest, UpperAndDual) {
+TEST(DenseExtensionTest, UpperAndDual) {
   ForModels(7, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels* random) {
     const Matrix<float> y = RandomMarginals(model, random);
@@ -317,7 +317,7 @@ TEST(DenseProblemTest, UpperAndDual) {
   });
 }
 
-TEST(DenseProblemTest, EnergyIsThatOfTheModel) {
+TEST(DenseExtensionTest, EnergyIsThatOfTheModel) {
   ForModels(8, [](const DenseCrf& model, const DenseExtension& extension,
                   const Definition& definition, RandomModels* random) {
     std::vector<int> labeling(model.num_variables());
@@ -328,7 +328,7 @@ TEST(DenseProblemTest, EnergyIsThatOfTheModel) {
 }
 
 // A metric that cuts express only from below: the energy is that of the cuts.
-TEST(DenseProblemTest, EnergyOfAContractedMetricIsBelow) {
+TEST(DenseExtensionTest, EnergyOfAContractedMetricIsBelow) {
   RandomModels random(9);
   Matrix<double> distance(4, 4, 1.0);
   for (std::size_t i = 0; i < 4; ++i) distance(i, i) = 0.0;
@@ -348,7 +348,7 @@ TEST(DenseProblemTest, EnergyOfAContractedMetricIsBelow) {
 }
 
 // x^T (K + diag(self weights)) x >= 0: what the step of PDHG and the damping of mean field rely on.
-TEST(DenseProblemTest, SelfWeightsMakePairsPositiveSemidefinite) {
+TEST(DenseExtensionTest, SelfWeightsMakePairsPositiveSemidefinite) {
   ForModels(10, [](const DenseCrf& model, const DenseExtension& extension, const Definition&,
                    RandomModels* random) {
     for (int trial = 0; trial < 20; ++trial) {
@@ -368,7 +368,7 @@ TEST(DenseProblemTest, SelfWeightsMakePairsPositiveSemidefinite) {
   });
 }
 
-TEST(DenseProblemTest, ArgmaxAndIndicator) {
+TEST(DenseExtensionTest, ArgmaxAndIndicator) {
   const std::vector<int> labels{2, 0, 1};
   const Matrix<float> y = Indicator(labels, 3);
   EXPECT_EQ(y(0, 2), 1.0F);
@@ -377,7 +377,7 @@ TEST(DenseProblemTest, ArgmaxAndIndicator) {
   EXPECT_EQ(ArgmaxLabels(Matrix<float>(2, 4, 0.25F)), (std::vector<int>{0, 0})) << "ties";
 }
 
-TEST(DenseProblemTest, RefusesPairsOfAnotherSize) {
+TEST(DenseExtensionTest, RefusesPairsOfAnotherSize) {
   const DenseCrf model(Matrix<float>(3, 2), {}, PottsLabels(2));
   const GaussianKernel kernel{"four", Matrix<double>(4, 1)};
   const BruteForceOperator pairs(std::vector<WeightedKernel>{{&kernel, 1.0}});

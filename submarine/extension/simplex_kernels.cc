@@ -129,7 +129,7 @@ HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size
     const auto matters = hn::And(mask, hn::Ge(relative, least));
     if (!hn::AllFalse(d, matters)) count += StoreCompressed(d, relative, matters, scratch + count);
   });
-  // A guess that is not a number is none.
+  // NaN: no guess.
   float offset = guess < largest ? std::max(guess, share + std::log(share)) : largest;
   for (int k = 0; k < 50; ++k) {
     Vec sum = hn::Zero(d);

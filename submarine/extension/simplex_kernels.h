@@ -23,10 +23,10 @@ inline float InverseTemperature(float temperature) {
                             : std::numeric_limits<float>::max();
 }
 
-// A guess at lambda that is none.
+// Stands for "no initial guess of lambda".
 inline constexpr float kUnknownLambda = std::numeric_limits<float>::quiet_NaN();
 
-// Rows of SoftmaxBlock are aligned to so many floats.
+// Rows of SoftmaxBlock are aligned to this many floats.
 inline constexpr std::size_t kBlockLanes = 8;
 
 namespace scalar {

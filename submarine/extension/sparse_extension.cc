@@ -9,8 +9,6 @@
 namespace submarine::internal {
 namespace {
 
-// Chunks of rows that take some tens of microseconds each.
-
 // The share of phi_a(i) that the greedy vertex sends from i to i+1, given z_a on the leaves.
 double GreedyShare(std::span<const double> z, std::size_t i, std::size_t labels) {
   const double next = z[(i + 1) % labels];

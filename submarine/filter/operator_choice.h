@@ -54,7 +54,7 @@ struct ChosenOperator {
 };
 
 // Kernels of factor 0 are dropped. Throws TooLarge with the number when what was asked for does not
-// fit, InvalidInput for kernels that are none.
+// fit, InvalidInput for invalid kernels.
 ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
                             const OperatorUse& use, const OperatorOptions& options);
 

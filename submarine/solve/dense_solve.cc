@@ -136,7 +136,7 @@ class DenseRun {
     const double others = EstimateDenseMemory(model_, options_.method, 0.0, true).Peak();
     pairs.max_bytes = static_cast<std::size_t>(
         std::clamp(limit - others, 0.0, static_cast<double>(pairs.max_bytes)));
-    // Lists of so few variables can hold all pairs, and are built in no time.
+    // Lists of this few variables can hold all pairs, and are built in no time.
     const bool few = model_.num_variables() <= kFewVariables;
     pairs.on_progress = [this, few](double done) {
       return alarm_.Progress("preparing pairs", done, 0.0) || few;

@@ -41,8 +41,8 @@ using internal::WithNormalisation;
 constexpr double kShareOfMachine = 0.75;
 constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 
-// Exact inference is cheap up to this many table entries (a few seconds), in so little memory, on tables
-// of so many entries altogether.
+// Exact inference is cheap up to this many table entries (a few seconds), bytes of memory, and entries of
+// the given tables.
 constexpr double kCheapEntries = 6e8;
 constexpr double kCheapBytes = 2e9;
 constexpr double kCheapTables = 2e7;
@@ -146,7 +146,7 @@ void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
 }
 
 // Every pair is an edge, so that elimination meets one table over all variables. Beyond 64 of them it
-// has more than 2^64 entries, and building the pairs first would be in vain.
+// has more than 2^64 entries, so that building the pairs first would be wasted.
 void CheckTableOfAll(const DenseCrf& model, std::size_t max_bytes) {
   constexpr std::size_t kMostVariables = 64;
   if (model.num_variables() <= kMostVariables) return;

@@ -38,8 +38,8 @@ enum class Certify {
 };
 std::string_view ToString(Certify certify);
 
-// Whose marginals are returned. Where unaries are weak and pairs strong, all pixels can agree on a soft
-// distribution at no cost to the upper bound; mean field's marginals say more there.
+// Which marginals are returned. Where unaries are weak and pairs strong, all pixels can share one flat
+// distribution at no cost to the upper bound; mean field's marginals are more informative there.
 enum class DenseMarginals { kUpperBound, kMeanField };
 std::string_view ToString(DenseMarginals marginals);
 
@@ -75,7 +75,7 @@ struct SolveOptions {
 
 double DefaultGap(Method method, ModelKind kind);
 int DefaultIterations(Method method, ModelKind kind);
-// What a solve may hold where nobody says: a share of the machine's memory.
+// The memory limit where none is given: a share of the machine's memory.
 std::size_t DefaultMemory();
 
 struct SolveRecord {

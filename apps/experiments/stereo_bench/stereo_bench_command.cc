@@ -195,7 +195,7 @@ void AddStereoBenchCommand(CLI::App* app) {
   sub->add_option("-o,--output", command->output,
                   "Directory of table.csv, table.md, figure.png, figure.svg and summary.json; "
                   "finished runs are "
-                  "kept in its runs/, and the same command goes on there")
+                  "kept in its runs/, and the same command continues there")
       ->required();
   AddChoice<StereoPreset>(
       sub, "--preset", &settings.preset,

@@ -62,7 +62,7 @@ SynthShard ParseShard(const std::string& text) {
   return shard;
 }
 
-// How long the tasks that are left will take, judged by the most similar ones that are done.
+// How long the remaining tasks will take, estimated from the most similar ones that are done.
 class TimeLeft {
  public:
   void Add(const SynthTask& task, double seconds) {
@@ -243,7 +243,7 @@ void AddModelOptions(CLI::App* sub, SynthCommand* command) {
   sub->add_option("--instances", settings.instances, "Random models per metric and weight")
       ->check(NumberBetween(1, 1e6))
       ->capture_default_str();
-  sub->add_option("--seed", settings.seed, "Names the random unaries")
+  sub->add_option("--seed", settings.seed, "Seed of the random unaries")
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();
 }
@@ -258,7 +258,7 @@ void AddMethodOptions(CLI::App* sub, SynthCommand* command) {
       ->default_str("all but trw-opt");
   sub->add_flag("--as-published", command->as_published,
                 "Also the published curves with their mistakes (docs/experiments.md)");
-  sub->add_option("--steps", settings.steps, "Of Frank-Wolfe")
+  sub->add_option("--steps", settings.steps, "Number of Frank-Wolfe steps")
       ->check(NumberBetween(1, 1e9))
       ->capture_default_str();
   sub->add_option("--gap", settings.gap, "Relative gap of submod")
@@ -271,7 +271,7 @@ void AddMethodOptions(CLI::App* sub, SynthCommand* command) {
                   "TRW ends when a sweep gains less than this, relatively")
       ->check(NumberBetween(0, 1))
       ->capture_default_str();
-  sub->add_option("--rho-steps", settings.rho_steps, "Of trw-opt")
+  sub->add_option("--rho-steps", settings.rho_steps, "Number of optimisation steps of trw-opt")
       ->check(NumberBetween(1, 1e6))
       ->capture_default_str();
 }
@@ -279,7 +279,8 @@ void AddMethodOptions(CLI::App* sub, SynthCommand* command) {
 void AddMerge(CLI::App* sub, SynthCommand* command) {
   CLI::App* merge = sub->add_subcommand("merge", "Join the results of shards");
   merge->add_option("DIR", command->merge_from, "Directories of shards")->required();
-  merge->add_option("-o,--output", command->merge_to, "Directory of the whole")->required();
+  merge->add_option("-o,--output", command->merge_to, "Directory for the joined results")
+      ->required();
   merge->add_flag("-q,--quiet", command->quiet, "No table");
 }
 
@@ -292,13 +293,13 @@ void AddSynthCommand(CLI::App* app) {
   AddModelOptions(sub, command.get());
   AddMethodOptions(sub, command.get());
   sub->add_option("-o,--output", command->output,
-                  "Directory of results.csv, summary.json, figure.svg and figure.png; a run that "
-                  "was killed goes on there");
+                  "Directory of results.csv, summary.json, figure.svg and figure.png; an "
+                  "interrupted run is continued there");
   sub->add_option("--shard", command->shard,
                   "i/n: only the i-th of n parts, for several machines; see `synth merge`")
       ->capture_default_str();
   sub->add_flag("--deterministic", command->settings.deterministic,
-                "Results equal bit by bit however many threads, and without times");
+                "Bit-identical results for any number of threads, without times");
   sub->add_option("--threads", command->threads, "0: all cores")
       ->check(NumberBetween(0, 1e4))
       ->capture_default_str();

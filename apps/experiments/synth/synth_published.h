@@ -21,7 +21,7 @@ namespace submarine::apps {
 
 enum class PublishedUnaries { kModular, kUndirectedCycle };
 
-// The value after so many steps, or after less when `go_on` returns false.
+// The value after `steps` steps, or after fewer when `go_on` returns false.
 double PublishedBound(const SparseCrf& model, PublishedUnaries unaries, int steps,
                       const std::function<bool()>& go_on);
 

@@ -27,7 +27,7 @@ struct GaussianKernel {
   Matrix<double> features;  // N x D, each less a constant of its column and divided by its sigma
   double weight = 1.0;      // w^(m) >= 0 of the model (docs/conventions.md, "Pair counting")
   // r_a >= 0, empty for all ones. A kernel that asks for a normalisation has none until it is
-  // normalised (bound/verify/dense/normalisation.h); until then it is no part of a model that can be used.
+  // normalised (bound/verify/dense/normalisation.h); until then its model cannot be used.
   std::vector<double> scale = {};
   KernelNormalisation normalisation = KernelNormalisation::kNone;
   // The products r_a r_b meant are within the factors 1 - scale_error and 1 + scale_error of those
@@ -71,11 +71,11 @@ std::vector<float> SelfTerms(std::span<const WeightedKernel> kernels);
 
 // Throws InvalidInput, naming the kernel and the entry: no variables, dimension outside 1..16,
 // features that are not finite in single precision, weight or scale that is negative or not finite, a
-// scale of the wrong length, error bounds that are none.
+// scale of the wrong length, invalid error bounds.
 void CheckKernel(const GaussianKernel& kernel);
 
 // Throws InvalidInput for a kernel that asks for a normalisation and has none yet, or for one that
-// leaves no symmetric kernel; unless its weight is 0, as it is no part of its model then.
+// leaves no symmetric kernel; unless its weight is 0 and it does not matter.
 void CheckNormalised(const GaussianKernel& kernel);
 
 }  // namespace submarine

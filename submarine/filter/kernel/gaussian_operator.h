@@ -53,7 +53,7 @@ class GaussianOperator {
   virtual std::string Description() const = 0;
 
   // A cheaper operator with some of this one's pairs, drawn at random and weighted so that all its sums
-  // are those of this one on average, for the first iterations of a solver: so many neighbours of a
+  // are those of this one on average, for the first iterations of a solver: this many neighbours of a
   // variable on average. Null where this one has not many more, or cannot. Its bounds are about itself.
   virtual std::unique_ptr<GaussianOperator> Sample(double /*neighbours*/) const { return nullptr; }
 

@@ -167,9 +167,12 @@ const std::vector<float>& LatticeOperator::RowSums() const {
 }
 
 std::string LatticeOperator::Description() const {
-  return fmt::format("lattice of {} vertices in dimension {}, {} passes, {:.3g} kept",
-                     lattice_.num_vertices, stencil_.dimension, stencil_.laziness.size(),
-                     stencil_.kept);
+  const std::string boundary =
+      stencil_.kept == LatticeOptions().kept
+          ? ""
+          : fmt::format(" keeping {:.3g} of the mass at missing vertices", stencil_.kept);
+  return fmt::format("lattice of {} vertices in dimension {}, {} blur passes{}",
+                     lattice_.num_vertices, stencil_.dimension, stencil_.laziness.size(), boundary);
 }
 
 std::size_t LatticeOperator::bytes() const {

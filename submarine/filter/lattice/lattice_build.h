@@ -21,7 +21,7 @@ struct Lattice {
   std::size_t num_pixels = 0;
   std::size_t num_vertices = 0;
   std::size_t corners = 0;  // d + 1
-  std::size_t chunk = 0;    // so many pixels in a row share records of simplices; by N alone
+  std::size_t chunk = 0;    // consecutive pixels that share records of simplices; by N alone
 
   // Pixels of the same chunk that lie in the same simplex share one record of its corners. Records
   // are in the order of the chunks, within them in the order of their first pixels.

@@ -9,7 +9,7 @@
 
 namespace submarine::internal {
 
-// Rows of vertices are padded with channels of no meaning to a multiple of this.
+// Rows of vertices are padded to a multiple of this many channels.
 inline constexpr std::size_t kLatticeLanes = 8;
 inline std::size_t PaddedChannels(std::size_t channels) {
   return (channels + kLatticeLanes - 1) / kLatticeLanes * kLatticeLanes;

@@ -18,7 +18,7 @@ struct SplatParts {
   std::vector<std::uint32_t> corner_row;  // like Lattice::simplex_vertex, with rows for vertices
 
   // The rows of vertex v, ascending, all with weight 1: row_of_vertex[begin[v]..begin[v+1]]. A few
-  // entries of no meaning follow the last one, for kernels that look ahead.
+  // padding follows the last one, for kernels that read ahead.
   std::vector<std::uint32_t> begin;
   std::vector<SplatEntry> row_of_vertex;
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kBytesPerEntry = sizeof(std::uint32_t) + sizeof(float);
 constexpr std::size_t kListGrain = 64;
 
-// A list that is not so many times longer is its own sample.
+// A list that is less than this many times longer than its sample is used in its place.
 constexpr double kWorthSampling = 2.0;
 
 // One kernel's pairs, found through a tree over its features.

@@ -22,7 +22,7 @@ struct EncodedImage {
   // anything.
   [[noreturn]] void FailToDecode(std::string_view format, std::string_view reason) const;
 
-  // Refuses sizes that are none or not the expected one, exceed kMaxImagePixels, or need more memory
+  // Refuses sizes that are not positive or not the expected one, exceed kMaxImagePixels, or need more memory
   // than a file of this length can fill, so that a header alone never causes a large allocation.
   // `bits_per_pixel` are those that the file stores.
   void CheckSize(std::int64_t width, std::int64_t height, std::size_t bits_per_pixel) const;

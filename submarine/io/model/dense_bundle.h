@@ -30,7 +30,7 @@ struct LoadedDense {
   std::vector<std::string> warnings = {};  // about the metric, see ParseMetricSpec
 };
 
-// Throws FileError naming file, kernel and key; InvalidInput for a metric that is none or violates
+// Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that violates
 // `strict_hst`, and for numbers that DenseCrf refuses.
 LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst = false);
 
@@ -64,7 +64,7 @@ struct DenseSpec {
 };
 
 // The model that `spec` describes. Trees of the metric are looked up relative to `directory`. Throws
-// InvalidInput where sizes disagree or a number is none that a model may have.
+// InvalidInput where sizes disagree or a number is out of range.
 DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& directory = {});
 
 // Writes NAME.json with NAME.unary.npy and, where needed, NAME.image.npy and NAME.features0.npy, ...

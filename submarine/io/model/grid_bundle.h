@@ -31,7 +31,7 @@ struct LoadedModel {
   std::vector<std::string> warnings;  // about the metric, see ParseMetricSpec
 };
 
-// Throws FileError naming file and key; InvalidInput for a metric that is none or violates
+// Throws FileError naming file and key; InvalidInput for an invalid metric or one that violates
 // `strict_hst`.
 LoadedModel ReadBundle(const std::filesystem::path& path, bool strict_hst = false);
 

@@ -33,7 +33,7 @@ namespace submarine::internal {
 
 struct PdhgOptions : BoundOptions {
   double balance = 1.0;  // rho at the start
-  // The bounds are also evaluated after so many seconds without it, so that large models can be
+  // The bounds are also evaluated after this many seconds without an evaluation, so that large models can be
   // watched and interrupted. When a solve ends may then depend on the clock; infinity prevents it.
   double seconds_between_evaluations = 3.0;
 };

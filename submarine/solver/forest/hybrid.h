@@ -49,7 +49,7 @@ struct HybridResult {
   std::vector<IterationRecord> records;
 };
 
-// Throws InvalidInput for a temperature that is not positive, flows or forests that are none;
+// Throws InvalidInput for a temperature that is not positive and for invalid flows or forests;
 // NotExpressible when rows or columns are asked of a graph that is no 4-connected grid.
 HybridResult SolveHybrid(const SparseCrf& model, const HybridOptions& options = {});
 

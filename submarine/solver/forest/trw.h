@@ -70,7 +70,7 @@ struct TrwResult {
 };
 
 // The metrics' distances are used as they are, whatever their cuts express. Throws InvalidInput for
-// a temperature that is not positive, forests or flows that are none, and tables that forbid every
+// a temperature that is not positive, invalid forests or flows, and tables that forbid every
 // labeling as far as looking at neighbours shows (always, on a forest); NotExpressible for a rho
 // outside the forest polytope and for factors of more than two variables. Infinite energies become
 // large ones (trw_model.h), which keeps the bound one; only the verifier uses them as they are.

@@ -38,7 +38,7 @@ struct ChainHop {
 
 struct ChainForests {
   std::vector<double> weight;  // of every forest that has edges
-  double idle_weight = 0.0;    // of those that have none
+  double idle_weight = 0.0;    // of all forests without edges
   // At variable * forests + forest.
   std::vector<ChainHop> next;
   std::vector<ChainHop> previous;

@@ -37,14 +37,14 @@ void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y);
 SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature);
 
 // Adds T log sum_i exp(-s_i / T), or -min_i s_i at T = 0, for bounds from above. The s_i have gone
-// through so many roundings, each of at most an ulp of the magnitude.
+// through this many roundings, each of at most an ulp of the magnitude.
 void AddSoftMaximum(std::span<const double> s, double temperature, double magnitude,
                     double roundings, SafeSum* bound);
 
 // sum.Below(), but -infinity where temperatures near the largest number have made the sum overflow.
 double BelowOf(const SafeSum& sum);
 
-// All mass on the labels of a labeling. Throws InvalidInput for the wrong length and labels that are none.
+// All mass on the labels of a labeling. Throws InvalidInput for the wrong length and labels out of range.
 Matrix<float> CertainOf(const DenseCrf& model, const std::vector<int>& labeling);
 
 // Cuts of positive length, ascending: the others neither cost anything nor carry flow.

@@ -11,7 +11,7 @@
 namespace submarine::internal {
 namespace {
 
-// Up to so many variables all pairs are added up, which takes a fraction of a second.
+// Up to this many variables all pairs are added up, which takes a fraction of a second.
 constexpr std::size_t kSmall = 4096;
 // To sum and to verify on two cores, per pair.
 constexpr double kSecondsPerPair = 8e-9;

@@ -44,7 +44,7 @@ class OperatorVerifier {
                    const OperatorOptions& options, double temperature = 1.0);
   ~OperatorVerifier();
 
-  // The bound on T log Z_T that the proof gives. Throws InvalidInput when it is none, like VerifiedUpper.
+  // The bound on T log Z_T that the proof gives. Throws InvalidInput for an invalid proof, like VerifiedUpper.
   Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
 
   // T H(y) - <E>_y, or less: a lower bound on T log Z_T. Rows of the marginals are normalised first; a row
@@ -54,7 +54,7 @@ class OperatorVerifier {
   // T H(y) - f(y), or less: a lower bound on the least upper bound.
   Bound Dual(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
 
-  // At least E(x), and above it by rounding alone. Throws InvalidInput for labels that are none.
+  // At least E(x), and above it by rounding alone. Throws InvalidInput for labels out of range.
   Bound Energy(const std::vector<int>& labeling, const OnProgress& on_progress = {}) const;
 
  private:

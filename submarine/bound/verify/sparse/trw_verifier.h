@@ -20,7 +20,7 @@ namespace submarine::internal {
 // an edge in no forest by its least energy: the bound holds for every evidence of the right shape.
 // The first uses the distances of the model's metrics, not their cuts. -infinity proves that no
 // labeling has positive probability. Throws InvalidInput for wrong shapes, energies or unaries too
-// large to add up, unaries that are not finite, and forests that are none; NotExpressible for
+// large to add up, unaries that are not finite, and invalid forests; NotExpressible for
 // factors of more than two variables.
 Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature);
 Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature);
