@@ -207,7 +207,7 @@ class Names(StreamTest):
         self.assert_plain(finished.stdout)
 
     def test_nothing_prints_by_other_ways(self):
-        printing = [path.name for path in sorted((SOURCE_DIR / "apps").glob("*.cc"))
+        printing = [path.name for path in sorted((SOURCE_DIR / "apps").rglob("*.cc"))
                     if any(call in path.read_text(encoding="utf-8")
                            for call in ("fmt::print(", "printf(", "fwrite(", "fputs(", "std::cout", "std::cerr"))]
         self.assertEqual(printing, ["messages.cc"])
