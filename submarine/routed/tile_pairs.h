@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct TilePairsOptions {
   std::function<bool(double done)> on_progress = {};
 };
 
+struct TileRoutes;
+struct TileScratch;
+
 class TilePairs {
  public:
   // Raises the cutoff until the squares fit the memory. The model must outlive this.
@@ -40,14 +44,15 @@ class TilePairs {
   std::size_t size() const { return size_; }
   double cutoff() const { return cutoff_; }
   std::size_t num_tiles() const { return tiles_.size(); }
+  std::size_t num_kept() const;  // tiles that flows look at since the last Route
   const std::vector<RoutedCut>& cuts() const { return cuts_; }
 
   // Routes as `routing`, whose paths are those given, says; from then on flows are on what is left.
   void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
   // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
   const Matrix<double>& edge_weights() const { return edge_weights_; }
-  // sum over b of what is left of w_ab, by position.
-  const std::vector<float>& residual_degrees() const { return residual_degrees_; }
+  // What routing leaves of all pairs together.
+  double residual_weight() const { return residual_weight_; }
 
   // flow(c, p) = sum_q (w - u)_pq clip(v_cp - v_cq, -1, 1); one row per distinct cut, columns are positions.
   void Flow(const Matrix<float>& v, Matrix<float>* flow) const;
@@ -66,6 +71,16 @@ class TilePairs {
     std::vector<float> low;  // boxes of the blocks
     std::vector<float> high;
   };
+  struct Chunk {
+    std::vector<std::uint32_t> tiles;
+    std::vector<std::unique_ptr<std::uint16_t[]>> slabs;  // kSlab tiles each
+  };
+  struct Plan;
+  void RouteOne(const Plan& plan, const Placed& tile, TileScratch* scratch) const;
+  float LeastWorthKeeping(const Plan& plan) const;
+  void TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
+                       Matrix<double>* gain) const;
+  static void Keep(std::size_t tile, std::span<const std::uint16_t> packed, Chunk* chunk);
   void FindTiles(const TilePairsOptions& options);
   std::vector<Placed> TilesAt(double cutoff) const;
 
@@ -79,10 +94,10 @@ class TilePairs {
   double cutoff_;
   std::vector<Placed> tiles_;
   std::vector<std::size_t> chunk_;  // tiles of one task, by their row
-  std::vector<std::uint16_t, UninitialisedAllocator<std::uint16_t>> weight_;  // kTile^2 of every tile
-  std::vector<char> empty_;  // tiles of which nothing is left
+  std::vector<Chunk> kept_;         // what flows look at
   Matrix<double> edge_weights_;
-  std::vector<float> residual_degrees_;
+  double residual_weight_ = 0.0;
+  mutable std::vector<std::vector<float>> sums_;  // of flows, one for each task
 };
 
 }  // namespace submarine
