@@ -6,7 +6,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 std::vector<std::uint32_t> RoutedPaths::Followers() const {
   std::vector<std::uint32_t> followers(order.size());
@@ -41,8 +41,9 @@ void CheckPaths(const RoutedPaths& paths, std::size_t num_variables) {
   for (std::size_t k = 0; k < paths.begin.size(); ++k) {
     if (k == 0 ? paths.begin[k] != 0
                : paths.begin[k] <= paths.begin[k - 1] || paths.begin[k] >= num_variables) {
-      throw InvalidInput(fmt::format(
-          "path {} begins at position {}, expected positions that ascend from 0", k, paths.begin[k]));
+      throw InvalidInput(
+          fmt::format("path {} begins at position {}, expected positions that ascend from 0", k,
+                      paths.begin[k]));
     }
   }
   if (paths.begin.empty()) throw InvalidInput("there are no paths, expected at least one");
@@ -75,4 +76,4 @@ void CheckRouting(const Routing& routing, std::size_t num_variables, std::size_t
   }
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -15,7 +15,7 @@
 
 #include "submarine/base/matrix.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 inline constexpr int kMaxThickness = 8;
 
@@ -51,4 +51,4 @@ struct Routing {
 // Throws InvalidInput for paths that are none, shares outside 0..1, wrong shapes and z that are not finite.
 void CheckRouting(const Routing& routing, std::size_t num_variables, std::size_t num_cuts);
 
-}  // namespace submarine
+}  // namespace submarine::internal

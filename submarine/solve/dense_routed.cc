@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "submarine/base/error.h"
-#include "submarine/bound/routed_verifier.h"
-#include "submarine/routed/routed_solver.h"
+#include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/solver/routed/routed_solver.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // The plain bound lies between that of the unaries alone and that of a shared distribution. Where these are
@@ -70,7 +70,8 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   solver.marginals = mean_field;
   solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
   solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : kVerifierPasses;
-  solver.max_bytes = static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
+  solver.max_bytes =
+      static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   const double begin = alarm->Seconds();
   const auto known = [](double value) {
@@ -101,7 +102,8 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   part.description = fmt::format(
       "a path of look-alikes, {} thick: {:.3g} routed to its edges per variable, {:.3g} left to "
       "flows, kernels below {:g} left out",
-      result.proof.routing.paths.thickness, result.routed_weight, result.left_weight, result.cutoff);
+      result.proof.routing.paths.thickness, result.routed_weight, result.left_weight,
+      result.cutoff);
   part.marginals = std::move(result.marginals);
   if (options.certify == Certify::kNone) return part;
   PairOptions verification;
@@ -118,4 +120,4 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   return part;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -12,7 +12,7 @@
 #include "submarine/solve/limits.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // Whether `auto` routes: the plain bound, which is nowhere below the value of a distribution that all
 // variables share, cannot gain much from the pairs, and looking at all squares of pairs some times takes
@@ -32,4 +32,4 @@ struct RoutedPart {
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
                            const SolveOptions& options, double reserve, Alarm* alarm);
 
-}  // namespace submarine
+}  // namespace submarine::internal
