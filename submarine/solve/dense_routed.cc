@@ -21,8 +21,6 @@ constexpr double kSecondsPerSquaredVariable = 2e-9;
 constexpr double kPasses = 5.0;  // two rounds and the verifier, which takes as long as three
 constexpr double kVerifierPasses = 3.0;
 constexpr double kShareOfMemory = 0.4;
-// The squares that the solver leaves out have less than 1% of the weight; the verifier looks at more.
-constexpr double kVerifierCutoff = 0.02;
 
 double UnaryBound(const DenseCrf& model, double temperature) {
   double sum = 0.0;
@@ -108,7 +106,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   if (options.certify == Certify::kNone) return part;
   PairOptions verification;
   verification.temperature = options.temperature;
-  verification.cutoff = std::min(kVerifierCutoff, result.cutoff);
+  verification.cutoff = result.cutoff;
   verification.on_progress = [&](double done) {
     return alarm->Progress("certify upper bound", done, 0.0);
   };

@@ -8,7 +8,7 @@
 namespace submarine::internal {
 namespace {
 
-constexpr double kMostTerms = 64.0;
+constexpr double kMostTerms = 27.0;
 
 // A tree over points that are taken away one by one.
 class ShrinkingTree {

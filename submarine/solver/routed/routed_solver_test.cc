@@ -165,7 +165,7 @@ TEST(LookAlikePathTest, MeetsEveryVariableOnceAndNeighboursAreNear) {
     across += next > 1.0 ? 1 : 0;
   }
   EXPECT_EQ(across, 1);  // from one cluster to the other
-  EXPECT_EQ(DefaultThickness(2), 5);
+  EXPECT_EQ(DefaultThickness(2), 3);
   EXPECT_EQ(DefaultThickness(21), 1);
 }
 

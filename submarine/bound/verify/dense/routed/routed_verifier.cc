@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -52,6 +54,46 @@ SUBMARINE_FOR_WIDE_REGISTERS void SquaredRow(const double* __restrict f, std::si
   }
 }
 
+// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers vectorise this, but no call of
+// std::exp: x / 2 = n log 2 + r, |r| <= 0.35, with log 2 in two parts so that r is off by an ulp of 1 at most,
+// and the series up to r^13, whose rest is below 1e-17. A handful of roundings.
+SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
+                                            const double* __restrict scale, double own,
+                                            double factor, std::size_t count,
+                                            double* __restrict w) {
+  constexpr double kFarthest = -700.0;
+  constexpr double kInteger = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to integers
+  constexpr double kLog2e = 1.4426950408889634;
+  constexpr double kLog2High = 6.93147180369123816490e-01;  // 32 bits
+  constexpr double kLog2Low = 1.90821492927058770002e-10;
+  for (std::size_t c = 0; c < count; ++c) {
+    const double half = -0.5 * x[c];
+    const double t = std::isless(half, kFarthest) ? kFarthest : half;
+    const double shifted = t * kLog2e + kInteger;
+    const double n = shifted - kInteger;
+    const double r = (t - n * kLog2High) - n * kLog2Low;
+    double sum = 1.0 / 6227020800.0;
+    sum = sum * r + 1.0 / 479001600.0;
+    sum = sum * r + 1.0 / 39916800.0;
+    sum = sum * r + 1.0 / 3628800.0;
+    sum = sum * r + 1.0 / 362880.0;
+    sum = sum * r + 1.0 / 40320.0;
+    sum = sum * r + 1.0 / 5040.0;
+    sum = sum * r + 1.0 / 720.0;
+    sum = sum * r + 1.0 / 120.0;
+    sum = sum * r + 1.0 / 24.0;
+    sum = sum * r + 1.0 / 6.0;
+    sum = sum * r + 0.5;
+    sum = sum * r + 1.0;
+    sum = sum * r + 1.0;
+    // The last bits of `shifted` are those of n.
+    const auto power =
+        std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U);
+    const double value = factor * (own * scale[c]) * (sum * power);
+    w[c] = std::isless(half, kFarthest) ? 0.0 : value;
+  }
+}
+
 SUBMARINE_FOR_WIDE_REGISTERS void AddDistances(const float* __restrict z, double own, double length,
                                                std::size_t count, double* __restrict sum) {
   for (std::size_t c = 0; c < count; ++c)
@@ -76,6 +118,22 @@ SUBMARINE_FOR_WIDE_REGISTERS double RouteRow(const double* __restrict w,
   double sum = 0.0;
   for (std::size_t c = 0; c < kSide; ++c) sum += amount[c];
   return sum;
+}
+
+// The same for the edges of columns, from c to c + m, over one row; `left` and `gain` have room for all.
+SUBMARINE_FOR_WIDE_REGISTERS void RouteColumns(const double* __restrict w,
+                                               const double* __restrict d,
+                                               const double* __restrict limit, std::size_t m,
+                                               std::size_t count, double part,
+                                               double* __restrict left, double* __restrict gain) {
+  alignas(64) double amount[kStride];
+  for (std::size_t c = 0; c < count; ++c) {
+    const double least = std::isless(w[c], w[c + m]) ? w[c] : w[c + m];
+    amount[c] = std::isless(d[c] + d[c + m], limit[c]) ? part * least : 0.0;
+  }
+  for (std::size_t c = 0; c < count; ++c) left[c] -= amount[c];
+  for (std::size_t c = 0; c < count; ++c) left[c + m] -= amount[c];
+  for (std::size_t c = 0; c < count; ++c) gain[c] += amount[c];
 }
 
 // flow = weight clip(v - v_c, -1, 1), or weight sign; see dense_verifier.cc.
@@ -123,15 +181,15 @@ struct PlacedKernel {
 struct Sums {
   Matrix<double> flow;         // positions x active cuts
   Matrix<double> edge;         // positions x thickness: W
-  std::vector<double> degree;  // sum of the weights looked at, neighbours of squares included
-  double error = 0.0;          // ulps of all weights together
+  double weight = 0.0;  // all that was looked at, neighbours of squares included
+  double error = 0.0;   // ulps of all weights together
 
   Sums(std::size_t size, std::size_t cuts, std::size_t thickness)
-      : flow(size, cuts), edge(size, thickness), degree(size, 0.0) {}
+      : flow(size, cuts), edge(size, thickness) {}
   void Add(const Sums& other) {
     for (std::size_t n = 0; n < flow.size(); ++n) flow.data()[n] += other.flow.data()[n];
     for (std::size_t n = 0; n < edge.size(); ++n) edge.data()[n] += other.edge.data()[n];
-    for (std::size_t p = 0; p < degree.size(); ++p) degree[p] += other.degree[p];
+    weight += other.weight;
     error += other.error;
   }
 };
@@ -195,8 +253,9 @@ class RoutedVerifier {
     const double terms =
         static_cast<double>(kernels_.size() * (size_ + kTasks) * (2 + proof_.flows.size())) + 16.0;
     const double label_length = LargestLabelLength(model_);
+    // Every weight is part of the flow at two variables.
+    bound.Widen(2.0 * terms * label_length * total_.weight);
     for (std::size_t p = 0; p < size_; ++p) {
-      bound.Widen(terms * label_length * total_.degree[p]);
       for (std::size_t m = 0; m < thickness_; ++m)
         bound.Widen(terms * diameter * total_.edge(p, m));
     }
@@ -277,9 +336,9 @@ class RoutedVerifier {
     const std::size_t side = kSide + 2 * thickness_;
     const std::size_t column0 = kHalo + column * kSide - thickness_;
     double point[kMaxFeatureDimension];
-    double weight = 0.0;
-    double far = 0.0;
     alignas(64) double x[kStride];
+    alignas(64) double weights[kStride] = {};  // by column
+    alignas(64) double far_weights[kStride] = {};
     for (std::size_t r = 0; r < side; ++r) {
       const std::size_t p = kHalo + row * kSide - thickness_ + r;
       double* w = square->value + r * kStride;
@@ -290,31 +349,26 @@ class RoutedVerifier {
       for (std::size_t d = 0; d < kernel.dimension; ++d)
         point[d] = kernel.features[d * kernel.stride + p];
       SquaredRow(kernel.features.data() + column0, kernel.stride, kernel.dimension, point, side, x);
-      for (std::size_t c = 0; c < side; ++c)
-        w[c] =
-            kernel.factor * (kernel.scale[p] * kernel.scale[column0 + c]) * std::exp(-0.5 * x[c]);
+      WeightRow(x, kernel.scale.data() + column0, kernel.scale[p], kernel.factor, side, w);
       if (p >= column0 && p < column0 + side) w[p - column0] = 0.0;
-      double row_weight = 0.0;
       for (std::size_t c = 0; c < side; ++c) {
-        row_weight += w[c];
-        far += w[c] * x[c];
+        weights[c] += w[c];
+        far_weights[c] += w[c] * x[c];
       }
-      weight += row_weight;
-      const std::size_t position = p - kHalo;
-      if (position < size_) sums->degree[position] += row_weight;
     }
+    double weight = 0.0;
+    double far = 0.0;
     for (std::size_t c = 0; c < side; ++c) {
-      const std::size_t position = column0 + c - kHalo;
-      if (position >= size_) continue;
-      for (std::size_t r = 0; r < side; ++r)
-        sums->degree[position] += square->value[r * kStride + c];
+      weight += weights[c];
+      far += far_weights[c];
     }
+    sums->weight += weight;
     // Distance and exp as in dense_verifier; of what is routed a rounding for each part, and a few more.
-    const double roundings = 32.0 + 8.0 * static_cast<double>(thickness_);
-    sums->error +=
-        1.01 * (roundings * weight + 0.5 * static_cast<double>(kernel.dimension + 3) * far +
-                kernel.feature_error / kUlp * (weight + far)) +
-        kUnderflow;
+    const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
+    sums->error += 1.01 * (roundings * weight +
+                           0.5 * static_cast<double>(kernel.dimension + 3) * far +
+                           kernel.feature_error / kUlp * (weight + far)) +
+                   kUnderflow * static_cast<double>(kStride * kStride);
   }
 
   void Distances(std::size_t row, std::size_t column, Square* square) const {
@@ -331,10 +385,9 @@ class RoutedVerifier {
     }
   }
 
-  // The edges of the rows of `w`, whose first row, first column inside are those of blocks: takes from `left`
-  // what they use, and gives it to `gain`, where that is not null.
-  void RouteRows(const Square& w, const Square& d, std::size_t row, double part, double* left,
-                 Matrix<double>* gain) const {
+  // Takes from `left` what the edges of the rows use, and gives it to `gain`.
+  void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, double part,
+                        double* left, Matrix<double>* gain) const {
     alignas(64) double ignored[kSide] = {};
     alignas(64) double ignored_next[kSide] = {};
     for (std::size_t m = 1; m <= thickness_; ++m) {
@@ -344,60 +397,68 @@ class RoutedVerifier {
         const std::size_t next = at + m * kStride;
         const bool first_inside = r >= thickness_;
         const bool second_inside = r + m < thickness_ + kSide;
-        const double used = RouteRow(
-            w.value + at, w.value + next, d.value + at, d.value + next, *(limit + r - thickness_),
-            part, first_inside ? left + (r - thickness_) * kSide : ignored,
-            second_inside ? left + (r + m - thickness_) * kSide : ignored_next);
-        if (first_inside && gain != nullptr) (*gain)(row * kSide + r - thickness_, m - 1) += used;
+        double* first = first_inside ? left + (r - thickness_) * kStride + thickness_ : ignored;
+        double* second =
+            second_inside ? left + (r + m - thickness_) * kStride + thickness_ : ignored_next;
+        const double used = RouteRow(w.value + at, w.value + next, d.value + at, d.value + next,
+                                     *(limit + r - thickness_), part, first, second);
+        if (first_inside) (*gain)(row * kSide + r - thickness_, m - 1) += used;
       }
+    }
+  }
+
+  // The same for the edges of the columns; `gain` may be null.
+  void RouteEdgesOfColumns(const Square& w, const Square& d, std::size_t column, double part,
+                           double* left, Matrix<double>* gain) const {
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      const std::size_t first = thickness_ - m;
+      const std::size_t count = kSide + m;
+      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + column * kSide - m;
+      alignas(64) double gains[kStride] = {};
+      for (std::size_t i = 0; i < kSide; ++i) {
+        const std::size_t at = (i + thickness_) * kStride + first;
+        RouteColumns(w.value + at, d.value + at, limit, m, count, part, left + i * kStride + first,
+                     gains);
+      }
+      if (gain == nullptr) continue;
+      for (std::size_t j = 0; j < kSide; ++j) (*gain)(column * kSide + j, m - 1) += gains[m + j];
     }
   }
 
   void AddSquare(std::size_t row, std::size_t column, Sums* sums) const {
+    const bool near = column <= row + 1;
+    const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
+    const auto takes_part = [&](const PlacedKernel& kernel) {
+      return near || kernel.LeastSquared(row, column) <= limit_;
+    };
+    if (std::none_of(kernels_.begin(), kernels_.end(), takes_part)) return;
     Square w;
     Square d;
-    Square turned_w;
-    Square turned_d;
-    alignas(64) double left[kSide * kSide];
-    alignas(64) double turned_left[kSide * kSide];
-    bool any = false;
-    const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
-    for (const PlacedKernel& kernel : kernels_) {
-      if (kernel.LeastSquared(row, column) > limit_ && column > row + 1) continue;
-      if (!any) {
-        any = true;
-        std::fill(std::begin(left), std::end(left), 0.0);
-        std::fill(std::begin(turned_left), std::end(turned_left), 0.0);
-        std::fill(std::begin(d.value), std::end(d.value), 0.0);
-        if (!proof_.routing.everywhere()) Distances(row, column, &d);
-        Turn(d, &turned_d);
-      }
-      Weights(kernel, row, column, &w, sums);
-      Turn(w, &turned_w);
-      for (std::size_t i = 0; i < kSide; ++i) {
-        for (std::size_t j = 0; j < kSide; ++j)
-          left[i * kSide + j] += w.value[(i + thickness_) * kStride + j + thickness_];
-      }
-      RouteRows(w, d, row, part, left, &sums->edge);
-      // A square on the diagonal has the edges of its columns among those of its rows.
-      RouteRows(turned_w, turned_d, column, part, turned_left,
-                row == column ? nullptr : &sums->edge);
+    // With the neighbours' columns, whose values mean nothing.
+    alignas(64) double wide[kSide * kStride] = {};
+    if (proof_.routing.everywhere()) {
+      std::fill(std::begin(d.value), std::end(d.value), 0.0);
+    } else {
+      Distances(row, column, &d);
     }
-    if (!any) return;
+    for (const PlacedKernel& kernel : kernels_) {
+      if (!takes_part(kernel)) continue;
+      Weights(kernel, row, column, &w, sums);
+      for (std::size_t i = 0; i < kSide; ++i) {
+        const double* of_row = w.value + (i + thickness_) * kStride;
+        for (std::size_t c = 0; c < kSide + 2 * thickness_; ++c) wide[i * kStride + c] += of_row[c];
+      }
+      RouteEdgesOfRows(w, d, row, part, wide, &sums->edge);
+      // A square on the diagonal has the edges of its columns among those of its rows.
+      RouteEdgesOfColumns(w, d, column, part, wide, row == column ? nullptr : &sums->edge);
+    }
+    alignas(64) double left[kSide * kSide];
     for (std::size_t i = 0; i < kSide; ++i) {
       for (std::size_t j = 0; j < kSide; ++j)
-        left[i * kSide + j] = std::max(0.0, left[i * kSide + j] + turned_left[j * kSide + i]);
+        left[i * kSide + j] = std::max(0.0, wide[i * kStride + thickness_ + j]);
     }
-    if (column <= row + 1) TakeDirectPairs(row, column, left, &sums->edge);
+    if (near) TakeDirectPairs(row, column, left, &sums->edge);
     AddFlows(row, column, left, &sums->flow);
-  }
-
-  void Turn(const Square& from, Square* to) const {
-    const std::size_t side = kSide + 2 * thickness_;
-    for (std::size_t r = 0; r < side; ++r) {
-      for (std::size_t c = 0; c < side; ++c)
-        to->value[c * kStride + r] = from.value[r * kStride + c];
-    }
   }
 
   // What is left of the pairs that are edges belongs to them; every pair counts once.
