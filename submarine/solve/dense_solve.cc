@@ -19,6 +19,7 @@
 #include "submarine/solve/dense_certify.h"
 #include "submarine/solve/dense_chain.h"
 #include "submarine/solve/dense_memory.h"
+#include "submarine/solve/dense_routed.h"
 #include "submarine/solve/dense_strategy.h"
 #include "submarine/solve/limits.h"
 #include "submarine/solver/common/dense_result.h"
@@ -37,6 +38,7 @@ constexpr double kShareForLattice =
 constexpr std::size_t kFewVariables = 1024;
 constexpr double kCutoffOfFew = 1e-30;
 
+constexpr double kShareForMeanField = 0.3;      // of the time left, for its certificate
 constexpr double kShareForNormalisation = 0.2;  // of the time limit
 
 // Where exact row sums would take longer than what they are for, the operator's have to do.
@@ -62,7 +64,9 @@ class DenseRun {
         options_(options),
         gap_(options.relative_gap.value_or(DefaultGap(options.method, ModelKind::kDense))),
         clock_(clock),
-        alarm_(clock, options.time_limit_seconds, strategy_.interrupt_seconds, watch) {}
+        alarm_(clock, options.time_limit_seconds, strategy_.interrupt_seconds, watch),
+        routed_(Routes(model, options, strategy_)),
+        method_(routed_ ? Method::kMeanField : options.method) {}
 
   SolveResult Solve() {
     alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
@@ -76,25 +80,68 @@ class DenseRun {
       return FromUnaries();
     }
     const DenseExtension extension(model_, *pairs.op);
-    const bool exactly = CertifiesExactly(pairs);
+    const bool exactly = routed_ || CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(extension, pairs, exactly);
+    RoutedPart routed = RunRouted(evidence);
     evidence.bound.modular = {};  // room for the verifier
     evidence.bound.state = {};
     Certify(pairs, pair_options, exactly, &evidence);
-    solved_.method = options_.method;
+    if (routed_) {
+      TakeRouted(std::move(routed), &evidence);
+    }
+    solved_.method = routed_ ? Method::kRouted : options_.method;
     solved_.pairs = pairs.op->Description();
     solved_.termination = evidence.termination;
     solved_.records = std::move(evidence.records);
     const bool of_upper =
-        std::isfinite(evidence.bound.upper) &&
+        evidence.bound.marginals.size() > 0 &&
         (options_.marginals == DenseMarginals::kUpperBound || evidence.mean_field.size() == 0);
     solved_.marginals = std::move(of_upper ? evidence.bound.marginals : evidence.mean_field);
     return std::move(solved_);
   }
 
  private:
-  bool NeedsFlows() const {
-    return options_.method != Method::kMeanField && options_.method != Method::kQuadratic;
+  bool NeedsFlows() const { return method_ != Method::kMeanField && method_ != Method::kQuadratic; }
+
+  static bool Routes(const DenseCrf& model, const SolveOptions& options,
+                     const DenseStrategy& strategy) {
+    if (options.method == Method::kRouted) {
+      if (options.certify == Certify::kOperator) {
+        throw InvalidInput(
+            "the method routed proves bounds of the exact Gaussian model, and --certify operator "
+            "asks for others; use exact, auto or none");
+      }
+      return true;
+    }
+    return options.method == Method::kAuto && options.certify != Certify::kOperator &&
+           RoutingPays(model, options.temperature,
+                       std::min(strategy.patience_seconds, options.time_limit_seconds));
+  }
+
+  // From mean field's marginals; leaves time to verify these.
+  RoutedPart RunRouted(const DenseEvidence& evidence) {
+    if (!routed_) return {};
+    const double left = std::max(0.0, alarm_.SecondsLeft());
+    const double reserve = options_.certify == Certify::kNone || !std::isfinite(left)
+                               ? 0.0
+                               : std::min(EstimatedCertificate(), kShareForMeanField * left);
+    return SolveRoutedPart(model_, evidence.mean_field, evidence.lower, options_, reserve, &alarm_);
+  }
+
+  void TakeRouted(RoutedPart routed, DenseEvidence* evidence) {
+    evidence->termination = routed.termination;
+    for (SolveRecord& record : routed.records) evidence->records.push_back(std::move(record));
+    for (std::string& note : routed.notes) solved_.notes.push_back(std::move(note));
+    if (!routed.description.empty())
+      solved_.notes.push_back(fmt::format("The upper bound is that of {}.", routed.description));
+    evidence->bound.marginals = std::move(routed.marginals);
+    Certificate& certificate = solved_.certificate;
+    if (options_.certify == Certify::kNone) return;
+    PairOptions no_pairs;
+    no_pairs.temperature = options_.temperature;
+    certificate.upper = routed.upper ? *routed.upper : VerifiedUpper(model_, {}, no_pairs);
+    if (routed.upper) certificate.extension = "routed";
+    certificate.dual = certificate.lower;
   }
 
   // What can be said before any pair was looked at.
@@ -133,7 +180,7 @@ class DenseRun {
   OperatorOptions ChoosePairs() {
     OperatorOptions pairs = options_.pairs;
     const double limit = static_cast<double>(options_.max_bytes);
-    const double others = EstimateDenseMemory(model_, options_.method, 0.0, true).Peak();
+    const double others = EstimateDenseMemory(model_, method_, 0.0, true).Peak();
     pairs.max_bytes = static_cast<std::size_t>(
         std::clamp(limit - others, 0.0, static_cast<double>(pairs.max_bytes)));
     // Lists of this few variables can hold all pairs, and are built in no time.
@@ -189,7 +236,7 @@ class DenseRun {
   }
 
   void CheckMemory(double pair_bytes, bool lists) {
-    const DenseMemory memory = EstimateDenseMemory(model_, options_.method, pair_bytes, lists);
+    const DenseMemory memory = EstimateDenseMemory(model_, method_, pair_bytes, lists);
     solved_.estimated_bytes = memory.Peak();
     RequireMemory(memory, static_cast<double>(options_.max_bytes));
   }
@@ -246,13 +293,14 @@ class DenseRun {
   DenseEvidence RunChain(const DenseExtension& extension, const ChosenOperator& pairs,
                          bool exactly) {
     DenseChainOptions chain;
-    chain.method = options_.method;
+    chain.method = method_;
     chain.temperature = options_.temperature;
     chain.harmonic_steps = options_.harmonic_steps;
     // Only `auto` aims at the gap of the certificate; the others stop at their own.
     chain.relative_gap = SolverGap(strategy_, gap_, exactly && options_.method == Method::kAuto);
     chain.max_iterations =
-        options_.max_iterations.value_or(DefaultIterations(options_.method, ModelKind::kDense));
+        routed_ ? strategy_.mean_field_iterations
+                : options_.max_iterations.value_or(DefaultIterations(method_, ModelKind::kDense));
     chain.strategy = strategy_;
     chain.max_proof_bytes = options_.max_bytes / 2;
     if (std::isfinite(options_.time_limit_seconds)) {
@@ -307,6 +355,8 @@ class DenseRun {
   const double gap_;
   const Stopwatch& clock_;
   Alarm alarm_;
+  const bool routed_;    // mean field first, then the routed bound
+  const Method method_;  // of the chain
   std::optional<double> certificate_seconds_;
   std::vector<std::pair<double, double>> known_pairs_;  // see DenseCertifyOptions
   SolveResult solved_;

@@ -11,7 +11,7 @@
 namespace submarine {
 namespace {
 
-constexpr std::array<MethodInfo, 9> kMethods = {{
+constexpr std::array<MethodInfo, 10> kMethods = {{
     {Method::kAuto, "auto", true, true, true,
      "chosen by the model: exact where that is cheap, otherwise the tightest bound within the "
      "limits"},
@@ -26,6 +26,9 @@ constexpr std::array<MethodInfo, 9> kMethods = {{
      "tree-reweighted bound (sparse models and any tables of pairs)"},
     {Method::kHybrid, "hybrid", true, false, false,
      "exact along a forest, submodular elsewhere (sparse models)"},
+    {Method::kRouted, "routed", false, false, true,
+     "exact along a path of look-alikes that pairs are routed to, submodular elsewhere (dense "
+     "models with weak unaries)"},
     {Method::kMeanField, "mf", true, false, true, "mean field: a lower bound only"},
     {Method::kExact, "exact", true, true, true, "variable elimination (small or tree-like models)"},
 }};

@@ -15,6 +15,7 @@ enum class Method {
   kBlockFrankWolfe,
   kTrw,
   kHybrid,
+  kRouted,
   kMeanField,
   kExact
 };

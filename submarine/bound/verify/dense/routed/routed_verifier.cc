@@ -1,0 +1,627 @@
+#include "submarine/bound/verify/dense/routed/routed_verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/base/safe_sum.h"
+#include "submarine/base/simd/wide_registers.h"
+#include "submarine/bound/bound_internal.h"
+#include "submarine/bound/temperature.h"
+#include "submarine/bound/verify/dense/dense_verifier_internal.h"
+
+namespace submarine::internal {
+namespace {
+
+using dense_verifier::ActiveCuts;
+using dense_verifier::CheckOptions;
+using dense_verifier::CheckProof;
+using dense_verifier::kUnderflow;
+using dense_verifier::LargestLabelLength;
+using dense_verifier::LeastFactor;
+using dense_verifier::Progress;
+
+constexpr double kUlp = std::numeric_limits<double>::epsilon();
+constexpr std::size_t kSide = 32;  // positions of a block
+constexpr std::size_t kHalo = static_cast<std::size_t>(kMaxThickness);
+constexpr std::size_t kStride = kSide + 2 * kHalo;
+constexpr std::size_t kTasks = 64;
+
+// Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
+struct Square {
+  alignas(64) double value[kStride * kStride];
+};
+
+// x = |f_p - f_q|^2 for columns that follow each other; f_q is (dimension x stride). The same operations for
+// (p, q) and (q, p): the same bits.
+SUBMARINE_FOR_WIDE_REGISTERS void SquaredRow(const double* __restrict f, std::size_t stride,
+                                             std::size_t dimension, const double* __restrict point,
+                                             std::size_t count, double* __restrict x) {
+  for (std::size_t c = 0; c < count; ++c) x[c] = 0.0;
+  for (std::size_t d = 0; d < dimension; ++d) {
+    const double* column = f + d * stride;
+    for (std::size_t c = 0; c < count; ++c) {
+      const double difference = column[c] - point[d];
+      x[c] += difference * difference;
+    }
+  }
+}
+
+// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers vectorise this, but no call of
+// std::exp: x / 2 = n log 2 + r, |r| <= 0.35, with log 2 in two parts so that r is off by an ulp of 1 at most,
+// and the series up to r^13, whose rest is below 1e-17. A handful of roundings.
+SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
+                                            const double* __restrict scale, double own,
+                                            double factor, std::size_t count,
+                                            double* __restrict w) {
+  constexpr double kFarthest = -700.0;
+  constexpr double kInteger = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to integers
+  constexpr double kLog2e = 1.4426950408889634;
+  constexpr double kLog2High = 6.93147180369123816490e-01;  // 32 bits
+  constexpr double kLog2Low = 1.90821492927058770002e-10;
+  for (std::size_t c = 0; c < count; ++c) {
+    const double half = -0.5 * x[c];
+    const double t = std::isless(half, kFarthest) ? kFarthest : half;
+    const double shifted = t * kLog2e + kInteger;
+    const double n = shifted - kInteger;
+    const double r = (t - n * kLog2High) - n * kLog2Low;
+    double sum = 1.0 / 6227020800.0;
+    sum = sum * r + 1.0 / 479001600.0;
+    sum = sum * r + 1.0 / 39916800.0;
+    sum = sum * r + 1.0 / 3628800.0;
+    sum = sum * r + 1.0 / 362880.0;
+    sum = sum * r + 1.0 / 40320.0;
+    sum = sum * r + 1.0 / 5040.0;
+    sum = sum * r + 1.0 / 720.0;
+    sum = sum * r + 1.0 / 120.0;
+    sum = sum * r + 1.0 / 24.0;
+    sum = sum * r + 1.0 / 6.0;
+    sum = sum * r + 0.5;
+    sum = sum * r + 1.0;
+    sum = sum * r + 1.0;
+    // The last bits of `shifted` are those of n.
+    const auto power =
+        std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U);
+    const double value = factor * (own * scale[c]) * (sum * power);
+    w[c] = std::isless(half, kFarthest) ? 0.0 : value;
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void AddDistances(const float* __restrict z, double own, double length,
+                                               std::size_t count, double* __restrict sum) {
+  for (std::size_t c = 0; c < count; ++c)
+    sum[c] += length * std::abs(static_cast<double>(z[c]) - own);
+}
+
+// What is routed over the pairs of a row: part min(w, w_next) where the distances add up to less than
+// the limit. Adds it up, and takes it from what is left of either pair.
+SUBMARINE_FOR_WIDE_REGISTERS double RouteRow(const double* __restrict w,
+                                             const double* __restrict w_next,
+                                             const double* __restrict d,
+                                             const double* __restrict d_next, double limit,
+                                             double part, double* __restrict left,
+                                             double* __restrict left_next) {
+  alignas(64) double amount[kSide];
+  for (std::size_t c = 0; c < kSide; ++c) {
+    const double least = std::isless(w[c], w_next[c]) ? w[c] : w_next[c];
+    amount[c] = std::isless(d[c] + d_next[c], limit) ? part * least : 0.0;
+    left[c] -= amount[c];
+    left_next[c] -= amount[c];
+  }
+  double sum = 0.0;
+  for (std::size_t c = 0; c < kSide; ++c) sum += amount[c];
+  return sum;
+}
+
+// The same for the edges of columns, from c to c + m, over one row; `left` and `gain` have room for all.
+SUBMARINE_FOR_WIDE_REGISTERS void RouteColumns(const double* __restrict w,
+                                               const double* __restrict d,
+                                               const double* __restrict limit, std::size_t m,
+                                               std::size_t count, double part,
+                                               double* __restrict left, double* __restrict gain) {
+  alignas(64) double amount[kStride];
+  for (std::size_t c = 0; c < count; ++c) {
+    const double least = std::isless(w[c], w[c + m]) ? w[c] : w[c + m];
+    amount[c] = std::isless(d[c] + d[c + m], limit[c]) ? part * least : 0.0;
+  }
+  for (std::size_t c = 0; c < count; ++c) left[c] -= amount[c];
+  for (std::size_t c = 0; c < count; ++c) left[c + m] -= amount[c];
+  for (std::size_t c = 0; c < count; ++c) gain[c] += amount[c];
+}
+
+// flow = weight clip(v - v_c, -1, 1), or weight sign; see dense_verifier.cc.
+SUBMARINE_FOR_WIDE_REGISTERS double FlowRow(const double* __restrict left,
+                                            const float* __restrict v, float own, bool clip,
+                                            double share, double* __restrict column) {
+  alignas(64) double flow[kSide];
+  for (std::size_t c = 0; c < kSide; ++c) {
+    const float difference = own - v[c];
+    const float size = std::abs(difference);
+    const float clipped = std::isless(size, 1.0F) ? size : 1.0F;
+    const float whole = std::isgreater(size, 0.0F) ? 1.0F : 0.0F;
+    flow[c] =
+        share * left[c] * static_cast<double>(std::copysign(clip ? clipped : whole, difference));
+    column[c] -= flow[c];
+  }
+  double sum = 0.0;
+  for (std::size_t c = 0; c < kSide; ++c) sum += flow[c];
+  return sum;
+}
+
+// One kernel by position on the paths, with room at either side, where scales are 0.
+struct PlacedKernel {
+  std::vector<double> features;  // dimension x stride
+  std::vector<double> scale;
+  std::size_t stride = 0;
+  std::size_t dimension = 0;
+  double factor = 0.0;
+  double feature_error = 0.0;
+  std::vector<double> low;  // boxes of the blocks, blocks x dimension
+  std::vector<double> high;
+
+  double LeastSquared(std::size_t row, std::size_t column) const {
+    double squared = 0.0;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      const double apart = std::max({0.0, low[row * dimension + d] - high[column * dimension + d],
+                                     low[column * dimension + d] - high[row * dimension + d]});
+      squared += apart * apart;
+    }
+    return squared;
+  }
+};
+
+// What one task has added up; all by position.
+struct Sums {
+  Matrix<double> flow;         // positions x active cuts
+  Matrix<double> edge;         // positions x thickness: W
+  double weight = 0.0;  // all that was looked at, neighbours of squares included
+  double error = 0.0;   // ulps of all weights together
+
+  Sums(std::size_t size, std::size_t cuts, std::size_t thickness)
+      : flow(size, cuts), edge(size, thickness) {}
+  void Add(const Sums& other) {
+    for (std::size_t n = 0; n < flow.size(); ++n) flow.data()[n] += other.flow.data()[n];
+    for (std::size_t n = 0; n < edge.size(); ++n) edge.data()[n] += other.edge.data()[n];
+    weight += other.weight;
+    error += other.error;
+  }
+};
+
+class RoutedVerifier {
+ public:
+  RoutedVerifier(const DenseCrf& model, const RoutedProof& proof, const PairOptions& options)
+      : model_(model),
+        proof_(proof),
+        temperature_(options.temperature),
+        size_(model.num_variables()),
+        blocks_((size_ + kSide - 1) / kSide),
+        padded_(blocks_ * kSide + 2 * kHalo),
+        thickness_(static_cast<std::size_t>(proof.routing.paths.thickness)),
+        followers_(proof.routing.paths.Followers()),
+        active_(ActiveCuts(model)),
+        limit_(options.cutoff > 0.0 ? -2.0 * std::log(options.cutoff)
+                                    : std::numeric_limits<double>::infinity()),
+        total_(blocks_ * kSide, active_.size(), thickness_) {
+    for (const GaussianKernel& kernel : model.kernels()) {
+      if (kernel.weight > 0.0) Place(kernel);
+    }
+    PlaceEvidence();
+  }
+
+  void SumPairs(const Progress& progress) {
+    // Tasks have about the same number of squares, and sums of their own, which are added in order.
+    std::vector<std::size_t> begin = {0};
+    const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
+    double count = 0.0;
+    for (std::size_t row = 0; row < blocks_; ++row) {
+      count += static_cast<double>(blocks_ - row);
+      if (count >= squares * static_cast<double>(begin.size()) / kTasks || row + 1 == blocks_)
+        begin.push_back(row + 1);
+    }
+    constexpr std::size_t kBatch = 8;
+    const std::size_t tasks = begin.size() - 1;
+    for (std::size_t first = 0; first < tasks; first += kBatch) {
+      const std::size_t batch = std::min(kBatch, tasks - first);
+      std::vector<Sums> sums(batch, Sums(blocks_ * kSide, active_.size(), thickness_));
+      ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
+        for (std::size_t n = from; n < to; ++n) {
+          for (std::size_t row = begin[first + n]; row < begin[first + n + 1]; ++row) {
+            for (std::size_t column = row; column < blocks_; ++column)
+              AddSquare(row, column, &sums[n]);
+          }
+        }
+      });
+      for (const Sums& part : sums) total_.Add(part);
+      progress.Report(static_cast<double>(first + batch) / static_cast<double>(tasks));
+    }
+  }
+
+  double Above() const {
+    SafeSum bound;
+    bound.Add(-model_.constant());
+    const Matrix<double> distance = CutDistance(*model_.labels().cuts, model_.metric().length);
+    const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
+    // Weights themselves; and what sums of up to so many terms lose, of weights on edges and of flows.
+    bound.Widen(diameter * total_.error);
+    const double terms =
+        static_cast<double>(kernels_.size() * (size_ + kTasks) * (2 + proof_.flows.size())) + 16.0;
+    const double label_length = LargestLabelLength(model_);
+    // Every weight is part of the flow at two variables.
+    bound.Widen(2.0 * terms * label_length * total_.weight);
+    for (std::size_t p = 0; p < size_; ++p) {
+      for (std::size_t m = 0; m < thickness_; ++m)
+        bound.Widen(terms * diameter * total_.edge(p, m));
+    }
+    const Matrix<double> costs = Costs();
+    const std::vector<std::uint32_t>& first = proof_.routing.paths.begin;
+    std::vector<SafeSum> part(first.size());
+    ParallelFor(first.size(), 1, [&](std::size_t from, std::size_t to) {
+      for (std::size_t k = from; k < to; ++k) {
+        const std::size_t end = k + 1 < first.size() ? first[k + 1] : size_;
+        AddPath(first[k], end, costs, distance, &part[k]);
+      }
+    });
+    for (const SafeSum& path : part) bound.Add(path);
+    return bound.Above();
+  }
+
+ private:
+  void Place(const GaussianKernel& kernel) {
+    PlacedKernel placed;
+    placed.dimension = kernel.dimension();
+    placed.stride = padded_;
+    placed.factor = LeastFactor(model_, kernel);
+    placed.feature_error = FeatureErrorOfValue(kernel);
+    placed.features.assign(placed.dimension * padded_, 0.0);
+    placed.scale.assign(padded_, 0.0);
+    placed.low.assign(blocks_ * placed.dimension, std::numeric_limits<double>::infinity());
+    placed.high.assign(blocks_ * placed.dimension, -std::numeric_limits<double>::infinity());
+    for (std::size_t p = 0; p < size_; ++p) {
+      const std::size_t a = proof_.routing.paths.order[p];
+      placed.scale[kHalo + p] = kernel.scale.empty() ? 1.0 : kernel.scale[a];
+      for (std::size_t d = 0; d < placed.dimension; ++d) {
+        const double f = kernel.features(a, d);
+        placed.features[d * padded_ + kHalo + p] = f;
+        double& low = placed.low[p / kSide * placed.dimension + d];
+        double& high = placed.high[p / kSide * placed.dimension + d];
+        low = std::min(low, f);
+        high = std::max(high, f);
+      }
+    }
+    kernels_.push_back(std::move(placed));
+  }
+
+  void PlaceEvidence() {
+    const Routing& routing = proof_.routing;
+    constexpr double kNever = -1.0;  // distances are not negative
+    threshold_.assign(thickness_ * padded_, kNever);
+    for (std::size_t p = 0; p < size_; ++p) {
+      for (std::size_t m = 1; m <= thickness_ && m <= followers_[p]; ++m) {
+        // Nothing is less than what is not a number.
+        threshold_[(m - 1) * padded_ + kHalo + p] = routing.everywhere()
+                                                        ? std::numeric_limits<double>::infinity()
+                                                        : routing.threshold(p, m - 1);
+      }
+    }
+    if (!routing.everywhere()) {
+      z_.assign(active_.size() * padded_, 0.0F);
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        for (std::size_t p = 0; p < size_; ++p)
+          z_[c * padded_ + kHalo + p] = routing.z(routing.paths.order[p], active_[c]);
+      }
+    }
+    double shares = 0.0;
+    for (const FlowTerm& term : proof_.flows) {
+      std::vector<float> v(active_.size() * padded_, 0.0F);
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        for (std::size_t p = 0; p < size_; ++p)
+          v[c * padded_ + kHalo + p] = term.v(routing.paths.order[p], active_[c]);
+      }
+      v_.push_back(std::move(v));
+      shares += term.share;
+    }
+    share_scale_ = 1.0 / std::max(1.0, shares);
+  }
+
+  // Weights of a kernel in a square and beside it, 0 for a variable with itself; and how far off they may be.
+  void Weights(const PlacedKernel& kernel, std::size_t row, std::size_t column, Square* square,
+               Sums* sums) const {
+    const std::size_t side = kSide + 2 * thickness_;
+    const std::size_t column0 = kHalo + column * kSide - thickness_;
+    double point[kMaxFeatureDimension];
+    alignas(64) double x[kStride];
+    alignas(64) double weights[kStride] = {};  // by column
+    alignas(64) double far_weights[kStride] = {};
+    for (std::size_t r = 0; r < side; ++r) {
+      const std::size_t p = kHalo + row * kSide - thickness_ + r;
+      double* w = square->value + r * kStride;
+      if (kernel.scale[p] == 0.0) {
+        std::fill(w, w + side, 0.0);
+        continue;
+      }
+      for (std::size_t d = 0; d < kernel.dimension; ++d)
+        point[d] = kernel.features[d * kernel.stride + p];
+      SquaredRow(kernel.features.data() + column0, kernel.stride, kernel.dimension, point, side, x);
+      WeightRow(x, kernel.scale.data() + column0, kernel.scale[p], kernel.factor, side, w);
+      if (p >= column0 && p < column0 + side) w[p - column0] = 0.0;
+      for (std::size_t c = 0; c < side; ++c) {
+        weights[c] += w[c];
+        far_weights[c] += w[c] * x[c];
+      }
+    }
+    double weight = 0.0;
+    double far = 0.0;
+    for (std::size_t c = 0; c < side; ++c) {
+      weight += weights[c];
+      far += far_weights[c];
+    }
+    sums->weight += weight;
+    // Distance and exp as in dense_verifier; of what is routed a rounding for each part, and a few more.
+    const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
+    sums->error += 1.01 * (roundings * weight +
+                           0.5 * static_cast<double>(kernel.dimension + 3) * far +
+                           kernel.feature_error / kUlp * (weight + far)) +
+                   kUnderflow * static_cast<double>(kStride * kStride);
+  }
+
+  void Distances(std::size_t row, std::size_t column, Square* square) const {
+    const std::size_t side = kSide + 2 * thickness_;
+    const std::size_t row0 = kHalo + row * kSide - thickness_;
+    const std::size_t column0 = kHalo + column * kSide - thickness_;
+    for (std::size_t r = 0; r < side; ++r) {
+      double* sum = square->value + r * kStride;
+      std::fill(sum, sum + side, 0.0);
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        const float* z = z_.data() + c * padded_;
+        AddDistances(z + column0, z[row0 + r], model_.metric().length[active_[c]], side, sum);
+      }
+    }
+  }
+
+  // Takes from `left` what the edges of the rows use, and gives it to `gain`.
+  void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, double part,
+                        double* left, Matrix<double>* gain) const {
+    alignas(64) double ignored[kSide] = {};
+    alignas(64) double ignored_next[kSide] = {};
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + row * kSide;
+      for (std::size_t r = thickness_ - m; r < thickness_ + kSide; ++r) {
+        const std::size_t at = r * kStride + thickness_;
+        const std::size_t next = at + m * kStride;
+        const bool first_inside = r >= thickness_;
+        const bool second_inside = r + m < thickness_ + kSide;
+        double* first = first_inside ? left + (r - thickness_) * kStride + thickness_ : ignored;
+        double* second =
+            second_inside ? left + (r + m - thickness_) * kStride + thickness_ : ignored_next;
+        const double used = RouteRow(w.value + at, w.value + next, d.value + at, d.value + next,
+                                     *(limit + r - thickness_), part, first, second);
+        if (first_inside) (*gain)(row * kSide + r - thickness_, m - 1) += used;
+      }
+    }
+  }
+
+  // The same for the edges of the columns; `gain` may be null.
+  void RouteEdgesOfColumns(const Square& w, const Square& d, std::size_t column, double part,
+                           double* left, Matrix<double>* gain) const {
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      const std::size_t first = thickness_ - m;
+      const std::size_t count = kSide + m;
+      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + column * kSide - m;
+      alignas(64) double gains[kStride] = {};
+      for (std::size_t i = 0; i < kSide; ++i) {
+        const std::size_t at = (i + thickness_) * kStride + first;
+        RouteColumns(w.value + at, d.value + at, limit, m, count, part, left + i * kStride + first,
+                     gains);
+      }
+      if (gain == nullptr) continue;
+      for (std::size_t j = 0; j < kSide; ++j) (*gain)(column * kSide + j, m - 1) += gains[m + j];
+    }
+  }
+
+  void AddSquare(std::size_t row, std::size_t column, Sums* sums) const {
+    const bool near = column <= row + 1;
+    const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
+    const auto takes_part = [&](const PlacedKernel& kernel) {
+      return near || kernel.LeastSquared(row, column) <= limit_;
+    };
+    if (std::none_of(kernels_.begin(), kernels_.end(), takes_part)) return;
+    Square w;
+    Square d;
+    // With the neighbours' columns, whose values mean nothing.
+    alignas(64) double wide[kSide * kStride] = {};
+    if (proof_.routing.everywhere()) {
+      std::fill(std::begin(d.value), std::end(d.value), 0.0);
+    } else {
+      Distances(row, column, &d);
+    }
+    for (const PlacedKernel& kernel : kernels_) {
+      if (!takes_part(kernel)) continue;
+      Weights(kernel, row, column, &w, sums);
+      for (std::size_t i = 0; i < kSide; ++i) {
+        const double* of_row = w.value + (i + thickness_) * kStride;
+        for (std::size_t c = 0; c < kSide + 2 * thickness_; ++c) wide[i * kStride + c] += of_row[c];
+      }
+      RouteEdgesOfRows(w, d, row, part, wide, &sums->edge);
+      // A square on the diagonal has the edges of its columns among those of its rows.
+      RouteEdgesOfColumns(w, d, column, part, wide, row == column ? nullptr : &sums->edge);
+    }
+    alignas(64) double left[kSide * kSide];
+    for (std::size_t i = 0; i < kSide; ++i) {
+      for (std::size_t j = 0; j < kSide; ++j)
+        left[i * kSide + j] = std::max(0.0, wide[i * kStride + thickness_ + j]);
+    }
+    if (near) TakeDirectPairs(row, column, left, &sums->edge);
+    AddFlows(row, column, left, &sums->flow);
+  }
+
+  // What is left of the pairs that are edges belongs to them; every pair counts once.
+  void TakeDirectPairs(std::size_t row, std::size_t column, double* left,
+                       Matrix<double>* edge) const {
+    for (std::size_t i = 0; i < kSide; ++i) {
+      const std::size_t p = row * kSide + i;
+      for (std::size_t j = 0; j < kSide; ++j) {
+        const std::size_t q = column * kSide + j;
+        double& of_pair = left[i * kSide + j];
+        if (q <= p) {
+          of_pair = 0.0;
+        } else if (q < size_ && q - p <= thickness_ && q - p <= followers_[p]) {
+          (*edge)(p, q - p - 1) += of_pair;
+          of_pair = 0.0;
+        }
+      }
+    }
+  }
+
+  void AddFlows(std::size_t row, std::size_t column, const double* left,
+                Matrix<double>* flow) const {
+    alignas(64) double of_columns[kSide];
+    for (std::size_t t = 0; t < v_.size(); ++t) {
+      const FlowTerm& term = proof_.flows[t];
+      const double share = term.share * share_scale_;
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        const float* v = v_[t].data() + c * padded_ + kHalo;
+        std::fill(std::begin(of_columns), std::end(of_columns), 0.0);
+        for (std::size_t i = 0; i < kSide; ++i) {
+          (*flow)(row * kSide + i, c) +=
+              FlowRow(left + i * kSide, v + column * kSide, v[row * kSide + i],
+                      term.shape == FlowShape::kClip, share, of_columns);
+        }
+        for (std::size_t j = 0; j < kSide; ++j) (*flow)(column * kSide + j, c) += of_columns[j];
+      }
+    }
+  }
+
+  // phi + what the flows add to the labels, by position.
+  Matrix<double> Costs() const {
+    const auto labels = static_cast<std::size_t>(model_.num_labels());
+    Matrix<double> costs(size_, labels);
+    for (std::size_t p = 0; p < size_; ++p) {
+      const auto phi = model_.unary().row(proof_.routing.paths.order[p]);
+      for (std::size_t i = 0; i < labels; ++i) costs(p, i) = phi[i];
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        const double amount = model_.metric().length[active_[c]] * total_.flow(p, c);
+        for (const int i : model_.labels().cuts->set(static_cast<int>(active_[c])))
+          costs(p, static_cast<std::size_t>(i)) += amount;
+      }
+    }
+    return costs;
+  }
+
+  // Adds T log Z_T of one path: messages about the last labels, oldest first in significance, as they
+  // are, by logarithms. A message that is off by e in every entry makes the next one off by at most e.
+  void AddPath(std::size_t begin, std::size_t end, const Matrix<double>& costs,
+               const Matrix<double>& distance, SafeSum* bound) const {
+    const std::size_t labels = costs.cols();
+    const double T = temperature_;
+    const double own_roundings = static_cast<double>(64 + labels + active_.size() + 4 * thickness_);
+    std::vector<double> message = {0.0};  // of the states before: the empty one
+    std::vector<double> next;
+    std::vector<double> term(labels);
+    std::size_t known = 0;  // labels that a state has
+    for (std::size_t p = begin; p < end; ++p) {
+      const std::size_t before = message.size();
+      const bool drops = known == thickness_;
+      const std::size_t kept = drops ? before / labels : before;
+      next.assign(kept * labels, 0.0);
+      double magnitude = 0.0;
+      for (std::size_t s = 0; s < kept; ++s) {
+        for (std::size_t i = 0; i < labels; ++i) {
+          double energy = costs(p, i);
+          double size = std::abs(costs(p, i));
+          std::size_t older = s;
+          for (std::size_t m = 1; m <= (drops ? known - 1 : known); ++m) {
+            energy += total_.edge(p - m, m - 1) * distance(i, older % labels);
+            size += total_.edge(p - m, m - 1) * distance(i, older % labels);
+            older /= labels;
+          }
+          double value = message[s];
+          if (drops) {
+            const double weight = total_.edge(p - thickness_, thickness_ - 1);
+            for (std::size_t y = 0; y < labels; ++y)
+              term[y] = message[s + y * kept] - weight * distance(i, y);
+            const double largest = *std::max_element(term.begin(), term.end());
+            value = largest;
+            if (T > 0.0) {
+              double sum = 0.0;
+              for (const double t : term) sum += std::exp((t - largest) / T);
+              value += T * std::log(sum);
+            }
+          }
+          magnitude = std::max(magnitude, size + std::abs(value) + T);
+          next[s * labels + i] = value - energy;
+        }
+      }
+      if (!drops) ++known;
+      const double shift = *std::max_element(next.begin(), next.end());
+      for (double& value : next) {
+        value -= shift;
+        magnitude = std::max(magnitude, std::abs(value));
+      }
+      bound->Add(shift, magnitude + AddedBy(p), own_roundings);
+      std::swap(message, next);
+    }
+    const double largest = *std::max_element(message.begin(), message.end());
+    double value = largest;
+    if (T > 0.0) {
+      double sum = 0.0;
+      for (const double m : message) sum += std::exp((m - largest) / T);
+      value += T * std::log(sum);
+    }
+    bound->Add(value, T * static_cast<double>(1 + message.size()) + std::abs(largest),
+               own_roundings);
+    bound->Widen(kUnderflow * static_cast<double>(end - begin));
+  }
+
+  // Magnitudes that went into the costs of a position.
+  double AddedBy(std::size_t p) const {
+    double sum = 0.0;
+    for (std::size_t c = 0; c < active_.size(); ++c)
+      sum += model_.metric().length[active_[c]] * std::abs(total_.flow(p, c));
+    return sum;
+  }
+
+  const DenseCrf& model_;
+  const RoutedProof& proof_;
+  double temperature_;
+  std::size_t size_;
+  std::size_t blocks_;
+  std::size_t padded_;
+  std::size_t thickness_;
+  std::vector<std::uint32_t> followers_;
+  std::vector<std::size_t> active_;
+  double limit_;
+  std::vector<PlacedKernel> kernels_;
+  std::vector<double> threshold_;  // thickness x padded
+  std::vector<float> z_;           // active cuts x padded
+  std::vector<std::vector<float>> v_;
+  double share_scale_ = 1.0;
+  Sums total_;
+};
+
+}  // namespace
+
+Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
+                          const PairOptions& options) {
+  CheckOptions(options);
+  CheckProof(model, proof.flows);
+  CheckRouting(proof.routing, model.num_variables(), static_cast<std::size_t>(model.num_cuts()));
+  for (const GaussianKernel& kernel : model.kernels()) CheckNormalised(kernel);
+  const double states = std::pow(model.num_labels(), proof.routing.paths.thickness);
+  if (states > kMaxRoutedStates) {
+    throw InvalidInput(
+        fmt::format("paths of thickness {} have {:g} states with {} labels, expected at most {:g}",
+                    proof.routing.paths.thickness, states, model.num_labels(), kMaxRoutedStates));
+  }
+  RoutedVerifier verifier(model, proof, options);
+  verifier.SumPairs(Progress(options, 1));
+  return BoundMaker::Verified(verifier.Above());
+}
+
+}  // namespace submarine::internal

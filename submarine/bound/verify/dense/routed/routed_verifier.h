@@ -1,0 +1,31 @@
+// Recomputes the routed bound of a dense model (extension/routing.h, docs/math.md, "Routing") from the raw
+// model and the evidence alone: in double, over pairs and sums of its own, rounded upwards. True kernels are
+// those of the features and scale factors meant, as in dense_verifier.h.
+//
+// With pair weights w computed within errors e, log Z of the true model is at most that of the computed one
+// plus the sum of e times the largest distance. In the computed model every route is one number, counted
+// once in the weight of its edge and in what each of its two pairs has spent; pairs that are not looked at
+// keep what they have and carry no flow.
+#pragma once
+
+#include "submarine/bound/bound.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/extension/routing.h"
+#include "submarine/model/dense_crf.h"
+
+namespace submarine::internal {
+
+struct RoutedProof {
+  Routing routing;
+  FlowProof flows;  // on what routing leaves, clip or sign
+};
+
+// The bound on T log Z_T that the proof gives, T >= 0. Pairs between two blocks of positions are looked at
+// unless the kernel (without weight and scale) is below options.cutoff for all of them; at 0 all are. Throws
+// InvalidInput when it is no proof: paths that meet a variable twice, shares above 1, what VerifiedUpper
+// refuses; or when labels^thickness is beyond kMaxRoutedStates.
+inline constexpr double kMaxRoutedStates = 1 << 20;
+Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
+                          const PairOptions& options);
+
+}  // namespace submarine::internal

@@ -1,0 +1,121 @@
+#include "submarine/solve/dense_routed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/solver/routed/routed_solver.h"
+
+namespace submarine::internal {
+namespace {
+
+// The plain bound lies between that of the unaries alone and that of a shared distribution. Where these are
+// closer than this share of the largest entropy, it says next to nothing.
+constexpr double kLittleToGain = 0.25;
+// Seconds on two cores for all pairs of a model, once.
+constexpr double kSecondsPerSquaredVariable = 2e-9;
+constexpr double kPasses = 5.0;  // two rounds and the verifier, which takes as long as three
+constexpr double kVerifierPasses = 3.0;
+constexpr double kShareOfMemory = 0.4;
+
+double UnaryBound(const DenseCrf& model, double temperature) {
+  double sum = 0.0;
+  for (std::size_t a = 0; a < model.num_variables(); ++a) {
+    const auto phi = model.unary().row(a);
+    const double least = *std::min_element(phi.begin(), phi.end());
+    double mass = 0.0;
+    for (const float value : phi) mass += std::exp((least - value) / temperature);
+    sum += temperature * std::log(mass) - least;
+  }
+  return sum - model.constant();
+}
+
+Termination TerminationOf(RoutedEnd end) {
+  switch (end) {
+    case RoutedEnd::kIterationLimit:
+      return Termination::kIterationLimit;
+    case RoutedEnd::kTimeLimit:
+      return Termination::kTimeLimit;
+    case RoutedEnd::kInterrupted:
+      return Termination::kInterrupted;
+    default:
+      return Termination::kConverged;
+  }
+}
+
+}  // namespace
+
+bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
+  if (!(temperature > 0.0)) return false;
+  double weight = 0.0;
+  for (const GaussianKernel& kernel : model.kernels()) weight += kernel.weight;
+  if (weight == 0.0) return false;
+  const auto n = static_cast<double>(model.num_variables());
+  if (kPasses * kSecondsPerSquaredVariable * n * n > seconds) return false;
+  const double gain = UnaryBound(model, temperature) - PlainBoundFloor(model, temperature);
+  return gain < kLittleToGain * n * temperature * std::log(model.num_labels());
+}
+
+RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
+                           const SolveOptions& options, double reserve, Alarm* alarm) {
+  RoutedPart part;
+  RoutedOptions solver;
+  solver.temperature = options.temperature;
+  solver.marginals = mean_field;
+  solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
+  solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : kVerifierPasses;
+  solver.max_bytes =
+      static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
+  if (options.max_iterations) solver.max_iterations = *options.max_iterations;
+  const double begin = alarm->Seconds();
+  const auto known = [](double value) {
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  };
+  solver.on_iteration = [&](const RoutedRecord& record) {
+    const SolveRecord shown{.k = record.k,
+                            .seconds = begin + record.seconds,
+                            .upper = record.upper,
+                            .dual = known(lower),
+                            .lower = known(lower)};
+    part.records.push_back(shown);
+    return alarm->Tell("routed", shown);
+  };
+  solver.on_routing = [&](double done) {
+    alarm->Progress("routing pairs", done, 0.0);
+    return !alarm->stopped();
+  };
+  RoutedResult result;
+  try {
+    result = SolveRouted(model, solver);
+  } catch (const Interrupted&) {
+    part.termination = Termination::kInterrupted;
+    part.notes.emplace_back("It ended while pairs were routed: there is no upper bound from them.");
+    return part;
+  }
+  part.termination = TerminationOf(result.end);
+  part.description = fmt::format(
+      "a path of look-alikes, {} thick: {:.3g} routed to its edges per variable, {:.3g} left to "
+      "flows, kernels below {:g} left out",
+      result.proof.routing.paths.thickness, result.routed_weight, result.left_weight,
+      result.cutoff);
+  part.marginals = std::move(result.marginals);
+  if (options.certify == Certify::kNone) return part;
+  PairOptions verification;
+  verification.temperature = options.temperature;
+  verification.cutoff = result.cutoff;
+  verification.on_progress = [&](double done) {
+    return alarm->Progress("certify upper bound", done, 0.0);
+  };
+  try {
+    part.upper = VerifiedRoutedUpper(model, result.proof, verification);
+  } catch (const Interrupted&) {
+    part.notes.emplace_back("There was no time to certify the routed bound.");
+  }
+  return part;
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,35 @@
+// The routed bound within a dense solve: when it pays, and from mean field's marginals to a verified bound.
+// Not public; solve.h is the door.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
+#include "submarine/model/dense_crf.h"
+#include "submarine/solve/limits.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine::internal {
+
+// Whether `auto` routes: the plain bound, which is nowhere below the value of a distribution that all
+// variables share, cannot gain much from the pairs, and looking at all squares of pairs some times takes
+// no longer than `seconds`.
+bool RoutingPays(const DenseCrf& model, double temperature, double seconds);
+
+struct RoutedPart {
+  Termination termination = Termination::kNotRun;
+  std::optional<Bound> upper;  // verified; or none, where nobody asked or there was no time
+  Matrix<float> marginals;     // of the paths' distribution; empty where there was no time for any
+  std::string description;     // what was routed
+  std::vector<SolveRecord> records;
+  std::vector<std::string> notes;
+};
+
+// Leaves `reserve` seconds of the time limit, and tells the alarm `lower` with every record.
+RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
+                           const SolveOptions& options, double reserve, Alarm* alarm);
+
+}  // namespace submarine::internal

@@ -1,0 +1,114 @@
+#include "submarine/solve/dense_routed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/model/random_models_test_util.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine::internal {
+namespace {
+
+using testing::RandomModels;
+
+// Two clusters of points; `strength` is that of the unaries.
+DenseCrf Clusters(int variables, int labels, double strength, std::uint64_t seed = 5) {
+  RandomModels random(seed);
+  const auto n = static_cast<std::size_t>(variables);
+  GaussianKernel kernel{"clusters", Matrix<double>(n, 2), 6.0 / variables};
+  for (std::size_t a = 0; a < n; ++a) {
+    kernel.features(a, 0) = (a % 2 == 0 ? 0.0 : 4.0) + random.Real(-0.5, 0.5);
+    kernel.features(a, 1) = random.Real(-0.5, 0.5);
+  }
+  Matrix<float> unary(n, static_cast<std::size_t>(labels));
+  for (std::size_t k = 0; k < unary.size(); ++k)
+    unary.data()[k] = static_cast<float>(random.Real(0.0, strength));
+  return {std::move(unary), {kernel}, PottsLabels(labels)};
+}
+
+TEST(DenseRoutedTest, TheIntervalHoldsTheExactValue) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const DenseCrf model = Clusters(12, 2, 0.5, seed);
+    SolveOptions options;
+    options.temperature = seed % 2 == 0 ? 1.0 : 0.5;
+    options.method = Method::kExact;
+    const Certificate exact = Solve(model, options).certificate;
+    options.method = Method::kRouted;
+    const SolveResult routed = Solve(model, options);
+    EXPECT_EQ(routed.method, Method::kRouted);
+    EXPECT_EQ(routed.certificate.extension, "routed");
+    EXPECT_GE(*routed.certificate.upper, *exact.lower) << seed;
+    EXPECT_LE(*routed.certificate.lower, *exact.upper) << seed;
+    EXPECT_EQ(routed.certificate.dual->value(), routed.certificate.lower->value());
+    EXPECT_EQ(std::get<Matrix<float>>(routed.marginals).rows(), 12U);
+    EXPECT_EQ(routed.labels.size(), 12U);
+  }
+}
+
+TEST(DenseRoutedTest, AutoRoutesWherePlainBoundsSayNothing) {
+  const DenseCrf weak = Clusters(300, 2, 0.3);
+  EXPECT_TRUE(RoutingPays(weak, 1.0, 60.0));
+  EXPECT_FALSE(RoutingPays(weak, 0.0, 60.0));   // the linear programme has no entropy
+  EXPECT_FALSE(RoutingPays(weak, 1.0, 1e-9));  // no time
+  const SolveResult chosen = Solve(weak, {});
+  EXPECT_EQ(chosen.method, Method::kRouted);
+  SolveOptions plain;
+  plain.method = Method::kPdhg;
+  const Certificate other = Solve(weak, plain).certificate;
+  EXPECT_LT(*chosen.certificate.upper, other.upper->value() - 50.0);
+
+  const DenseCrf strong = Clusters(300, 4, 20.0);
+  EXPECT_FALSE(RoutingPays(strong, 1.0, 60.0));
+  EXPECT_EQ(Solve(strong, {}).method, Method::kAuto);
+  SolveOptions of_operator;
+  of_operator.certify = Certify::kOperator;
+  EXPECT_EQ(Solve(weak, of_operator).method, Method::kAuto);
+}
+
+TEST(DenseRoutedTest, WhoseMarginalsIsAChoice) {
+  const DenseCrf model = Clusters(100, 2, 0.3);
+  SolveOptions options;
+  options.method = Method::kRouted;
+  options.marginals = DenseMarginals::kUpperBound;
+  const auto of_paths = std::get<Matrix<float>>(Solve(model, options).marginals);
+  options.marginals = DenseMarginals::kMeanField;
+  const auto of_mean_field = std::get<Matrix<float>>(Solve(model, options).marginals);
+  EXPECT_NE(of_paths, of_mean_field);
+  options.certify = Certify::kNone;
+  options.marginals = DenseMarginals::kUpperBound;
+  const SolveResult none = Solve(model, options);
+  EXPECT_EQ(std::get<Matrix<float>>(none.marginals), of_paths);
+  EXPECT_FALSE(none.certificate.upper);
+}
+
+TEST(DenseRoutedTest, RefusesWhatItDoesNotProve) {
+  const DenseCrf model = Clusters(20, 2, 0.3);
+  SolveOptions options;
+  options.method = Method::kRouted;
+  options.certify = Certify::kOperator;
+  EXPECT_THROW(Solve(model, options), InvalidInput);
+  options.certify = Certify::kAuto;
+  options.temperature = 0.0;
+  EXPECT_THROW(Solve(model, options), InvalidInput);
+}
+
+TEST(DenseRoutedTest, AnInterruptLeavesACertificate) {
+  const DenseCrf model = Clusters(300, 2, 0.3);
+  SolveOptions options;
+  options.method = Method::kRouted;
+  for (const std::string stop : {"routing pairs", "routed", "certify upper bound"}) {
+    const SolveResult result =
+        Solve(model, options, [&](std::string_view phase, const SolveRecord&) { return phase != stop; });
+    ASSERT_TRUE(result.certificate.upper) << stop;
+    ASSERT_TRUE(result.certificate.lower) << stop;
+    EXPECT_LE(*result.certificate.lower, *result.certificate.upper) << stop;
+  }
+}
+
+}  // namespace
+}  // namespace submarine::internal

@@ -1,0 +1,57 @@
+// A dense model seen through routed paths: exact sums along them, flows on what is left of the pairs.
+// Everything is by position on the paths.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/extension/routing.h"
+#include "submarine/model/dense_crf.h"
+#include "submarine/solver/routed/thick_paths.h"
+#include "submarine/solver/routed/tile_pairs.h"
+
+namespace submarine::internal {
+
+class RoutedProblem {
+ public:
+  // The model must outlive this. T > 0.
+  RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, double temperature,
+                const TilePairsOptions& options);
+
+  std::size_t size() const { return pairs_.size(); }
+  std::size_t num_labels() const { return unary_.cols(); }
+  std::size_t num_cuts() const { return pairs_.cuts().size(); }
+  double temperature() const { return temperature_; }
+  const TilePairs& pairs() const { return pairs_; }
+  const Matrix<float>& unary() const { return unary_; }
+  const Matrix<double>& edge_weights() const { return pairs_.edge_weights(); }
+
+  void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
+
+  // phi + s(q) for q = clip(v_a - v_b, -1, 1); v has one row per distinct cut.
+  void Costs(const Matrix<float>& v, Matrix<float>* costs) const;
+  // T log Z_T of the paths with these node costs, less the model's constant: an upper bound where the
+  // costs are those of flows, and averages of such costs.
+  double Upper(const Matrix<float>& costs, Matrix<float>* marginals = nullptr);
+  // v += step z(y), z the cut sums of marginals y.
+  void Step(const Matrix<float>& y, float step, Matrix<float>* v) const;
+
+  // Where routing pays at these marginals and the distribution of the last call of Upper with marginals.
+  Routing RouteWhereItPays(const Matrix<float>& y, double share, double scale, double floor) const;
+  // By variable, columns all cuts of the model.
+  Matrix<float> Evidence(const Matrix<float>& v) const;
+  Matrix<float> ByVariable(const Matrix<float>& of_positions) const;
+
+ private:
+  const DenseCrf& model_;
+  RoutedPaths paths_;
+  double temperature_;
+  TilePairs pairs_;
+  ThickPaths sums_;
+  Matrix<float> unary_;
+  Matrix<float> membership_;  // distinct cuts x labels: 1 inside
+  mutable Matrix<float> flow_;
+};
+
+}  // namespace submarine::internal

@@ -1,0 +1,78 @@
+// The routed bound of a dense model (docs/math.md, "Routing"): which pairs pay for the edges of a path, and
+// the flows on what is left,
+//
+//   T log Z_T  <=  min over |q| <= 1 of  T log Z_T(paths with weights W; phi + s(q; w - u)).
+//
+// One iteration is that of solver/flow/dense_pdhg.h with the distribution on the paths in place of independent
+// variables: potentials move along the cut sums of its marginals, and its node costs are running means of
+// those that the potentials give, which is its Kullback-Leibler prox. Both kinds of costs prove a bound.
+//
+// Rounds: marginals to begin with (mean field's) say where labels change; routes over them would cost more
+// than they bring. From the marginals of a round's distribution the next one learns better: a unit of a
+// route pays where the forest disagrees along its edge more often than the marginals differ from the
+// third variable's. The best round is what counts, and where nothing proves the plain bound to be higher,
+// a round without routes is among them.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/model/dense_crf.h"
+#include "submarine/solver/routed/look_alike_path.h"
+
+namespace submarine::internal {
+
+struct RoutedRecord {
+  int k = 0;  // iterations, of all rounds
+  double seconds = 0.0;
+  double upper = std::numeric_limits<double>::infinity();  // best so far, in single precision
+};
+
+struct RoutedOptions {
+  double temperature = 1.0;  // T > 0
+  RoutedOrder order = RoutedOrder::kLookAlikes;
+  int thickness = 0;        // 0: DefaultThickness
+  Matrix<float> marginals;  // by variable, to begin with; empty: the first round routes everywhere
+  int max_iterations = 80;  // of all rounds together
+  int max_rounds = 3;
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  double verifier_passes =
+      0.0;               // time to leave for what comes next, in units of one routing of all pairs
+  double cutoff = 0.05;  // squares of pairs whose kernel is below this are left out
+  std::size_t max_bytes = std::size_t{4} << 30;
+  // With every iteration, and while pairs are routed; return false to stop.
+  std::function<bool(const RoutedRecord&)> on_iteration = {};
+  std::function<bool(double done)> on_routing = {};
+};
+
+enum class RoutedEnd { kConverged, kIterationLimit, kTimeLimit, kInterrupted };
+
+struct RoutedResult {
+  RoutedEnd end = RoutedEnd::kConverged;
+  double upper =
+      std::numeric_limits<double>::infinity();  // of `proof`, on the pairs that were looked at
+  double path_only = std::numeric_limits<double>::infinity();  // of the first round without flows
+  RoutedProof proof;
+  Matrix<float> marginals;     // of the paths' distribution, by variable
+  double cutoff = 0.0;         // the one that memory allowed
+  double routed_weight = 0.0;  // W per variable, and what is left of its pairs
+  double left_weight = 0.0;
+  int iterations = 0;
+  int rounds = 0;
+  std::vector<RoutedRecord> records;
+};
+
+// Throws InvalidInput for a temperature that is not positive and finite and marginals that do not fit, and
+// Interrupted where it was stopped before there was any bound.
+RoutedResult SolveRouted(const DenseCrf& model, const RoutedOptions& options);
+
+// No plain upper bound (bound/verify/dense/dense_verifier.h) is below this: the dual value of distributions that are the
+// same for all variables.
+double PlainBoundFloor(const DenseCrf& model, double temperature);
+
+}  // namespace submarine::internal

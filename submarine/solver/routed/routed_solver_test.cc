@@ -1,0 +1,173 @@
+#include "submarine/solver/routed/routed_solver.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/model/random_models_test_util.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/routed/routed_problem.h"
+
+namespace submarine::internal {
+namespace {
+
+using testing::RandomModels;
+
+// Points in two clusters with unaries that hardly tell labels apart.
+DenseCrf WeakModel(RandomModels* random, int variables, LabelSpace labels, double degree,
+                   double strength = 0.3) {
+  const auto n = static_cast<std::size_t>(variables);
+  GaussianKernel kernel{"clusters", Matrix<double>(n, 2), degree / variables};
+  for (std::size_t a = 0; a < n; ++a) {
+    kernel.features(a, 0) = (a % 2 == 0 ? 0.0 : 3.0) + random->Real(-0.5, 0.5);
+    kernel.features(a, 1) = random->Real(-0.5, 0.5);
+  }
+  Matrix<float> unary(n, static_cast<std::size_t>(labels.num_labels()));
+  for (std::size_t k = 0; k < unary.size(); ++k)
+    unary.data()[k] = static_cast<float>(random->Real(0.0, strength));
+  return {std::move(unary), {kernel}, std::move(labels)};
+}
+
+double ExactValue(const DenseCrf& model, double temperature) {
+  ExactOptions options;
+  options.temperature = temperature;
+  return SolveExact(ToFactorGraph(ToSparseCrf(model)), options).log_partition;
+}
+
+double Verified(const DenseCrf& model, const RoutedProof& proof, double temperature = 1.0) {
+  PairOptions options;
+  options.temperature = temperature;
+  options.cutoff = 0.0;
+  return VerifiedRoutedUpper(model, proof, options);
+}
+
+double UnaryBound(const DenseCrf& model) { return VerifiedUpper(model, {}, {}); }
+
+TEST(RoutedSolverTest, BoundsAreVerifiedAndHold) {
+  RandomModels random(21);
+  for (int round = 0; round < 150; ++round) {
+    const int labels = random.Integer(2, 3);
+    const DenseCrf model = WeakModel(&random, random.Integer(2, labels == 2 ? 12 : 7),
+                                     random.Labels(labels), random.Real(0.1, 12.0));
+    RoutedOptions options;
+    options.temperature = random.Integer(0, 1) == 0 ? 1.0 : random.Real(0.3, 2.0);
+    options.order = random.Integer(0, 1) == 0 ? RoutedOrder::kLookAlikes : RoutedOrder::kRaster;
+    options.thickness = random.Integer(0, 3);
+    options.cutoff = 1e-6;
+    const RoutedResult result = SolveRouted(model, options);
+    const double upper = Verified(model, result.proof, options.temperature);
+    ASSERT_GE(upper, ExactValue(model, options.temperature)) << round;
+    // What the solver says is what the verifier says, up to single precision and weights of 8 bits.
+    ASSERT_NEAR(upper, result.upper, 0.01 * (1.0 + std::abs(upper))) << round;
+    for (std::size_t a = 0; a < model.num_variables(); ++a) {
+      double sum = 0.0;
+      for (const float p : result.marginals.row(a)) sum += p;
+      ASSERT_NEAR(sum, 1.0, 1e-5);
+    }
+  }
+}
+
+TEST(RoutedSolverTest, IsFarBelowThePlainBoundUnderWeakUnaries) {
+  RandomModels random(22);
+  const DenseCrf model = WeakModel(&random, 300, PottsLabels(2), 12.0);
+  const double floor = PlainBoundFloor(model, 1.0);
+  EXPECT_LE(floor, UnaryBound(model) + 1e-9);
+  const RoutedResult result = SolveRouted(model, {});
+  const double upper = Verified(model, result.proof);
+  // Two clusters of one label each have little entropy; 300 variables by themselves have 208 nats.
+  EXPECT_LT(upper, floor - 0.5 * (300.0 * std::log(2.0)));
+  EXPECT_LE(result.upper, result.path_only);
+}
+
+TEST(RoutedSolverTest, FloorOfThePlainBoundIsOne) {
+  RandomModels random(23);
+  for (int round = 0; round < 50; ++round) {
+    const DenseCrf model = WeakModel(&random, 6, random.Labels(3), 5.0, 3.0);
+    FlowProof proof(1);
+    proof[0].v = Matrix<float>(6, static_cast<std::size_t>(model.num_cuts()));
+    for (std::size_t n = 0; n < proof[0].v.size(); ++n)
+      proof[0].v.data()[n] = static_cast<float>(random.Real(-2.0, 2.0));
+    ASSERT_LE(PlainBoundFloor(model, 1.0), VerifiedUpper(model, proof, {.cutoff = 0.0}) + 1e-9);
+  }
+}
+
+// Where unaries decide, routes cost more than they bring: a round without them must be found.
+TEST(RoutedSolverTest, RoutesNothingWhereNothingPays) {
+  RandomModels random(24);
+  const DenseCrf model = WeakModel(&random, 200, PottsLabels(4), 1.0, 30.0);
+  const double unary = UnaryBound(model);
+  const double upper = Verified(model, SolveRouted(model, {}).proof);
+  EXPECT_LE(upper, unary + 1e-3 * std::abs(unary));
+}
+
+TEST(RoutedSolverTest, BetterMarginalsToBeginWithAreUsedAndChecked) {
+  RandomModels random(25);
+  const DenseCrf model = WeakModel(&random, 100, PottsLabels(2), 8.0);
+  RoutedOptions options;
+  options.marginals = Matrix<float>(100, 2, 0.5F);
+  EXPECT_LT(SolveRouted(model, options).upper, UnaryBound(model));
+  options.marginals = Matrix<float>(100, 3, 0.5F);
+  EXPECT_THROW(SolveRouted(model, options), InvalidInput);
+  options.marginals = {};
+  options.temperature = 0.0;
+  EXPECT_THROW(SolveRouted(model, options), InvalidInput);
+}
+
+TEST(RoutedSolverTest, EndsWhenTold) {
+  RandomModels random(26);
+  const DenseCrf model = WeakModel(&random, 200, PottsLabels(2), 8.0);
+  RoutedOptions options;
+  options.on_iteration = [](const RoutedRecord& record) { return record.k < 3; };
+  const RoutedResult stopped = SolveRouted(model, options);
+  EXPECT_EQ(stopped.end, RoutedEnd::kInterrupted);
+  EXPECT_EQ(stopped.iterations, 3);
+  EXPECT_LT(Verified(model, stopped.proof), UnaryBound(model));
+  options.on_iteration = {};
+  options.max_iterations = 5;
+  EXPECT_EQ(SolveRouted(model, options).iterations, 5);
+  options.time_limit_seconds = 0.0;
+  EXPECT_LT(Verified(model, SolveRouted(model, options).proof), UnaryBound(model));
+  options.on_routing = [](double) { return false; };
+  EXPECT_THROW(SolveRouted(model, options), Interrupted);
+}
+
+TEST(RoutedSolverTest, IsTheSameForAnyNumberOfThreads) {
+  RandomModels random(27);
+  const DenseCrf model = WeakModel(&random, 500, PottsLabels(3), 8.0);
+  const auto with = [&](int threads) {
+    const ThreadLimit limit(threads);
+    return SolveRouted(model, {});
+  };
+  const RoutedResult one = with(1);
+  const RoutedResult three = with(3);
+  EXPECT_EQ(one.upper, three.upper);
+  EXPECT_EQ(one.marginals, three.marginals);
+}
+
+TEST(LookAlikePathTest, MeetsEveryVariableOnceAndNeighboursAreNear) {
+  RandomModels random(28);
+  const DenseCrf model = WeakModel(&random, 400, PottsLabels(2), 8.0);
+  const RoutedPaths path = MakePath(model, RoutedOrder::kLookAlikes, 2);
+  EXPECT_NO_THROW(CheckPaths(path, 400));
+  // Greedily: of all that come later, the next one is the nearest.
+  const GaussianKernel& kernel = model.kernels().front();
+  int across = 0;
+  for (std::size_t p = 0; p + 1 < 400; ++p) {
+    const double next = SquaredDistance(kernel, path.order[p], path.order[p + 1]);
+    for (std::size_t q = p + 2; q < 400; ++q)
+      ASSERT_LE(next, SquaredDistance(kernel, path.order[p], path.order[q]) * (1.0 + 1e-4) + 1e-9);
+    across += next > 1.0 ? 1 : 0;
+  }
+  EXPECT_EQ(across, 1);  // from one cluster to the other
+  EXPECT_EQ(DefaultThickness(2), 3);
+  EXPECT_EQ(DefaultThickness(21), 1);
+}
+
+}  // namespace
+}  // namespace submarine::internal

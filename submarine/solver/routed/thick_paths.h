@@ -1,0 +1,60 @@
+// Exact sum-product on thick paths: every variable is joined to the `thickness` before it, and messages are
+// about the last `thickness` labels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/extension/routing.h"
+
+namespace submarine::internal {
+
+class ThickPaths {
+ public:
+  // `distance` is the label metric (labels x labels).
+  ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance);
+
+  std::size_t num_states() const { return states_; }
+
+  // Of W at (p, m - 1) on the edge from position p to p + m, over T.
+  void SetWeights(const Matrix<double>& edge_weights, double temperature);
+
+  // log Z with the node costs s over T (positions x labels), and marginals by position where asked for.
+  double LogZ(const Matrix<float>& costs, double temperature, Matrix<float>* marginals = nullptr);
+
+  // E[d] of every edge, at (p, m - 1), under the distribution of the last call with marginals.
+  Matrix<float> ExpectedDistances() const;
+
+ private:
+  // exp(-W d / T) of the edge that ends at position p and began m before, of the distance number k.
+  const double* Decay(std::size_t p, std::size_t m) const {
+    return decay_.data() + (p * thickness_ + m - 1) * values_.size();
+  }
+  std::size_t Depth(std::size_t p) const { return std::min(thickness_, before_[p]); }
+  // factor[new state] = product of the decays to all labels but the oldest, times the node's own.
+  void NodeFactors(std::size_t p, std::vector<double>* factor) const;
+  double Forward(std::size_t begin, std::size_t end);
+  void Backward(std::size_t begin, std::size_t end);
+
+  std::size_t size_;
+  std::size_t labels_;
+  std::size_t thickness_;
+  std::size_t states_;  // labels^thickness
+  std::size_t rest_;    // labels^(thickness - 1)
+  bool potts_;
+  std::vector<std::uint32_t> begin_;
+  std::vector<std::size_t> before_;      // positions of the same path before this one
+  std::vector<double> values_;           // distinct distances
+  std::vector<std::uint32_t> value_of_;  // of (i, j), index into `values_`
+  std::vector<double> decay_;
+  Matrix<double> own_;  // exp(-(s - min s) / T)
+  std::vector<double> least_;
+  // Of every position, the states (label here, label before, ...): index = here + labels * before + ...
+  Matrix<double> forward_;   // normalised
+  Matrix<double> backward_;  // normalised
+};
+
+}  // namespace submarine::internal

@@ -1,0 +1,65 @@
+// The inner loops of TilePairs: squares of pairs between two blocks of positions that follow each other
+// on paths. As everywhere, SIMD chosen at run time and scalar twins of the same meaning.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "submarine/extension/routing.h"
+
+namespace submarine::internal {
+
+inline constexpr std::size_t kTile = 32;
+// Beyond each side of a tile stand the neighbours on the path.
+inline constexpr std::size_t kTileStride = 48;  // >= kTile + 2 kMaxThickness, whole registers
+static_assert(kTileStride >= kTile + 2 * static_cast<std::size_t>(kMaxThickness));
+
+// A tile with its neighbours: row r, column c is the pair of positions (first_row - k + r,
+// first_column - k + c), k the thickness.
+struct Tile {
+  alignas(64) float value[kTileStride * kTileStride];
+};
+
+// What routing leaves of a tile and brings to the edges of its rows and columns.
+struct TileRoutes {
+  alignas(64) float residual[kTile * kTile];          // w - u
+  alignas(64) float row_gain[kMaxThickness * kTile];  // of the edge (row, row + m), at (m - 1, row)
+  alignas(64) float column_gain[kMaxThickness * kTile];
+};
+
+struct TileRule {
+  const Tile* distance = nullptr;  // D; null: route everywhere, where there is an edge
+  // threshold[m - 1] points to that of position 0; minus infinity where there is no edge.
+  const float* threshold[kMaxThickness] = {};
+};
+
+namespace scalar {
+// k = scale_p scale_q exp(-|f_p - f_q|^2 / 2), 0 for p = q. Coordinate d of position p is
+// coordinates[d * stride + p]; positions from -kTileStride to kTileStride beyond the last may be read, and
+// have scale 0.
+void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
+                  const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
+                  int thickness, Tile* tile);
+// sum over cuts of length |z_p - z_q|.
+void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
+                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness, Tile* tile);
+// Adds to `routes`.
+void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdiff_t first_row,
+               std::ptrdiff_t first_column, int thickness, TileRoutes* routes);
+// row[i] += sum_j w_ij clip(v_i - v_j, -1, 1), column[j] -= sum_i of the same. Weights are the upper
+// halves of floats.
+void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
+              float* column);
+}  // namespace scalar
+
+void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
+                  const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
+                  int thickness, Tile* tile);
+void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
+                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness, Tile* tile);
+void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdiff_t first_row,
+               std::ptrdiff_t first_column, int thickness, TileRoutes* routes);
+void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
+              float* column);
+
+}  // namespace submarine::internal

@@ -1,0 +1,113 @@
+#include "submarine/solver/routed/tile_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace submarine::internal {
+namespace {
+
+class TileKernelsTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kRoom = kTileStride;
+  static constexpr std::size_t kPositions = 3 * kTile;
+  static constexpr std::size_t kWidth = kPositions + 2 * kRoom;
+
+  float Real(float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(rng_);
+  }
+  std::vector<float> Row(std::size_t rows, float low, float high) {
+    std::vector<float> values(rows * kWidth, 0.0F);
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t p = 0; p < kPositions; ++p) values[r * kWidth + kRoom + p] = Real(low, high);
+    }
+    return values;
+  }
+  static std::size_t Side(int thickness) { return kTile + 2 * static_cast<std::size_t>(thickness); }
+
+  std::mt19937 rng_{7};
+};
+
+TEST_F(TileKernelsTest, GaussiansAndDistancesAreThoseOfTheScalarTwins) {
+  for (const int thickness : {1, 2, 3, 5, 8}) {
+    for (const std::size_t column : {std::size_t{32}, std::size_t{64}}) {
+      const std::vector<float> f = Row(5, -3.0F, 3.0F);
+      const std::vector<float> scale = Row(1, 0.1F, 2.0F);
+      Tile fast;
+      Tile slow;
+      const auto at = static_cast<std::ptrdiff_t>(column);
+      GaussianTile(f.data() + kRoom, kWidth, 5, scale.data() + kRoom, 32, at, thickness, &fast);
+      scalar::GaussianTile(f.data() + kRoom, kWidth, 5, scale.data() + kRoom, 32, at, thickness,
+                           &slow);
+      const std::vector<float> z = Row(3, 0.0F, 1.0F);
+      const float length[] = {0.5F, 1.0F, 2.0F};
+      Tile fast_d;
+      Tile slow_d;
+      DistanceTile(z.data() + kRoom, kWidth, 3, length, 32, at, thickness, &fast_d);
+      scalar::DistanceTile(z.data() + kRoom, kWidth, 3, length, 32, at, thickness, &slow_d);
+      for (std::size_t r = 0; r < Side(thickness); ++r) {
+        for (std::size_t c = 0; c < Side(thickness); ++c) {
+          const std::size_t n = r * kTileStride + c;
+          // exp of up to -90 turns roundings of its argument into 90 ulps.
+          ASSERT_NEAR(fast.value[n], slow.value[n], 1e-4F * slow.value[n] + 1e-36F);
+          ASSERT_NEAR(fast_d.value[n], slow_d.value[n], 1e-6F);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(TileKernelsTest, RoutesAreThoseOfTheScalarTwin) {
+  for (const int thickness : {1, 2, 3, 5, 8}) {
+    for (const bool everywhere : {true, false}) {
+      Tile weights;
+      Tile distance;
+      for (float& w : weights.value) w = Real(0.0F, 1.0F);
+      for (float& d : distance.value) d = Real(0.0F, 1.0F);
+      std::vector<float> threshold = Row(static_cast<std::size_t>(thickness), 0.5F, 1.5F);
+      for (float& t : threshold) {
+        if (t == 0.0F || Real(0.0F, 1.0F) < 0.1F) t = -std::numeric_limits<float>::infinity();
+      }
+      TileRule rule;
+      if (!everywhere) rule.distance = &distance;
+      for (int m = 0; m < thickness; ++m)
+        rule.threshold[m] = threshold.data() + static_cast<std::size_t>(m) * kWidth + kRoom;
+      TileRoutes fast{};
+      TileRoutes slow{};
+      const float part = 0.25F / static_cast<float>(thickness);
+      RouteTile(weights, rule, part, 32, 64, thickness, &fast);
+      scalar::RouteTile(weights, rule, part, 32, 64, thickness, &slow);
+      for (std::size_t n = 0; n < kTile * kTile; ++n) {
+        ASSERT_NEAR(fast.residual[n], slow.residual[n], 1e-6F);
+        ASSERT_GE(slow.residual[n], -1e-6F);  // no pair spends more than it has
+      }
+      for (std::size_t n = 0; n < static_cast<std::size_t>(thickness) * kTile; ++n) {
+        ASSERT_NEAR(fast.row_gain[n], slow.row_gain[n], 1e-5F);
+        ASSERT_NEAR(fast.column_gain[n], slow.column_gain[n], 1e-5F);
+      }
+    }
+  }
+}
+
+TEST_F(TileKernelsTest, FlowsAreThoseOfTheScalarTwin) {
+  std::vector<std::uint16_t> weights(kTile * kTile);
+  for (std::uint16_t& w : weights) w = static_cast<std::uint16_t>(0x3000 + rng_() % 0x1000);
+  std::vector<float> v(2 * kTile);
+  for (float& x : v) x = Real(-2.0F, 2.0F);
+  for (const bool diagonal : {false, true}) {
+    std::vector<float> fast(2 * kTile, 1.0F);
+    std::vector<float> slow(2 * kTile, 1.0F);
+    const std::size_t column = diagonal ? 0 : kTile;
+    FlowTile(weights.data(), v.data(), v.data() + column, fast.data(), fast.data() + column);
+    scalar::FlowTile(weights.data(), v.data(), v.data() + column, slow.data(),
+                     slow.data() + column);
+    for (std::size_t n = 0; n < fast.size(); ++n) ASSERT_NEAR(fast[n], slow[n], 1e-4F);
+  }
+}
+
+}  // namespace
+}  // namespace submarine::internal

@@ -1,0 +1,364 @@
+#include "submarine/solver/routed/tile_pairs.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/base/simd/wide_registers.h"
+#include "submarine/solver/routed/tile_kernels.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kRoom = kTileStride;  // at either side of arrays over positions
+constexpr std::size_t kChunks = 16;
+constexpr double kCutoffStep = 1.5;
+// Tiles that together hold no more than this share of what is left are not worth their time; the verifier
+// looks at them all the same.
+constexpr double kNegligible = 0.02;
+constexpr std::size_t kSample = 4096;
+constexpr std::size_t kSlab = 256;
+
+// The upper halves of floats, rounded to the nearest; returns their sum. Rounding may have left a hair less
+// than nothing.
+SUBMARINE_FOR_WIDE_REGISTERS float Pack(const float* __restrict weight,
+                                        std::uint16_t* __restrict stored) {
+  float column[kTile] = {};
+  for (std::size_t i = 0; i < kTile; ++i) {
+    for (std::size_t j = 0; j < kTile; ++j) {
+      const float w = weight[i * kTile + j] > 0.0F ? weight[i * kTile + j] : 0.0F;
+      stored[i * kTile + j] =
+          static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(w) + 0x8000U) >> 16);
+      column[j] += w;
+    }
+  }
+  float sum = 0.0F;
+  for (const float of_column : column) sum += of_column;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels) {
+  const LabelCuts& cuts = *labels.cuts;
+  const std::vector<double>& length = labels.metrics.front().length;
+  std::vector<RoutedCut> distinct;
+  for (int c = 0; c < cuts.num_cuts(); ++c) {
+    const double l = length[static_cast<std::size_t>(c)];
+    if (l == 0.0) continue;
+    bool merged = false;
+    for (RoutedCut& kept : distinct) {
+      bool complement = true;
+      for (int i = 0; i < cuts.num_labels() && complement; ++i)
+        complement = cuts.contains(c, i) != cuts.contains(static_cast<int>(kept.cut), i);
+      if (!complement || kept.complement != kept.cut) continue;
+      kept.complement = static_cast<std::size_t>(c);
+      kept.length += static_cast<float>(l);
+      merged = true;
+      break;
+    }
+    const auto cut = static_cast<std::size_t>(c);
+    if (!merged) distinct.push_back({cut, cut, static_cast<float>(l)});
+  }
+  return distinct;
+}
+
+TilePairs::TilePairs(const DenseCrf& model, const RoutedPaths& paths,
+                     const TilePairsOptions& options)
+    : model_(model),
+      size_(model.num_variables()),
+      blocks_((size_ + kTile - 1) / kTile),
+      paths_(paths),
+      cuts_(DistinctCuts(model.labels())),
+      cutoff_(options.cutoff) {
+  CheckPaths(paths, size_);
+  followers_ = paths.Followers();
+  for (const WeightedKernel& weighted : PairWeights(model)) {
+    const GaussianKernel& source = *weighted.kernel;
+    if (!(weighted.factor > 0.0)) continue;
+    Kernel kernel;
+    kernel.dimension = source.dimension();
+    kernel.stride = blocks_ * kTile + 2 * kRoom;
+    kernel.coordinates.assign(kernel.dimension * kernel.stride, 0.0F);
+    kernel.scale.assign(kernel.stride, 0.0F);
+    kernel.low.assign(blocks_ * kernel.dimension, std::numeric_limits<float>::infinity());
+    kernel.high.assign(blocks_ * kernel.dimension, -std::numeric_limits<float>::infinity());
+    const double factor = std::sqrt(weighted.factor);
+    for (std::size_t p = 0; p < size_; ++p) {
+      const std::size_t a = paths.order[p];
+      kernel.scale[kRoom + p] =
+          static_cast<float>(factor * (source.scale.empty() ? 1.0 : source.scale[a]));
+      for (std::size_t d = 0; d < kernel.dimension; ++d) {
+        const auto f = static_cast<float>(source.features(a, d));
+        kernel.coordinates[d * kernel.stride + kRoom + p] = f;
+        const std::size_t at = p / kTile * kernel.dimension + d;
+        kernel.low[at] = std::min(kernel.low[at], f);
+        kernel.high[at] = std::max(kernel.high[at], f);
+      }
+    }
+    kernels_.push_back(std::move(kernel));
+  }
+  FindTiles(options);
+}
+
+std::vector<TilePairs::Placed> TilePairs::TilesAt(double cutoff) const {
+  const auto farthest = static_cast<float>(-2.0 * std::log(cutoff));
+  std::vector<std::vector<Placed>> found(blocks_);
+  ParallelFor(blocks_, 8, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      for (std::size_t column = row; column < blocks_; ++column) {
+        std::uint32_t mask = 0;
+        for (std::size_t m = 0; m < kernels_.size(); ++m) {
+          const Kernel& kernel = kernels_[m];
+          const std::size_t dim = kernel.dimension;
+          float squared = 0.0F;
+          for (std::size_t d = 0; d < dim; ++d) {
+            const float apart =
+                std::max({0.0F, kernel.low[row * dim + d] - kernel.high[column * dim + d],
+                          kernel.low[column * dim + d] - kernel.high[row * dim + d]});
+            squared += apart * apart;
+          }
+          if (squared <= farthest) mask |= 1U << m;
+        }
+        // Direct pairs of edges are always looked at.
+        if (column <= row + 1) mask = (1U << kernels_.size()) - 1U;
+        if (mask != 0) {
+          found[row].push_back(
+              {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column), mask});
+        }
+      }
+    }
+  });
+  std::vector<Placed> tiles;
+  for (const std::vector<Placed>& of_row : found)
+    tiles.insert(tiles.end(), of_row.begin(), of_row.end());
+  return tiles;
+}
+
+void TilePairs::FindTiles(const TilePairsOptions& options) {
+  const double limit =
+      static_cast<double>(options.max_bytes) / (kTile * kTile * sizeof(std::uint16_t));
+  tiles_ = TilesAt(cutoff_);
+  while (static_cast<double>(tiles_.size()) > limit && cutoff_ < 0.5) {
+    cutoff_ = std::min(0.5, kCutoffStep * cutoff_);
+    tiles_ = TilesAt(cutoff_);
+  }
+  chunk_.push_back(0);
+  for (std::size_t k = 1; k <= kChunks; ++k) {
+    const std::size_t end = k == kChunks ? tiles_.size() : tiles_.size() * k / kChunks;
+    if (end > chunk_.back()) chunk_.push_back(end);
+  }
+}
+
+std::size_t TilePairs::num_kept() const {
+  std::size_t count = 0;
+  for (const Chunk& chunk : kept_) count += chunk.tiles.size();
+  return count;
+}
+
+// What routing needs by position, with room at either side.
+struct TilePairs::Plan {
+  std::size_t stride = 0;
+  std::vector<float> threshold;  // thickness x stride
+  std::vector<float> z;          // cuts x stride; empty: route everywhere
+  std::vector<float> length;
+  float part = 0.0F;
+};
+
+struct TileScratch {
+  Tile weights;
+  Tile distance;
+  TileRoutes routes;
+};
+
+// The sums of all kernels; what is left of pairs below the diagonal and of direct ones is still in it.
+void TilePairs::RouteOne(const Plan& plan, const Placed& tile, TileScratch* scratch) const {
+  TileRoutes& routes = scratch->routes;
+  std::fill(std::begin(routes.residual), std::end(routes.residual), 0.0F);
+  std::fill(std::begin(routes.row_gain), std::end(routes.row_gain), 0.0F);
+  std::fill(std::begin(routes.column_gain), std::end(routes.column_gain), 0.0F);
+  const auto row = static_cast<std::ptrdiff_t>(tile.row * kTile);
+  const auto column = static_cast<std::ptrdiff_t>(tile.column * kTile);
+  TileRule rule;
+  for (int m = 0; m < paths_.thickness; ++m)
+    rule.threshold[m] = plan.threshold.data() + static_cast<std::size_t>(m) * plan.stride + kRoom;
+  if (!plan.z.empty()) {
+    DistanceTile(plan.z.data() + kRoom, plan.stride, cuts_.size(), plan.length.data(), row, column,
+                 paths_.thickness, &scratch->distance);
+    rule.distance = &scratch->distance;
+  }
+  for (std::size_t m = 0; m < kernels_.size(); ++m) {
+    if ((tile.kernels >> m & 1U) == 0) continue;
+    const Kernel& kernel = kernels_[m];
+    GaussianTile(kernel.coordinates.data() + kRoom, kernel.stride, kernel.dimension,
+                 kernel.scale.data() + kRoom, row, column, paths_.thickness, &scratch->weights);
+    RouteTile(scratch->weights, rule, plan.part, row, column, paths_.thickness, &routes);
+  }
+}
+
+// From a sample: tiles that hold less have no more than kNegligible of all that is left.
+float TilePairs::LeastWorthKeeping(const Plan& plan) const {
+  const std::size_t stride = std::max<std::size_t>(1, tiles_.size() / kSample);
+  std::vector<float> left((tiles_.size() + stride - 1) / stride);
+  ParallelFor(left.size(), 64, [&](std::size_t begin, std::size_t end) {
+    TileScratch scratch;
+    std::vector<std::uint16_t> ignored(kTile * kTile);
+    for (std::size_t n = begin; n < end; ++n) {
+      RouteOne(plan, tiles_[n * stride], &scratch);
+      left[n] = Pack(scratch.routes.residual, ignored.data());
+    }
+  });
+  std::sort(left.begin(), left.end());
+  const double total = std::accumulate(left.begin(), left.end(), 0.0);
+  double below = 0.0;
+  for (const float of_tile : left) {
+    below += of_tile;
+    if (below > kNegligible * total) return of_tile;
+  }
+  return 0.0F;
+}
+
+void TilePairs::Route(const Routing& routing, const std::function<bool(double)>& on_progress) {
+  CheckRouting(routing, size_, static_cast<std::size_t>(model_.num_cuts()));
+  const auto k = static_cast<std::size_t>(paths_.thickness);
+  Plan plan;
+  plan.stride = blocks_ * kTile + 2 * kRoom;
+  plan.part = static_cast<float>(routing.share / (4.0 * paths_.thickness));
+  plan.threshold.assign(k * plan.stride, -std::numeric_limits<float>::infinity());
+  for (std::size_t p = 0; p < size_; ++p) {
+    for (std::size_t m = 1; m <= k && m <= followers_[p]; ++m) {
+      plan.threshold[(m - 1) * plan.stride + kRoom + p] =
+          routing.everywhere() ? std::numeric_limits<float>::infinity()
+                               : routing.threshold(p, m - 1);
+    }
+  }
+  for (const RoutedCut& cut : cuts_) plan.length.push_back(cut.length);
+  if (!routing.everywhere()) {
+    plan.z.assign(cuts_.size() * plan.stride, 0.0F);
+    for (std::size_t c = 0; c < cuts_.size(); ++c) {
+      for (std::size_t p = 0; p < size_; ++p)
+        plan.z[c * plan.stride + kRoom + p] = routing.z(paths_.order[p], cuts_[c].cut);
+    }
+  }
+  const float least = LeastWorthKeeping(plan);
+
+  // Sums are kept apart by chunk and added in order: the same for any number of threads.
+  const std::size_t chunks = chunk_.size() - 1;
+  std::vector<Matrix<double>> gains(chunks);
+  std::vector<double> left(chunks, 0.0);
+  kept_.resize(chunks);
+  edge_weights_ = Matrix<double>(size_, k);
+  const auto do_chunk = [&](std::size_t n) {
+    Matrix<double> gain(blocks_ * kTile, k);
+    TileScratch scratch;
+    std::vector<std::uint16_t> packed(kTile * kTile);
+    TileRoutes& routes = scratch.routes;
+    kept_[n].tiles.clear();
+    for (std::size_t t = chunk_[n]; t < chunk_[n + 1]; ++t) {
+      RouteOne(plan, tiles_[t], &scratch);
+      const std::size_t first = tiles_[t].row * kTile;
+      const std::size_t second = tiles_[t].column * kTile;
+      for (std::size_t i = 0; i < kTile; ++i) {
+        for (std::size_t m = 0; m < k; ++m) {
+          gain(first + i, m) += routes.row_gain[m * kTile + i];
+          if (first != second) gain(second + i, m) += routes.column_gain[m * kTile + i];
+        }
+      }
+      if (second <= first + kTile) TakeDirectPairs(first, second, &routes, &gain);
+      const float of_tile = Pack(routes.residual, packed.data());
+      left[n] += of_tile;
+      if (of_tile > least) Keep(t, packed, &kept_[n]);
+    }
+    gains[n] = std::move(gain);
+  };
+  constexpr std::size_t kBatch = 4;
+  residual_weight_ = 0.0;
+  for (std::size_t first = 0; first < chunks; first += kBatch) {
+    const std::size_t count = std::min(kBatch, chunks - first);
+    ParallelFor(count, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t n = begin; n < end; ++n) do_chunk(first + n);
+    });
+    for (std::size_t n = first; n < first + count; ++n) {
+      for (std::size_t p = 0; p < size_; ++p) {
+        for (std::size_t m = 0; m < k; ++m) edge_weights_(p, m) += gains[n](p, m);
+      }
+      gains[n] = {};
+      residual_weight_ += left[n];
+    }
+    if (on_progress &&
+        !on_progress(static_cast<double>(first + count) / static_cast<double>(chunks)))
+      throw Interrupted("routing was interrupted before it was complete");
+  }
+}
+
+// Pairs below the diagonal are those above it; what is left of pairs that are edges belongs to these.
+void TilePairs::TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
+                                Matrix<double>* gain) const {
+  const auto k = static_cast<std::size_t>(paths_.thickness);
+  for (std::size_t i = 0; i < kTile; ++i) {
+    for (std::size_t j = 0; j < kTile; ++j) {
+      const std::size_t p = first + i;
+      const std::size_t q = second + j;
+      float& left = routes->residual[i * kTile + j];
+      if (p >= q) {
+        left = 0.0F;
+      } else if (p < size_ && q - p <= k && q - p <= followers_[p]) {
+        (*gain)(p, q - p - 1) += std::max(0.0F, left);
+        left = 0.0F;
+      }
+    }
+  }
+}
+
+void TilePairs::Keep(std::size_t tile, std::span<const std::uint16_t> packed, Chunk* chunk) {
+  const std::size_t at = chunk->tiles.size();
+  // Room that an earlier routing has needed is still there.
+  if (at / kSlab >= chunk->slabs.size())
+    chunk->slabs.push_back(std::make_unique_for_overwrite<std::uint16_t[]>(kSlab * kTile * kTile));
+  std::copy(packed.begin(), packed.end(),
+            chunk->slabs[at / kSlab].get() + at % kSlab * kTile * kTile);
+  chunk->tiles.push_back(static_cast<std::uint32_t>(tile));
+}
+
+void TilePairs::Flow(const Matrix<float>& v, Matrix<float>* flow) const {
+  const std::size_t padded = blocks_ * kTile;
+  const std::size_t cuts = cuts_.size();
+  std::vector<float> potential(cuts * padded, 0.0F);
+  for (std::size_t c = 0; c < cuts; ++c)
+    std::copy(v.row(c).begin(), v.row(c).end(),
+              potential.begin() + static_cast<std::ptrdiff_t>(c * padded));
+  sums_.resize(kept_.size());
+  ParallelFor(kept_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t n = begin; n < end; ++n) {
+      std::vector<float>& sum = sums_[n];
+      sum.assign(cuts * padded, 0.0F);
+      for (std::size_t k = 0; k < kept_[n].tiles.size(); ++k) {
+        const Placed& tile = tiles_[kept_[n].tiles[k]];
+        const std::size_t row = tile.row * kTile;
+        const std::size_t column = tile.column * kTile;
+        const std::uint16_t* weights = kept_[n].slabs[k / kSlab].get() + k % kSlab * kTile * kTile;
+        for (std::size_t c = 0; c < cuts; ++c) {
+          FlowTile(weights, potential.data() + c * padded + row,
+                   potential.data() + c * padded + column, sum.data() + c * padded + row,
+                   sum.data() + c * padded + column);
+        }
+      }
+    }
+  });
+  if (flow->rows() != cuts || flow->cols() != size_) *flow = Matrix<float>(cuts, size_);
+  ParallelFor(size_, 4096, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t c = 0; c < cuts; ++c) {
+      for (std::size_t p = begin; p < end; ++p) {
+        double sum = 0.0;
+        for (const std::vector<float>& part : sums_) sum += part[c * padded + p];
+        (*flow)(c, p) = static_cast<float>(sum);
+      }
+    }
+  });
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,103 @@
+// The pairs of a dense model in squares of kTile x kTile positions on paths. Look-alikes follow each other
+// there, so that most squares are either full of pairs or empty, and what a pair's neighbours on the path
+// have in common with it stands beside it: routing costs a few minima per pair.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "submarine/base/aligned_memory.h"
+#include "submarine/base/matrix.h"
+#include "submarine/extension/routing.h"
+#include "submarine/model/dense_crf.h"
+
+namespace submarine::internal {
+
+// A cut and its complement are the same cut: those that are left, with the lengths of both.
+struct RoutedCut {
+  std::size_t cut = 0;
+  std::size_t complement = 0;  // itself, where the family does not have it
+  float length = 0.0F;
+};
+std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels);
+
+struct TilePairsOptions {
+  double cutoff = 1e-3;  // squares of which all kernel values are below this are left out
+  std::size_t max_bytes = std::size_t{4} << 30;
+  // Now and then, in the thread of the caller, with the share of the work done; false gives up, which
+  // throws Interrupted.
+  std::function<bool(double done)> on_progress = {};
+};
+
+struct TileRoutes;
+struct TileScratch;
+
+class TilePairs {
+ public:
+  // Raises the cutoff until the squares fit the memory. The model must outlive this.
+  TilePairs(const DenseCrf& model, const RoutedPaths& paths, const TilePairsOptions& options);
+
+  std::size_t size() const { return size_; }
+  double cutoff() const { return cutoff_; }
+  std::size_t num_tiles() const { return tiles_.size(); }
+  std::size_t num_kept() const;  // tiles that flows look at since the last Route
+  const std::vector<RoutedCut>& cuts() const { return cuts_; }
+
+  // Routes as `routing`, whose paths are those given, says; from then on flows are on what is left.
+  void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
+  // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
+  const Matrix<double>& edge_weights() const { return edge_weights_; }
+  // What routing leaves of all pairs together.
+  double residual_weight() const { return residual_weight_; }
+
+  // flow(c, p) = sum_q (w - u)_pq clip(v_cp - v_cq, -1, 1); one row per distinct cut, columns are positions.
+  void Flow(const Matrix<float>& v, Matrix<float>* flow) const;
+
+ private:
+  struct Placed {
+    std::uint32_t row;  // blocks, row <= column
+    std::uint32_t column;
+    std::uint32_t kernels;  // bit m: kernel m takes part
+  };
+  struct Kernel {
+    std::vector<float> coordinates;  // dimension x stride, with room at either side
+    std::size_t stride = 0;
+    std::size_t dimension = 0;
+    std::vector<float> scale;
+    std::vector<float> low;  // boxes of the blocks
+    std::vector<float> high;
+  };
+  struct Chunk {
+    std::vector<std::uint32_t> tiles;
+    std::vector<std::unique_ptr<std::uint16_t[]>> slabs;  // kSlab tiles each
+  };
+  struct Plan;
+  void RouteOne(const Plan& plan, const Placed& tile, TileScratch* scratch) const;
+  float LeastWorthKeeping(const Plan& plan) const;
+  void TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
+                       Matrix<double>* gain) const;
+  static void Keep(std::size_t tile, std::span<const std::uint16_t> packed, Chunk* chunk);
+  void FindTiles(const TilePairsOptions& options);
+  std::vector<Placed> TilesAt(double cutoff) const;
+
+  const DenseCrf& model_;
+  std::size_t size_;
+  std::size_t blocks_;
+  RoutedPaths paths_;
+  std::vector<std::uint32_t> followers_;
+  std::vector<RoutedCut> cuts_;
+  std::vector<Kernel> kernels_;
+  double cutoff_;
+  std::vector<Placed> tiles_;
+  std::vector<std::size_t> chunk_;  // tiles of one task, by their row
+  std::vector<Chunk> kept_;         // what flows look at
+  Matrix<double> edge_weights_;
+  double residual_weight_ = 0.0;
+  mutable std::vector<std::vector<float>> sums_;  // of flows, one for each task
+};
+
+}  // namespace submarine::internal
