@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
@@ -43,9 +44,7 @@ class _Bar:
         self._shown = ""
         self._bar: Any = None
         try:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(unit="it", leave=False)
+            self._bar = importlib.import_module("tqdm.auto").tqdm(unit="it", leave=False)
         except ImportError:
             pass
 

@@ -2,9 +2,10 @@
 
 import doctest
 import importlib
+import importlib.util
+import os
 import pathlib
 import pkgutil
-import shutil
 import subprocess
 import sys
 
@@ -42,13 +43,15 @@ def test_documentation(name, tmp_path, monkeypatch):
     assert doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
 
 
-def test_mypy():
-    if shutil.which("mypy") is None and importlib.util.find_spec("mypy") is None:
+def test_mypy(tmp_path):
+    if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed, and types are not checked")
-    command = [shutil.which("mypy") or sys.executable] + ([] if shutil.which("mypy") else ["-m", "mypy"])
+    environment = dict(os.environ)
+    if "site-packages" not in PACKAGE.parts:
+        environment["MYPYPATH"] = str(PACKAGE.parent)
     run = subprocess.run(
-        [*command, "--strict", "--cache-dir=/dev/null", str(PACKAGE)], capture_output=True, text=True, check=False,
-        cwd=PACKAGE.parent,
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "-p", "submarine"], capture_output=True,
+        text=True, check=False, cwd=tmp_path, env=environment,
     )
     assert run.returncode == 0, run.stdout + run.stderr
 

@@ -14,14 +14,14 @@ from .._arrays import Array
 __all__ = ["MatrixXf", "VectorXf", "matrixXf", "vectorXf"]
 
 
-class MatrixXf(np.ndarray):  # type: ignore[type-arg]
+class MatrixXf(np.ndarray[Any, np.dtype[np.float32]]):
     """A writable matrix of float32 in Fortran order; empty when made without arguments."""
 
     def __new__(cls, *_: Any, **__: Any) -> "MatrixXf":
         return np.zeros((0, 0), np.float32, order="F").view(cls)
 
 
-class VectorXf(np.ndarray):  # type: ignore[type-arg]
+class VectorXf(np.ndarray[Any, np.dtype[np.float32]]):
     """A writable vector of float32; empty when made without arguments."""
 
     def __new__(cls, *_: Any, **__: Any) -> "VectorXf":

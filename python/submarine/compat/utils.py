@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from numbers import Number
 from typing import Any, Optional, Sequence
 
 import numpy as np
@@ -83,9 +82,9 @@ def create_pairwise_bilateral(sdims: Sequence[float], schan: Any, img: Any, chdi
     (5, 12)
     """
     image = np.asarray(img)
-    planes = (image[np.newaxis] if chdim == -1 else np.moveaxis(image, chdim, 0)).astype(np.float32)
-    if isinstance(schan, Number):
-        planes = planes / np.float32(schan)  # type: ignore[arg-type]
+    planes: Array = (image[np.newaxis] if chdim == -1 else np.moveaxis(image, chdim, 0)).astype(np.float32)
+    if not isinstance(schan, (list, tuple, np.ndarray)) or np.ndim(schan) == 0:
+        planes /= schan
     else:
         for channel, sigma in enumerate(schan):
             planes[channel] /= sigma
