@@ -36,7 +36,8 @@ void StepInPlace(const FilteredMeanField& self, py::array_t<float, py::array::c_
 
 void BindCompat(py::module_& m) {
   py::class_<FilteredMeanField>(m, "FilteredMeanField")
-      .def(py::init<std::size_t, std::size_t>(), py::arg("variables"), py::arg("labels"))
+      .def(py::init<std::size_t, std::size_t, std::size_t>(), py::arg("variables"),
+           py::arg("labels"), py::arg("max_bytes"))
       .def_property_readonly("num_terms", &FilteredMeanField::num_terms)
       .def("set_unary",
            [](FilteredMeanField& self, const py::array& unary) {
@@ -54,6 +55,15 @@ void BindCompat(py::module_& m) {
              const py::gil_scoped_release release;
              self.AddTerm(rows, kNormalisations[normalisation], std::move(compatibility));
            })
+      .def_property_readonly(
+          "unary",
+          [](const py::object& self) {
+            const Matrix<float>& unary = self.cast<const FilteredMeanField&>().unary();
+            return ReadOnlyViewOf(
+                unary.data(),
+                {static_cast<py::ssize_t>(unary.rows()), static_cast<py::ssize_t>(unary.cols())},
+                self);
+          })
       .def("start", [](const FilteredMeanField& self) { return ToArray(self.Start()); })
       .def("infer",
            [](const FilteredMeanField& self, int iterations) {

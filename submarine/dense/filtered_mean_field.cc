@@ -10,8 +10,8 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/dense/simplex_kernels.h"
-#include "submarine/filter/axis_lattice.h"
 #include "submarine/filter/lattice.h"
+#include "submarine/filter/lattice_stream.h"
 
 namespace submarine {
 namespace {
@@ -50,24 +50,19 @@ void Shape(const Matrix<float>& like, Matrix<float>* matrix) {
 }  // namespace
 
 struct FilteredMeanField::Term {
-  std::unique_ptr<AxisLattice> classic;
-  std::unique_ptr<LatticeOperator> other;
-  std::vector<float> before;  // what is filtered is multiplied by; empty: ones
-  std::vector<float> after;   // the result is multiplied by
+  std::unique_ptr<LatticeOperator> lattice;
+  std::vector<float>
+      before;  // what is filtered is multiplied by, unless the lattice does so; empty: ones
+  std::vector<float> after;  // the result is multiplied by
   std::vector<float> compatibility;
 
-  std::vector<float> RowSums() const { return classic ? classic->RowSums() : other->RowSums(); }
-  void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const {
-    if (classic) {
-      classic->AddProduct(x, factor, out);
-    } else {
-      other->AddProductWithSelf(x, factor, out);
-    }
-  }
+  // Whether it adds a multiple of the lattice's product.
+  bool plain() const { return compatibility.size() == 1 && before.empty() && after.empty(); }
 };
 
-FilteredMeanField::FilteredMeanField(std::size_t num_variables, std::size_t num_labels)
-    : num_variables_(num_variables), num_labels_(num_labels) {
+FilteredMeanField::FilteredMeanField(std::size_t num_variables, std::size_t num_labels,
+                                     std::size_t max_bytes)
+    : num_variables_(num_variables), num_labels_(num_labels), max_bytes_(max_bytes) {
   if (num_variables == 0 || num_labels == 0)
     throw InvalidInput(
         fmt::format("there are {} variables and {} labels, expected at least one of each",
@@ -110,17 +105,12 @@ void FilteredMeanField::AddTerm(const Matrix<float>& features, KernelNormalisati
                    [](float m) { return std::isfinite(m); }))
     throw InvalidInput("the compatibility has numbers that are not finite");
   auto term = std::make_unique<Term>();
-  if (features.cols() <= AxisLattice::kMaxDimension) {
-    term->classic = std::make_unique<AxisLattice>(features);
-  } else {
-    term->other = std::make_unique<LatticeOperator>(UnnamedKernel(features));
-  }
-  if (normalisation != KernelNormalisation::kNone) {
-    std::vector<float> scale = term->RowSums();
-    const bool both = normalisation == KernelNormalisation::kSymmetric;
-    for (float& n : scale) n = both ? 1.0F / std::sqrt(n + 1e-20F) : 1.0F / (n + 1e-20F);
-    if (both || normalisation == KernelNormalisation::kBefore) term->before = scale;
-    if (both || normalisation == KernelNormalisation::kAfter) term->after = std::move(scale);
+  const bool symmetric = normalisation == KernelNormalisation::kSymmetric;
+  term->lattice = LatticeOperator::MakeClassic(UnnamedKernel(features), symmetric, max_bytes_);
+  if (!symmetric && normalisation != KernelNormalisation::kNone) {
+    std::vector<float> scale = term->lattice->RowSums();
+    for (float& n : scale) n = 1.0F / (n + 1e-20F);
+    (normalisation == KernelNormalisation::kBefore ? term->before : term->after) = std::move(scale);
   }
   term->compatibility = std::move(compatibility);
   terms_.push_back(std::move(term));
@@ -145,11 +135,11 @@ void FilteredMeanField::AddCosts(const Term& term, const Matrix<float>& q, Works
     x = &workspace->scaled;
   }
   if (m.size() == 1 && term.after.empty()) {
-    term.AddProduct(*x, m.front(), out);
+    term.lattice->AddProductWithSelf(*x, m.front(), out);
     return;
   }
   workspace->filtered = Matrix<float>(num_variables_, num_labels_);
-  term.AddProduct(*x, 1.0F, &workspace->filtered);
+  term.lattice->AddProductWithSelf(*x, 1.0F, &workspace->filtered);
   ParallelFor(num_variables_, kRowGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t a = begin; a < end; ++a) {
       const float scale = term.after.empty() ? 1.0F : term.after[a];
@@ -182,7 +172,49 @@ void FilteredMeanField::Step(Workspace* workspace, Matrix<float>* q) const {
   });
 }
 
+std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
+  std::vector<LatticeStream::WeightedLattice> lattices;
+  for (const auto& term : terms_) {
+    if (!term->plain()) return nullptr;
+    lattices.push_back({term->compatibility.front(), term->lattice.get()});
+  }
+  return lattices.empty() ? nullptr : LatticeStream::Make(lattices, num_labels_);
+}
+
+// Rows go from slicing through the softmax to spreading without leaving the cache, so that no matrix is held but
+// the unaries and the marginals.
+Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations) const {
+  Matrix<float> q(num_variables_, num_labels_);
+  const std::size_t stride = stream->row_stride();
+  for (int k = 0; k <= iterations; ++k) {
+    const bool last = k == iterations;
+    const auto make_rows = [&](std::size_t first, std::size_t end, float* block) {
+      if (k == 0) {
+        for (std::size_t a = first; a < end; ++a) {
+          const std::span<const float> row = unary_.row(a);
+          float* to = block + (a - first) * stride;
+          std::fill(std::copy(row.begin(), row.end(), to), to + stride, 0.0F);
+        }
+      } else {
+        stream->Slice(first, end, unary_.row(first).data(), nullptr, block);
+      }
+      SoftmaxBlock(1.0F, end - first, num_labels_, stride, block,
+                   last ? q.row(first).data() : nullptr);
+    };
+    if (k > 0) stream->Blur(1.0F);
+    if (last) {
+      stream->Visit(make_rows);
+    } else {
+      stream->Spread(make_rows);
+    }
+  }
+  return q;
+}
+
 Matrix<float> FilteredMeanField::Infer(int iterations) const {
+  if (iterations > 0 && unary_.size() > 0) {
+    if (const auto stream = MakeStream()) return InferBy(stream.get(), iterations);
+  }
   Matrix<float> q = Start();
   Workspace workspace;
   for (int k = 0; k < iterations; ++k) Step(&workspace, &q);

@@ -17,10 +17,13 @@
 
 namespace submarine {
 
+class LatticeStream;
+
 class FilteredMeanField {
  public:
-  // Throws InvalidInput unless both numbers are positive and their product can be allocated for.
-  FilteredMeanField(std::size_t num_variables, std::size_t num_labels);
+  // A lattice that would hold more than max_bytes is refused. Throws InvalidInput unless both numbers are positive.
+  FilteredMeanField(std::size_t num_variables, std::size_t num_labels,
+                    std::size_t max_bytes = std::size_t{8} << 30);
   ~FilteredMeanField();
   FilteredMeanField(FilteredMeanField&&) noexcept;
 
@@ -31,8 +34,7 @@ class FilteredMeanField {
   void SetUnary(Matrix<float> unary);
   const Matrix<float>& unary() const { return unary_; }
 
-  // `features`: a row per variable, each already divided by its sigma, at most kMaxFeatureDimension of them. Up to
-  // AxisLattice::kMaxDimension of them are filtered by the classic lattice, more by that of filter/lattice.h.
+  // `features`: a row per variable, each already divided by its sigma, at most kMaxFeatureDimension of them.
   // `compatibility`: one number m for m times the identity, L numbers for a diagonal, or L x L numbers. Throws
   // InvalidInput and TooLarge.
   void AddTerm(const Matrix<float>& features, KernelNormalisation normalisation,
@@ -56,6 +58,9 @@ class FilteredMeanField {
 
  private:
   struct Term;
+  // Null unless all terms are multiples of their lattice's product.
+  std::unique_ptr<LatticeStream> MakeStream() const;
+  Matrix<float> InferBy(LatticeStream* stream, int iterations) const;
   void CheckShape(const Matrix<float>& q) const;
   // *out += M K q of a term.
   void AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,
@@ -63,6 +68,7 @@ class FilteredMeanField {
 
   std::size_t num_variables_;
   std::size_t num_labels_;
+  std::size_t max_bytes_;
   Matrix<float> unary_;  // empty: all 0
   std::vector<std::unique_ptr<Term>> terms_;
 };

@@ -44,7 +44,7 @@ def main():
         begin = time.monotonic()
         # A build directory that stays makes the second run short.
         run(tools / "bin/pip", "-q", "wheel", "--no-deps", "-w", folder / "raw",
-            "-Cbuild-dir=" + str(BUILD / "wheel"), SOURCE)
+            "--config-settings=build-dir=" + str(BUILD / "wheel"), SOURCE)
         print(f"The wheel was built in {time.monotonic() - begin:.0f} s.")
         (wheel,) = (folder / "raw").glob("submarine_crf-*.whl")
         run(tools / "bin/auditwheel", "repair", "-w", folder / "repaired", wheel,

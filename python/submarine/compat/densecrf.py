@@ -152,8 +152,8 @@ class DenseCRF:
         if (variables, labels) == (self._nvar, self._nlabel):
             return
         self._nvar, self._nlabel = variables, labels
-        self._engine = _core.FilteredMeanField(variables, labels)
-        self._unary: Optional[Array] = None
+        self._engine = _core.FilteredMeanField(variables, labels, have)
+        self._has_unary = False
         self._terms: List[_Term] = []
 
     # --- pydensecrf's methods
@@ -177,7 +177,7 @@ class DenseCRF:
                 f"Bad shape for unary energy (Need {(self._nlabel, self._nvar)}, got {costs.shape})"
             )
         self._engine.set_unary(costs.T)
-        self._unary = costs
+        self._has_unary = True
 
     def addPairwiseEnergy(
         self, features: Any, compat: Any, kernel: int = DIAG_KERNEL, normalization: int = NORMALIZE_SYMMETRIC
@@ -200,7 +200,7 @@ class DenseCRF:
 
     def startInference(self) -> Tuple[MatrixXf, MatrixXf, MatrixXf]:
         """Marginals of the unaries alone, and two matrices that :meth:`stepInference` takes and ignores."""
-        rows = self._engine.start() if self._unary is not None else np.zeros((self._nvar, self._nlabel), np.float32)
+        rows = self._engine.start() if self._has_unary else np.zeros((self._nvar, self._nlabel), np.float32)
         return wrapped(rows), MatrixXf(), MatrixXf()
 
     def stepInference(self, Q: Any, tmp1: Any = None, tmp2: Any = None) -> None:
@@ -224,7 +224,7 @@ class DenseCRF:
         Its energy is Potts' or another metric's price of disagreement, which differs from a reward for agreement by a
         constant. One-sided normalisations, repulsion, and terms with different metrics raise NotExpressible.
         """
-        costs = np.zeros((self._nlabel, self._nvar), np.float32) if self._unary is None else self._unary
+        costs = self._engine.unary if self._has_unary else np.zeros((self._nvar, self._nlabel), np.float32)
         kernels: List[KernelSpec] = []
         metric: Optional[Array] = None
         for number, term in enumerate(self._terms):
@@ -242,7 +242,7 @@ class DenseCRF:
             metric = distance / weight if metric is None else metric
             kernels.append(feature_kernel(term.features, weight, normalised=term.normalization != NO_NORMALIZATION))
         potts = metric is None or bool((metric + np.eye(self._nlabel) == 1).all())
-        return DenseCrf(costs, kernels, "potts" if potts else metric, pairs="once", label_axis=0)  # type: ignore[arg-type]
+        return DenseCrf(costs, kernels, "potts" if potts else metric, pairs="once")  # type: ignore[arg-type]
 
     def _distance(self, number: int, compatibility: List[float]) -> Array:
         """M without its diagonal, which must be the same for all labels."""
