@@ -1,10 +1,11 @@
-// The engine below submarine.compat: FilteredMeanField with numpy's arrays.
+// The engines below submarine.compat and submarine.torch: filters and their mean field with numpy's arrays.
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <array>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "python/src/bind.h"
 #include "submarine/base/error.h"
 #include "submarine/dense/filtered_mean_field.h"
+#include "submarine/filter/lattice.h"
 
 namespace submarine::python {
 namespace {
@@ -32,9 +34,31 @@ void StepInPlace(const FilteredMeanField& self, py::array_t<float, py::array::c_
   CopyTo(q, ToArray(std::move(rows)));
 }
 
+// A Gaussian filter without self terms, by the lattice: symmetric, so that it is its own transpose.
+std::unique_ptr<LatticeOperator> MakeFilter(const py::array& features, std::size_t max_bytes) {
+  GaussianKernel kernel{.name = "features", .features = ToMatrix<double>(features)};
+  LatticeOptions options;
+  options.max_bytes = max_bytes;
+  const py::gil_scoped_release release;
+  return std::make_unique<LatticeOperator>(kernel, options);
+}
+
+py::array Filtered(const LatticeOperator& filter, const py::array& x) {
+  const Matrix<float> rows = ToMatrix<float>(x);
+  Matrix<float> product(rows.rows(), rows.cols());
+  {
+    const py::gil_scoped_release release;
+    filter.AddProduct(rows, 1.0F, &product);
+  }
+  return ToArray(std::move(product));
+}
+
 }  // namespace
 
 void BindCompat(py::module_& m) {
+  py::class_<LatticeOperator>(m, "Filter")
+      .def(py::init(&MakeFilter), py::arg("features"), py::arg("max_bytes"))
+      .def("__call__", &Filtered, py::arg("x"));
   py::class_<FilteredMeanField>(m, "FilteredMeanField")
       .def(py::init<std::size_t, std::size_t, std::size_t>(), py::arg("variables"),
            py::arg("labels"), py::arg("max_bytes"))
