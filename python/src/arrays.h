@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "submarine/base/matrix.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 

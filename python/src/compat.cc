@@ -12,9 +12,7 @@
 
 #include "python/src/arrays.h"
 #include "python/src/bind.h"
-#include "submarine/base/error.h"
-#include "submarine/dense/filtered_mean_field.h"
-#include "submarine/filter/lattice.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 namespace {
@@ -34,34 +32,30 @@ void StepInPlace(const FilteredMeanField& self, py::array_t<float, py::array::c_
   CopyTo(q, ToArray(std::move(rows)));
 }
 
-// A Gaussian filter without self terms, by the lattice: symmetric, so that it is its own transpose.
-std::unique_ptr<LatticeOperator> MakeFilter(const py::array& features, std::size_t max_bytes) {
-  GaussianKernel kernel{.name = "features", .features = ToMatrix<double>(features)};
-  LatticeOptions options;
-  options.max_bytes = max_bytes;
-  const py::gil_scoped_release release;
-  return std::make_unique<LatticeOperator>(kernel, options);
-}
-
-py::array Filtered(const LatticeOperator& filter, const py::array& x) {
+py::array Filtered(const GaussianFilter& filter, const py::array& x) {
   const Matrix<float> rows = ToMatrix<float>(x);
-  Matrix<float> product(rows.rows(), rows.cols());
-  {
+  Matrix<float> product = [&] {
     const py::gil_scoped_release release;
-    filter.AddProduct(rows, 1.0F, &product);
-  }
+    return filter(rows);
+  }();
   return ToArray(std::move(product));
 }
 
 }  // namespace
 
 void BindCompat(py::module_& m) {
-  py::class_<LatticeOperator>(m, "Filter")
-      .def(py::init(&MakeFilter), py::arg("features"), py::arg("max_bytes"))
+  py::class_<GaussianFilter>(m, "Filter")
+      .def(py::init([](const py::array& features, std::size_t max_bytes) {
+             Matrix<double> rows = ToMatrix<double>(features);
+             const py::gil_scoped_release release;
+             return std::make_unique<GaussianFilter>(std::move(rows), max_bytes);
+           }),
+           py::arg("features"), py::arg("max_bytes"))
       .def("__call__", &Filtered, py::arg("x"));
   py::class_<FilteredMeanField>(m, "FilteredMeanField")
       .def(py::init<std::size_t, std::size_t, std::size_t>(), py::arg("variables"),
            py::arg("labels"), py::arg("max_bytes"))
+      .def("set_threads", &FilteredMeanField::set_threads, py::arg("threads"))
       .def_property_readonly("num_terms", &FilteredMeanField::num_terms)
       .def("set_unary",
            [](FilteredMeanField& self, const py::array& unary) {

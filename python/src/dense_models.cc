@@ -14,9 +14,7 @@
 #include "python/src/bind.h"
 #include "python/src/models.h"
 #include "python/src/pickling.h"
-#include "submarine/base/error.h"
-#include "submarine/bound/dense_verifier.h"
-#include "submarine/model/image_features.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 namespace {
@@ -98,13 +96,6 @@ std::shared_ptr<DenseModel> MakeDense(const py::array& unary, const std::vector<
                ordered ? PairCounting::kOrdered : PairCounting::kOnce, constant));
 }
 
-PairOptions OptionsFor(double temperature, double tolerance) {
-  PairOptions options;
-  options.temperature = temperature;
-  options.far_tolerance = tolerance;
-  return options;
-}
-
 }  // namespace
 
 void BindDense(py::module_& m) {
@@ -154,15 +145,15 @@ void BindDense(py::module_& m) {
            [](const DenseModel& self, const py::array& labels, double tolerance) {
              const auto labeling = ToVector<int>(labels);
              const py::gil_scoped_release release;
-             return VerifiedEnergy(self.Normalised(), labeling, OptionsFor(1.0, tolerance)).value();
+             return EnergyBound(self.Normalised(), labeling, tolerance).value();
            })
       .def("lower_bound",
            [](const DenseModel& self, const py::array& marginals, double temperature,
               double tolerance) {
              const auto y = ToMatrix<float>(marginals);
              const py::gil_scoped_release release;
-             const VerifiedPoint point = VerifiedAt(
-                 self.Normalised(), y, OptionsFor(temperature, tolerance), VerifiedValues::kLower);
+             const DenseLowerBound point =
+                 LowerBoundAt(self.Normalised(), y, temperature, tolerance);
              return std::pair(point.lower.value(), point.loss);
            })
       .def_property_readonly(

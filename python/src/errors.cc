@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "python/src/bind.h"
-#include "submarine/base/error.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 namespace {

@@ -11,11 +11,11 @@
 #include "python/src/arrays.h"
 #include "python/src/bind.h"
 #include "python/src/models.h"
-#include "submarine/base/error.h"
-#include "submarine/io/dense_bundle.h"
-#include "submarine/io/fg.h"
-#include "submarine/io/grid_bundle.h"
-#include "submarine/io/uai.h"
+#include "submarine/io/model/dense_bundle.h"
+#include "submarine/io/model/fg.h"
+#include "submarine/io/model/grid_bundle.h"
+#include "submarine/io/model/uai.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 namespace {

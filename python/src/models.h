@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "submarine/dense/normalisation.h"
-#include "submarine/labels/label_cuts.h"
-#include "submarine/model/dense_crf.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 
@@ -26,10 +24,7 @@ class DenseModel {
 
   const DenseCrf& model() const { return model_; }
   const DenseCrf& Normalised() const {
-    if (!NeedsNormalisation(model_)) return model_;
-    std::call_once(once_, [&] {
-      normalised_.emplace(WithNormalisation(model_, {.source = RowSumSource::kExact}));
-    });
+    std::call_once(once_, [&] { normalised_.emplace(WithExactNormalisation(model_)); });
     return *normalised_;
   }
 

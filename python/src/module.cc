@@ -3,8 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "python/src/bind.h"
-#include "submarine/base/parallel.h"
-#include "submarine/base/version.h"
+#include "submarine/submarine.h"
 
 PYBIND11_MODULE(_core, m) {
   using namespace submarine::python;  // NOLINT(google-build-using-namespace)
@@ -16,5 +15,4 @@ PYBIND11_MODULE(_core, m) {
   BindFiles(m);
   BindStereo(m);
   BindCompat(m);
-  m.def("set_threads", &submarine::SetThreadCount, pybind11::arg("threads"));
 }

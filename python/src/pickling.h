@@ -6,8 +6,7 @@
 #include <memory>
 
 #include "python/src/models.h"
-#include "submarine/filter/gaussian_kernel.h"
-#include "submarine/labels/label_cuts.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 

@@ -1,5 +1,4 @@
 // Solve() from Python: without the GIL, with callbacks and Ctrl-C.
-#include "submarine/solve/solve.h"
 
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
@@ -18,8 +17,7 @@
 #include "python/src/arrays.h"
 #include "python/src/bind.h"
 #include "python/src/models.h"
-#include "submarine/base/error.h"
-#include "submarine/solve/method.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 namespace {
@@ -108,6 +106,7 @@ SolveOptions ToOptions(const py::dict& given) {
   reader.Read("time_limit", &options.time_limit_seconds);
   reader.Read("max_bytes", &options.max_bytes);
   reader.Read("deterministic", &options.deterministic);
+  reader.Read("threads", &options.threads);
   if (const auto name = reader.ReadName("extension"))
     options.extension = ByName(*name, kExtensions, "the extension");
   reader.Read("rho", &options.rho);

@@ -14,12 +14,8 @@
 #include "python/src/bind.h"
 #include "python/src/models.h"
 #include "python/src/pickling.h"
-#include "submarine/base/error.h"
-#include "submarine/bound/verifier.h"
-#include "submarine/io/metric_spec.h"
-#include "submarine/labels/metric_fit.h"
-#include "submarine/model/factor_graph.h"
-#include "submarine/model/sparse_crf.h"
+#include "submarine/io/model/metric_spec.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 namespace {
@@ -100,11 +96,11 @@ std::shared_ptr<FactorGraph> MakeGraph(std::vector<int> cardinality,
 
 // The plain sum, once the verifier has checked that it is a labeling.
 double EnergyOf(const SparseCrf& model, const std::vector<int>& labels) {
-  VerifiedEnergy(model, labels);
+  EnergyBound(model, labels);
   return model.Energy(labels);
 }
 double EnergyOf(const FactorGraph& graph, const std::vector<int>& labels) {
-  VerifiedEnergy(graph, labels);
+  EnergyBound(graph, labels);
   return Energy(graph, labels);
 }
 
@@ -193,7 +189,7 @@ void BindModels(py::module_& m) {
            [](const SparseCrf& model, const py::array& marginals, double temperature) {
              const Matrix<double> y = ToMatrix<double>(marginals);
              const py::gil_scoped_release release;
-             return VerifiedLower(model, y, temperature).value();
+             return LowerBoundAt(model, y, temperature).value();
            })
       .def("description", &SparseCrf::Description)
       .def(py::pickle(

@@ -9,10 +9,7 @@
 
 #include "python/src/arrays.h"
 #include "python/src/bind.h"
-#include "submarine/base/error.h"
-#include "submarine/stereo/disparity.h"
-#include "submarine/stereo/evaluation.h"
-#include "submarine/stereo/matching_cost.h"
+#include "submarine/submarine.h"
 
 namespace submarine::python {
 namespace {
@@ -44,18 +41,6 @@ py::array Costs(const py::array& left, const py::array& right, int disparities,
   return ToArray(std::move(costs), shape);
 }
 
-py::dict Compare(const py::array& estimate, const py::array& truth, const py::array& mask) {
-  const DisparityErrors errors = CompareDisparities(
-      ToVector<float>(estimate), ToVector<float>(truth), ToVector<std::uint8_t>(mask));
-  py::dict dict;
-  dict["pixels"] = errors.pixels;
-  dict["bad_half"] = errors.bad_half;
-  dict["bad_one"] = errors.bad_one;
-  dict["bad_two"] = errors.bad_two;
-  dict["mean_absolute"] = errors.mean_absolute;
-  return dict;
-}
-
 }  // namespace
 
 void BindStereo(py::module_& m) {
@@ -67,7 +52,6 @@ void BindStereo(py::module_& m) {
   m.def("refined_disparities", [](const py::array& marginals, const py::array& labels) {
     return ToArray(RefinedDisparities(ToMatrix<float>(marginals), ToVector<int>(labels)));
   });
-  m.def("compare_disparities", &Compare, py::arg("estimate"), py::arg("truth"), py::arg("mask"));
 }
 
 }  // namespace submarine::python

@@ -123,7 +123,7 @@ def solve(
     given: Dict[str, Any] = dict(options)
     given.update(
         method=method, gap=gap, time_limit=time_limit, iterations=iterations, temperature=temperature,
-        max_bytes=max_bytes, deterministic=deterministic, seed=seed,
+        max_bytes=max_bytes, deterministic=deterministic, seed=seed, threads=options.get("threads", _threads),
     )
     bar = _Bar() if progress else None
     try:
@@ -147,4 +147,13 @@ def set_threads(threads: int = 0) -> None:
     """How many threads every solve of this process uses from now on; 0 means all cores."""
     if threads < 0:
         raise InvalidInput(f"the number of threads is {threads}, expected 0 (all cores) or more")
-    _core.set_threads(int(threads))
+    global _threads
+    _threads = int(threads)
+
+
+_threads = 0  # of set_threads
+
+
+def current_threads() -> int:
+    """What set_threads was told last."""
+    return _threads

@@ -52,5 +52,22 @@ def refined_disparities(marginals: Any, labels: Any) -> Array:
 
 def compare(estimate: Any, truth: Any, mask: Any = None) -> Dict[str, float]:
     """Shares of pixels that are off by more than 0.5, 1 and 2, and the mean error; NaN where truth is unknown."""
-    weights = np.zeros(0, np.uint8) if mask is None else as_array(mask, "the mask").astype(np.uint8)
-    return dict(_core.compare_disparities(as_array(estimate, "the estimate"), as_array(truth, "the truth"), weights))
+    known = as_array(truth, "the truth").astype(np.float64)
+    found = as_array(estimate, "the estimate").astype(np.float64)
+    if found.shape != known.shape:
+        raise InvalidInput(f"the estimate has shape {found.shape}, expected {known.shape} as the truth")
+    compared = ~np.isnan(known)
+    if mask is not None:
+        compared &= as_array(mask, "the mask").astype(bool)
+    if not compared.any():
+        raise InvalidInput("there is no pixel to compare")
+    error = np.abs(found[compared] - known[compared])
+    if not np.isfinite(error).all():
+        raise InvalidInput("the estimate or the truth of a pixel that is compared is not finite")
+    return {
+        "pixels": int(compared.sum()),
+        "bad_half": float((error > 0.5).mean()),
+        "bad_one": float((error > 1).mean()),
+        "bad_two": float((error > 2).mean()),
+        "mean_absolute": float(error.mean()),
+    }

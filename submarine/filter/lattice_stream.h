@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
-#include "submarine/filter/gaussian_operator.h"
+#include "submarine/filter/kernel/gaussian_operator.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 class LatticeOperator;
 
@@ -77,4 +77,4 @@ class LatticeStream {
   std::vector<float> self_;  // sum over parts of their k_aa, unless they stay in
 };
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -8,7 +8,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // How many N x L and N x cuts matrices of single precision a method holds at its peak, the unaries not
@@ -79,4 +79,4 @@ void RequireMemory(const DenseMemory& memory, double max_bytes) {
       BytesText(peak), BytesText(max_bytes), shrink * shrink, shrink, 1.05 * peak / 1e9));
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

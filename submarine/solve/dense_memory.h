@@ -7,7 +7,7 @@
 #include "submarine/solve/dense_strategy.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 struct DenseMemory {
   double model = 0.0;     // unaries and features, which the caller holds
@@ -25,4 +25,4 @@ DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pai
 // Throws TooLarge, with the number, the limit and what would fit, unless the estimate fits.
 void RequireMemory(const DenseMemory& memory, double max_bytes);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -11,19 +11,19 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/constant_labeling.h"
-#include "submarine/bound/dense_verifier.h"
-#include "submarine/dense/dense_problem.h"
-#include "submarine/dense/dense_result.h"
-#include "submarine/dense/normalisation.h"
-#include "submarine/dense/simplex_kernels.h"
-#include "submarine/filter/neighbour_list.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/bound/verify/dense/normalisation.h"
+#include "submarine/extension/dense_extension.h"
+#include "submarine/extension/simplex_kernels.h"
+#include "submarine/filter/list/neighbour_list.h"
 #include "submarine/solve/dense_certify.h"
 #include "submarine/solve/dense_chain.h"
 #include "submarine/solve/dense_memory.h"
 #include "submarine/solve/dense_strategy.h"
 #include "submarine/solve/limits.h"
+#include "submarine/solver/common/dense_result.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // Cutoffs that a time limit may raise the given one to, as factors.
@@ -75,9 +75,9 @@ class DenseRun {
     } catch (const Interrupted&) {
       return FromUnaries();
     }
-    const DenseProblem problem(model_, *pairs.op);
+    const DenseExtension extension(model_, *pairs.op);
     const bool exactly = CertifiesExactly(pairs);
-    DenseEvidence evidence = RunChain(problem, pairs, exactly);
+    DenseEvidence evidence = RunChain(extension, pairs, exactly);
     evidence.bound.modular = {};  // room for the verifier
     evidence.bound.state = {};
     Certify(pairs, pair_options, exactly, &evidence);
@@ -136,7 +136,7 @@ class DenseRun {
     const double others = EstimateDenseMemory(model_, options_.method, 0.0, true).Peak();
     pairs.max_bytes = static_cast<std::size_t>(
         std::clamp(limit - others, 0.0, static_cast<double>(pairs.max_bytes)));
-    // Lists of so few variables can hold all pairs, and are built in no time.
+    // Lists of this few variables can hold all pairs, and are built in no time.
     const bool few = model_.num_variables() <= kFewVariables;
     pairs.on_progress = [this, few](double done) {
       return alarm_.Progress("preparing pairs", done, 0.0) || few;
@@ -243,7 +243,8 @@ class DenseRun {
     return *certificate_seconds_;
   }
 
-  DenseEvidence RunChain(const DenseProblem& problem, const ChosenOperator& pairs, bool exactly) {
+  DenseEvidence RunChain(const DenseExtension& extension, const ChosenOperator& pairs,
+                         bool exactly) {
     DenseChainOptions chain;
     chain.method = options_.method;
     chain.temperature = options_.temperature;
@@ -258,7 +259,7 @@ class DenseRun {
       const double reserve = options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly);
       chain.deadline = alarm_.deadline() - reserve;
     }
-    return RunDenseChain(problem, pairs.exact, chain, clock_,
+    return RunDenseChain(extension, pairs.exact, chain, clock_,
                          [this](std::string_view phase, const SolveRecord& record) {
                            return alarm_.Tell(phase, record);
                          });
@@ -327,4 +328,4 @@ SolveResult SolveDense(const DenseCrf& model, const SolveOptions& options, const
   return DenseRun(normalised, options, clock, watch).Solve();
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

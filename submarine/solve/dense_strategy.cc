@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // Of one pair, found, counted and stored in both directions.
@@ -19,9 +19,9 @@ constexpr double kVerifyLabelSeconds = 6e-8;
 // Of one variable, corner, level and cut of an ordered lattice filter, and of a variable's place in it.
 constexpr double kLatticeSeconds = 4e-10;
 constexpr double kLatticeVariableSeconds = 2e-6;
-// The flow is applied before and in the first iteration, then its labels and marginals are judged.
+// The flow is applied before and in the first iteration, then its labels and marginals are evaluated.
 constexpr double kFirstBound = 4.0;
-// A limit is kept with a few iterations in it, or nothing comes of them.
+// A cutoff is chosen that leaves time for a few iterations: fewer prove nothing useful.
 constexpr double kFewIterations = 12.0;
 
 }  // namespace
@@ -74,4 +74,4 @@ bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double
   return stage > strategy.first_stage && gap > strategy.stall_ratio * gap_before;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -6,11 +6,11 @@
 #include <limits>
 #include <span>
 
-namespace submarine {
+namespace submarine::internal {
 
 struct DenseStrategy {
   // --- Upper bound
-  // A convex combination of up to so many potentials may prove it: the verifier's time grows with them.
+  // Number of potentials whose convex combination may prove it: the verifier's time grows with them.
   std::size_t max_hull_terms = 3;
   // The certificate counts the pairs that the lists leave out; solving to less than the gap asked for
   // makes room for them. At the default cutoff they cost some 0.3% of the bound.
@@ -29,7 +29,8 @@ struct DenseStrategy {
   // this many iterations on the sample, then after twice as many.
   int iterations_before_sample = 3;
   int first_look = 64;
-  // What a sample has made of single variables is mended soonest with the balance of so early an iteration.
+  // Errors of the sample at single variables are corrected soonest with the step sizes of this early an
+  // iteration.
   int balance_after_sample = 10;
 
   // --- Then iterations double from stage to stage, and the gap should halve about. Where it falls by less
@@ -37,9 +38,9 @@ struct DenseStrategy {
   int first_stage = 64;
   double stall_ratio = 0.9;
 
-  // --- Mean field closes the last half of the gap faster than PDHG: it is called as soon as so much is
-  // left, and at the end of a stage; unless the labels are worse than the dual value by more than this
-  // share of it, which mean field does not make up for.
+  // --- Mean field closes the last half of the gap faster than PDHG: it is called as soon as the gap
+  // is this multiple of the one asked for, and at the end of a stage; unless the labels are worse than
+  // the dual value by more than this share of it, which mean field does not make up for.
   double call_mean_field = 2.0;
   double mean_field_reach = 0.02;
   int mean_field_iterations = 100;
@@ -90,4 +91,4 @@ bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual)
 // Whether another stage is expected to bring the gap down.
 bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap);
 
-}  // namespace submarine
+}  // namespace submarine::internal

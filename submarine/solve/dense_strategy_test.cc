@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 TEST(DenseStrategyTest, TheCutoffRisesUntilTheWorkFits) {
@@ -52,4 +52,4 @@ TEST(DenseStrategyTest, MeanFieldIsCalledWhereLabelsAreNear) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-namespace submarine {
+#include "submarine/solver/common/bound_solver.h"
+
+namespace submarine::internal {
 namespace {
 
 // Of one entry of a flow or of a label's marginal, and of one pair of labels of an edge.
@@ -42,7 +44,7 @@ bool KeepsGap(const Certificate& certificate, double gap) {
 }
 
 SparseCostEstimate SparseCosts(const SparseCrf& model) {
-  const double variables = model.num_variables();
+  const auto variables = static_cast<double>(model.num_variables());
   const double labels = model.num_labels();
   const auto edges = static_cast<double>(model.num_edges());
   const double cuts = model.num_cuts();
@@ -62,4 +64,4 @@ double TableCertificateSeconds(const FactorGraph& graph) {
   return 2.0 * kForestPairSeconds * entries;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

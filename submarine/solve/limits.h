@@ -9,7 +9,7 @@
 #include "submarine/model/sparse_crf.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // The time limit of a call and the watch that may end it sooner: from then on `grace` seconds are left.
 class Alarm {
@@ -50,4 +50,4 @@ struct SparseCostEstimate {
 SparseCostEstimate SparseCosts(const SparseCrf& model);
 double TableCertificateSeconds(const FactorGraph& graph);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -13,15 +13,15 @@
 #include "submarine/base/error_test_util.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solver/exact.h"
+#include "submarine/solver/exact/exact.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::ExpectInvalid;
-using ::submarine::testing::RandomModels;
+using testing::ExpectInvalid;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::RandomModels;
 
 SparseCrf Grid(int width, int height, int labels, double weight) {
   RandomModels random(17);
@@ -129,4 +129,4 @@ TEST(SolveTest, ExactInferenceChecksItsTablesFirst) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -15,7 +15,7 @@ from .._errors import NotExpressible, TooLarge
 from .._kernels import KernelSpec, features as feature_kernel
 from .._models import DenseCrf
 from .._result import Result
-from .._solve import solve
+from .._solve import current_threads, solve
 from .eigen import MatrixXf, checked, rows_of, wrapped
 
 __all__ = [
@@ -191,11 +191,13 @@ class DenseCRF:
     def _add(self, rows: Array, compat: Any, kernel: int, normalization: int) -> None:
         KernelType(kernel)
         term = _Term(rows, _compatibility(compat, self._nlabel), int(NormalizationType(normalization)))
+        self._engine.set_threads(current_threads())
         self._engine.add_term(rows, term.normalization, term.compatibility)
         self._terms.append(term)
 
     def inference(self, niter: int) -> MatrixXf:
         """Marginals (labels, variables) after so many updates of mean field."""
+        self._engine.set_threads(current_threads())
         return wrapped(self._engine.infer(operator.index(niter)))
 
     def startInference(self) -> Tuple[MatrixXf, MatrixXf, MatrixXf]:
