@@ -11,7 +11,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/simplex_kernels.h"
-#include "submarine/filter/lattice/axis_lattice.h"
+#include "submarine/filter/classic/axis_lattice.h"
 
 namespace submarine::apps {
 namespace {

@@ -30,7 +30,7 @@ class LatticeOperator final : public GaussianOperator {
   explicit LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options = {});
   ~LatticeOperator() override;
 
-  // The classic filter (axis_lattice.h) by the means of this one, for reproducing what others compute: products
+  // The classic filter (filter/classic/axis_lattice.h) by the means of this one, for reproducing what others compute: products
   // with self terms and row sums only. If asked to, normalised on both sides by its row sums. No certificate may be
   // about it: it is not symmetric, and no option of a solver leads here.
   static std::unique_ptr<LatticeOperator> MakeClassic(const GaussianKernel& kernel, bool normalised,

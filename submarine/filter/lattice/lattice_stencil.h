@@ -46,7 +46,7 @@ struct LatticeStencil {
   double amplitude = 0.0;
   double kept = 0.0;
   std::vector<double> laziness;  // c_k, one per pass, palindromic, odd length
-  // The classic filter instead (axis_lattice.h): one pass 1 + (U_j + U_j^T) / 2 per axis j, cells that begin at the
+  // The classic filter instead (filter/classic/axis_lattice.h): one pass 1 + (U_j + U_j^T) / 2 per axis j, cells that begin at the
   // origin of the features. K is then not symmetric, and laziness has the number of passes only.
   bool by_axes = false;
 

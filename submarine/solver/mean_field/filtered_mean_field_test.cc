@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
-#include "submarine/filter/lattice/axis_lattice.h"
+#include "submarine/filter/classic/axis_lattice.h"
 
 namespace submarine {
 namespace {

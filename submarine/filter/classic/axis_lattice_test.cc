@@ -1,4 +1,4 @@
-#include "submarine/filter/lattice/axis_lattice.h"
+#include "submarine/filter/classic/axis_lattice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

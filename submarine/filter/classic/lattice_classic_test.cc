@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "submarine/filter/lattice/axis_lattice.h"
+#include "submarine/filter/classic/axis_lattice.h"
 #include "submarine/filter/lattice/lattice.h"
 
 namespace submarine::internal {
