@@ -17,9 +17,9 @@ struct ThreadLimit::Arena {
   tbb::task_arena tasks;
 };
 
-ThreadLimit::Arena* CurrentArena() { return ThreadLimit::current_; }
-
 namespace {
+
+thread_local ThreadLimit::Arena* current_arena = nullptr;
 
 std::size_t ChunkCount(std::size_t n, std::size_t grain) { return (n + grain - 1) / grain; }
 
@@ -46,8 +46,8 @@ void ForEachChunk(std::size_t chunks, const Run& run) {
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run); });
   };
   // Workers have no limit of their own: they are in the arena of the loop that they work for.
-  if (auto* arena = CurrentArena()) {
-    arena->tasks.execute(loop);
+  if (current_arena != nullptr) {
+    current_arena->tasks.execute(loop);
   } else {
     loop();
   }
@@ -78,14 +78,12 @@ double ParallelSum(std::size_t n, std::size_t grain,
   return sum;
 }
 
-thread_local ThreadLimit::Arena* ThreadLimit::current_ = nullptr;
-
 ThreadLimit::ThreadLimit(int threads)
     : arena_(std::make_unique<Arena>(threads > 0 ? threads : tbb::info::default_concurrency())),
-      outer_(current_) {
-  current_ = arena_.get();
+      outer_(current_arena) {
+  current_arena = arena_.get();
 }
 
-ThreadLimit::~ThreadLimit() { current_ = outer_; }
+ThreadLimit::~ThreadLimit() { current_arena = outer_; }
 
 }  // namespace submarine::internal

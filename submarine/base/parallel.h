@@ -28,12 +28,11 @@ class ThreadLimit {
   ThreadLimit(const ThreadLimit&) = delete;
   ThreadLimit& operator=(const ThreadLimit&) = delete;
 
- private:
   struct Arena;
+
+ private:
   std::unique_ptr<Arena> arena_;
   Arena* outer_;
-  static thread_local Arena* current_;
-  friend Arena* CurrentArena();
 };
 
 }  // namespace submarine::internal

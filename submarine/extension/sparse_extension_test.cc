@@ -59,7 +59,7 @@ double LargestDifference(const Matrix<double>& x, const Matrix<double>& y) {
 }
 
 // Runs the test on both kinds over random models, unaries of both signs.
-class ExtensionTest : public ::testing::Test {
+class SparseExtensionTest : public ::testing::Test {
  protected:
   template <class Body>
   void ForEachExtension(int repeats, const Body& body) {
@@ -107,7 +107,7 @@ std::vector<char> SetOfLabeling(const SparseCrf& model, const std::vector<int>& 
   return in_set;
 }
 
-TEST_F(ExtensionTest, ExtendsTheEnergy) {
+TEST_F(SparseExtensionTest, ExtendsTheEnergy) {
   ForEachExtension(3, [&](const SparseExtension& extension) {
     const SparseCrf& model = extension.model();
     std::vector<int> labeling(model.unary().rows(), 0);
@@ -120,7 +120,7 @@ TEST_F(ExtensionTest, ExtendsTheEnergy) {
 }
 
 // Where cuts only bound the metric from below, F extends the energy with the distance of the cuts.
-TEST_F(ExtensionTest, ExtendsTheContractedEnergy) {
+TEST_F(SparseExtensionTest, ExtendsTheContractedEnergy) {
   LabelSpace labels = LinearLabels(3);
   labels.metrics[0].length = {0.3, 0.1, 0.0, 0.6};
   LabelSpace contracted = labels;
@@ -135,7 +135,7 @@ TEST_F(ExtensionTest, ExtendsTheContractedEnergy) {
   } while (NextLabeling(&labeling, 3));
 }
 
-TEST_F(ExtensionTest, IsSubmodular) {
+TEST_F(SparseExtensionTest, IsSubmodular) {
   ForEachExtension(3, [&](const SparseExtension& extension) {
     const std::size_t elements = extension.model().unary().rows() * extension.model().num_cuts();
     for (int trial = 0; trial < 300; ++trial) {
@@ -155,7 +155,7 @@ TEST_F(ExtensionTest, IsSubmodular) {
   });
 }
 
-TEST_F(ExtensionTest, LovaszMatchesTheGenericGreedy) {
+TEST_F(SparseExtensionTest, LovaszMatchesTheGenericGreedy) {
   ForEachExtension(5, [&](const SparseExtension& extension) {
     for (const Matrix<double>& z :
          {RandomPoint(extension.model()), RandomCoarsePoint(extension.model())}) {
@@ -165,7 +165,7 @@ TEST_F(ExtensionTest, LovaszMatchesTheGenericGreedy) {
   });
 }
 
-TEST_F(ExtensionTest, GreedyFlowAttainsTheLovaszValueWithinThePolymatroid) {
+TEST_F(SparseExtensionTest, GreedyFlowAttainsTheLovaszValueWithinThePolymatroid) {
   ForEachExtension(1, [&](const SparseExtension& extension) {
     for (const Matrix<double>& z :
          {RandomPoint(extension.model()), RandomCoarsePoint(extension.model())}) {
@@ -176,7 +176,7 @@ TEST_F(ExtensionTest, GreedyFlowAttainsTheLovaszValueWithinThePolymatroid) {
   });
 }
 
-TEST_F(ExtensionTest, GreedyFlowIsTheGreedyVertexWithoutTies) {
+TEST_F(SparseExtensionTest, GreedyFlowIsTheGreedyVertexWithoutTies) {
   ForEachExtension(5, [&](const SparseExtension& extension) {
     const Matrix<double> z = RandomPoint(extension.model());
     const Matrix<double> s = extension.Modular(extension.GreedyFlow(z));
@@ -187,7 +187,7 @@ TEST_F(ExtensionTest, GreedyFlowIsTheGreedyVertexWithoutTies) {
   });
 }
 
-TEST_F(ExtensionTest, FlowsWithinBoundsAreInThePolymatroid) {
+TEST_F(SparseExtensionTest, FlowsWithinBoundsAreInThePolymatroid) {
   ForEachExtension(1, [&](const SparseExtension& extension) {
     const SetFunction f = Oracle(extension);
     EXPECT_LE(WorstViolation(f, Flat(extension.Modular(RandomFlow(extension)))), 1e-9);
@@ -200,7 +200,7 @@ TEST_F(ExtensionTest, FlowsWithinBoundsAreInThePolymatroid) {
   });
 }
 
-TEST_F(ExtensionTest, FlowsOutOfBoundsAreNot) {
+TEST_F(SparseExtensionTest, FlowsOutOfBoundsAreNot) {
   Matrix<double> unary(2, 2);
   unary(0, 0) = 2.0;
   unary(1, 1) = -1.0;
@@ -216,7 +216,7 @@ TEST_F(ExtensionTest, FlowsOutOfBoundsAreNot) {
   }
 }
 
-TEST_F(ExtensionTest, CyclesOutOfBoundsAreNot) {
+TEST_F(SparseExtensionTest, CyclesOutOfBoundsAreNot) {
   Matrix<double> unary(1, 2);
   unary(0, 0) = 2.0;
   const SparseCrf model(unary, {}, PottsLabels(2));
@@ -228,7 +228,7 @@ TEST_F(ExtensionTest, CyclesOutOfBoundsAreNot) {
   }
 }
 
-TEST_F(ExtensionTest, PotentialFlowClipsDifferences) {
+TEST_F(SparseExtensionTest, PotentialFlowClipsDifferences) {
   const SparseCrf model(Matrix<double>(2, 2), {{1, 0, 1.0}}, PottsLabels(2));
   const SparseExtension extension(model, ExtensionKind::kOptimal);
   Matrix<double> v(2, 2);
@@ -239,7 +239,7 @@ TEST_F(ExtensionTest, PotentialFlowClipsDifferences) {
   EXPECT_EQ(flow.edge(0, 1), -1.0);
 }
 
-TEST_F(ExtensionTest, NeutralFlowLeavesTheUnaries) {
+TEST_F(SparseExtensionTest, NeutralFlowLeavesTheUnaries) {
   ForEachExtension(1, [&](const SparseExtension& extension) {
     const SparseCrf& model = extension.model();
     const Matrix<double> s = extension.Modular(extension.NeutralFlow());
@@ -260,7 +260,7 @@ TEST_F(ExtensionTest, NeutralFlowLeavesTheUnaries) {
   });
 }
 
-TEST_F(ExtensionTest, LabelModularSumsOverTheCutsOfALabel) {
+TEST_F(SparseExtensionTest, LabelModularSumsOverTheCutsOfALabel) {
   ForEachExtension(3, [&](const SparseExtension& extension) {
     const SparseCrf& model = extension.model();
     const Flow flow = RandomFlow(extension);
@@ -281,7 +281,7 @@ TEST_F(ExtensionTest, LabelModularSumsOverTheCutsOfALabel) {
   });
 }
 
-TEST_F(ExtensionTest, GreedyLabelModularIsThatOfTheGreedyFlow) {
+TEST_F(SparseExtensionTest, GreedyLabelModularIsThatOfTheGreedyFlow) {
   ForEachExtension(5, [&](const SparseExtension& extension) {
     const SparseCrf& model = extension.model();
     for (const Matrix<double>& z : {RandomPoint(model), RandomCoarsePoint(model)}) {
@@ -294,7 +294,7 @@ TEST_F(ExtensionTest, GreedyLabelModularIsThatOfTheGreedyFlow) {
   });
 }
 
-TEST_F(ExtensionTest, BlendingIsAConvexCombination) {
+TEST_F(SparseExtensionTest, BlendingIsAConvexCombination) {
   ForEachExtension(3, [&](const SparseExtension& extension) {
     const Matrix<double> z = RandomCoarsePoint(extension.model());
     const Flow start = RandomFlow(extension);
@@ -314,7 +314,7 @@ TEST_F(ExtensionTest, BlendingIsAConvexCombination) {
   });
 }
 
-TEST_F(ExtensionTest, GreedyFlowSaturatesFromLargeToSmallAndSplitsTies) {
+TEST_F(SparseExtensionTest, GreedyFlowSaturatesFromLargeToSmallAndSplitsTies) {
   const SparseCrf model(Matrix<double>(2, 3, 1.0), {{0, 1, 1.0}}, PottsLabels(3));
   const SparseExtension extension(model, ExtensionKind::kAlternate);
   Matrix<double> z(2, 3);
@@ -331,7 +331,7 @@ TEST_F(ExtensionTest, GreedyFlowSaturatesFromLargeToSmallAndSplitsTies) {
   EXPECT_EQ(flow.cycle(0, 2), 0.0);  // z_2 < z_0
 }
 
-TEST_F(ExtensionTest, CutSumsFollowTheDefinition) {
+TEST_F(SparseExtensionTest, CutSumsFollowTheDefinition) {
   for (const SmallSpace& space : SmallSpaces()) {
     const SparseCrf model = random_.Model(space.variables, space.labels, 0.0, 1.0);
     const Matrix<double> y = random_.Points(space.variables, model.num_labels(), 0.0, 1.0);
@@ -353,7 +353,7 @@ TEST_F(ExtensionTest, CutSumsFollowTheDefinition) {
 }
 
 // Shifted unaries: the alternate extension of phi and of phi - 3 differ by the offset only.
-TEST_F(ExtensionTest, NegativeUnariesAreShiftedIntoTheOffset) {
+TEST_F(SparseExtensionTest, NegativeUnariesAreShiftedIntoTheOffset) {
   Matrix<double> unary(1, 3);
   for (int i = 0; i < 3; ++i) unary(0, i) = i;
   Matrix<double> lower = unary;
