@@ -32,3 +32,7 @@ class Interrupted(Error):
 
 class TimeLimit(Interrupted, TimeoutError):
     """Such work was not done when its time limit passed."""
+
+
+for _error in (Error, InvalidInput, NotExpressible, FileError, TooLarge, Interrupted, TimeLimit):
+    _error.__module__ = "submarine"  # where users find them
