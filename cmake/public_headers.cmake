@@ -9,6 +9,7 @@ set(PUBLIC_HEADERS
   submarine/labels/label_cuts.h
   submarine/labels/label_tree.h
   submarine/labels/metric_fit.h
+  submarine/filter/gaussian_filter.h
   submarine/filter/kernel/gaussian_kernel.h
   submarine/filter/kernel/operator_options.h
   submarine/model/dense_crf.h
@@ -18,8 +19,10 @@ set(PUBLIC_HEADERS
   submarine/extension/kinds.h
   submarine/bound/bound.h
   submarine/bound/certificate.h
+  submarine/solve/evaluate.h
   submarine/solve/method.h
   submarine/solve/solve.h
+  submarine/solver/mean_field/filtered_mean_field.h
   submarine/stereo/disparity.h
   submarine/stereo/matching_cost.h)
 

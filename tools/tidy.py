@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the .cc files of submarine/ and apps/ (tests apart), or over the files given.
+"""Runs clang-tidy over the .cc files of submarine/, apps/ and python/ (tests apart), or over the files given.
 
 A file that was clean is not looked at again until it, a header of ours it includes, its compile command,
 .clang-tidy or the version of clang-tidy changes: its fingerprint is kept in BUILD/tidy-cache.
@@ -105,7 +105,7 @@ def main():
     commands = {pathlib.Path(e["file"]).resolve(): e["command"] for e in json.loads(database.read_text())}
     wanted = [f.resolve() for f in options.files] or [
         f for f in commands
-        if f.relative_to(ROOT).parts[0] in ("submarine", "apps") and not f.name.endswith("_test.cc")]
+        if f.relative_to(ROOT).parts[0] in ("submarine", "apps", "python") and not f.name.endswith("_test.cc")]
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True, check=True).stdout
     cache = build_dir / "tidy-cache"
     cache.mkdir(exist_ok=True)

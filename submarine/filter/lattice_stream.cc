@@ -13,10 +13,7 @@ namespace {
 
 constexpr std::size_t kBlockFloats = 2048;  // a block and what it is made of stay in the L1 cache
 
-struct WeightedLattice {
-  double factor;
-  const LatticeOperator* op;
-};
+using WeightedLattice = LatticeStream::WeightedLattice;
 
 // Empty where anything but lattices is among the parts.
 std::vector<WeightedLattice> ListLattices(const GaussianOperator& op) {
@@ -47,13 +44,17 @@ LatticeStream::~LatticeStream() = default;
 
 std::unique_ptr<LatticeStream> LatticeStream::Make(const GaussianOperator& op,
                                                    std::size_t columns) {
-  const std::vector<WeightedLattice> lattices = ListLattices(op);
+  return Make(ListLattices(op), columns);
+}
+
+std::unique_ptr<LatticeStream> LatticeStream::Make(std::span<const WeightedLattice> lattices,
+                                                   std::size_t columns) {
   const bool suitable =
       columns > 0 && !lattices.empty() &&
       std::none_of(lattices.begin(), lattices.end(),
                    [](const WeightedLattice& part) { return part.op->Parts().empty(); });
   if (!suitable) return nullptr;
-  std::unique_ptr<LatticeStream> stream(new LatticeStream(op.size(), columns));
+  std::unique_ptr<LatticeStream> stream(new LatticeStream(lattices.front().op->size(), columns));
   // By the number of pixels alone, so all have the same.
   stream->part_pixels_ = lattices.front().op->Parts().part_pixels;
   for (const auto& [factor, lattice] : lattices) {
@@ -61,7 +62,7 @@ std::unique_ptr<LatticeStream> LatticeStream::Make(const GaussianOperator& op,
     lattice->ReserveTables(stream->padded_, lease->get());
     stream->parts_.push_back({factor, lattice, std::move(lease)});
     if (lattice->options().self_terms) continue;
-    stream->self_.resize(op.size(), 0.0F);
+    stream->self_.resize(lattice->size(), 0.0F);
     const std::vector<float>& diagonal = lattice->Diagonal();
     for (std::size_t a = 0; a < diagonal.size(); ++a)
       stream->self_[a] += static_cast<float>(factor) * diagonal[a];

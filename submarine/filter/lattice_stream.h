@@ -12,17 +12,27 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "submarine/filter/kernel/gaussian_operator.h"
 
 namespace submarine::internal {
 
+class LatticeOperator;
+
 class LatticeStream {
  public:
   // Null unless `op`, which must outlive this, is a lattice or a sum of lattices, all with few
   // vertices for their pixels. Throws TooLarge.
   static std::unique_ptr<LatticeStream> Make(const GaussianOperator& op, std::size_t columns);
+  // The same for a sum of lattices, which must be at least one.
+  struct WeightedLattice {
+    double factor;
+    const LatticeOperator* op;
+  };
+  static std::unique_ptr<LatticeStream> Make(std::span<const WeightedLattice> lattices,
+                                             std::size_t columns);
   ~LatticeStream();
   LatticeStream(const LatticeStream&) = delete;
   LatticeStream& operator=(const LatticeStream&) = delete;

@@ -7,15 +7,16 @@
 #include <memory>
 #include <utility>
 
-#include "apps/experiments/stereo_bench/axis_lattice.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/simplex_kernels.h"
+#include "submarine/filter/classic/axis_lattice.h"
 
 namespace submarine::apps {
 namespace {
 
+using internal::AxisLattice;
 using internal::DenseExtension;
 using internal::Indicator;
 using internal::kUnknownLambda;

@@ -26,7 +26,7 @@ struct MeanFieldRun {
   double seconds = 0.0;  // with what it takes to prepare the kernels
 };
 
-// As published: classic lattice kernels (apps/experiments/stereo_bench/axis_lattice.h), each normalised symmetrically with
+// As published: classic lattice kernels (filter/classic/axis_lattice.h), each normalised symmetrically with
 // its self term, pairs counted once in the update, no damping. This is not the mean field of
 // `model`. Throws InvalidInput unless its metric is Potts.
 MeanFieldRun PublishedMeanField(const DenseCrf& model, const MeanFieldStop& stop);

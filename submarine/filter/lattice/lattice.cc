@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
@@ -27,12 +30,42 @@ RowsView ViewRows(const Matrix<float>& x) {
 }  // namespace
 
 LatticeOperator::LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options)
-    : name_(kernel.name), options_(options) {
+    : LatticeOperator(kernel, options,
+                      MakeLatticeStencil(static_cast<int>(kernel.dimension()), options)) {}
+
+LatticeOperator::LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options,
+                                 LatticeStencil stencil)
+    : name_(kernel.name), options_(options), stencil_(std::move(stencil)) {
   CheckLatticeOptions(options);
   CheckKernel(kernel);
   CheckNormalised(kernel);
-  stencil_ = MakeLatticeStencil(static_cast<int>(kernel.dimension()), options);
   lattice_ = BuildLattice(kernel, stencil_, options.max_bytes);
+}
+
+std::unique_ptr<LatticeOperator> LatticeOperator::MakeClassic(const GaussianKernel& kernel,
+                                                              bool normalised,
+                                                              std::size_t max_bytes) {
+  LatticeOptions options;
+  options.self_terms = true;
+  options.max_bytes = max_bytes;
+  std::unique_ptr<LatticeOperator> op(new LatticeOperator(
+      kernel, options, MakeClassicStencil(static_cast<int>(kernel.dimension()))));
+  if (!normalised) return op;
+  Matrix<float> sums(op->size(), 1);
+  op->AddProductWithSelf(Matrix<float>(op->size(), 1, 1.0F), 1.0F, &sums);
+  // Weights serve spreading and slicing: what they are multiplied by stands on both sides.
+  const std::size_t corners = op->lattice_.corners;
+  for (std::size_t a = 0; a < op->size(); ++a) {
+    float& r = sums(a, 0);
+    r = 1.0F / std::sqrt(r + 1e-20F);
+    for (std::size_t i = 0; i < corners; ++i) op->lattice_.weight[a * corners + i] *= r;
+  }
+  for (SplatEntry& entry : op->lists_.entry) entry.weight *= sums(entry.pixel, 0);
+  return op;
+}
+
+void LatticeOperator::CheckSymmetric() const {
+  if (stencil_.by_axes) throw std::logic_error("the classic lattice has products only");
 }
 
 LatticeOperator::~LatticeOperator() = default;
@@ -113,11 +146,17 @@ void LatticeOperator::Blur(std::size_t first, std::size_t last, std::size_t padd
     const double p = stencil_.NeighbourWeight(c);
     const double scale = k + 1 == last ? factor : 1.0;
     BlurPass pass;
-    pass.begin = lattice_.neighbour_begin.data();
-    pass.neighbour = lattice_.neighbour.data();
-    pass.move = static_cast<float>(scale * p);
-    pass.per_present = static_cast<float>(scale * stencil_.kept * p);
-    pass.centre = static_cast<float>(scale * (c + stencil_.kept * p * stencil_.neighbour_slots()));
+    if (stencil_.by_axes) {
+      pass = {lattice_.neighbour_begin.data() + k * (m + 1), lattice_.neighbour.data(),
+              static_cast<float>(scale), 0.0F, static_cast<float>(0.5 * scale)};
+    } else {
+      pass.begin = lattice_.neighbour_begin.data();
+      pass.neighbour = lattice_.neighbour.data();
+      pass.move = static_cast<float>(scale * p);
+      pass.per_present = static_cast<float>(scale * stencil_.kept * p);
+      pass.centre =
+          static_cast<float>(scale * (c + stencil_.kept * p * stencil_.neighbour_slots()));
+    }
     const float* in = workspace->front.data();
     float* out = workspace->back.data();
     ParallelFor(m, grain, [&](std::size_t begin, std::size_t end) {
@@ -153,6 +192,7 @@ void LatticeOperator::AddProductWithSelf(const Matrix<float>& x, float factor,
 }
 
 const std::vector<float>& LatticeOperator::Diagonal() const {
+  CheckSymmetric();
   std::call_once(diagonal_once_, [&] { diagonal_ = LatticeDiagonal(lattice_, stencil_); });
   return diagonal_;
 }

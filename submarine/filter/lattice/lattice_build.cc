@@ -44,9 +44,10 @@ Placement PlaceFeatures(const GaussianKernel& kernel, const LatticeStencil& sten
     }
   }
   for (std::size_t i = 0; i < d; ++i) {
-    place.centre[i] = 0.5 * (least[i] + largest[i]);
+    place.centre[i] = stencil.by_axes ? 0.0 : 0.5 * (least[i] + largest[i]);
     place.factor[i] = stencil.scale / std::sqrt(static_cast<double>((i + 1) * (i + 2)));
-    place.half_width[i] = 0.5 * (largest[i] - least[i]) * place.factor[i];
+    place.half_width[i] =
+        std::max(largest[i] - place.centre[i], place.centre[i] - least[i]) * place.factor[i];
   }
   return place;
 }
@@ -284,7 +285,30 @@ class Builder {
         }
       }
     });
-    ListNeighbours(up);
+    if (stencil_.by_axes) {
+      ListNeighboursByAxes(up);
+    } else {
+      ListNeighbours(up);
+    }
+  }
+
+  void ListNeighboursByAxes(const std::vector<std::uint32_t>& up) {
+    const std::size_t m = sorted_.size();
+    CheckCount(2 * up.size());
+    lattice_.neighbour_begin.reserve(lattice_.corners * (m + 1));
+    std::vector<std::uint32_t> down(m);
+    for (std::size_t j = 0; j < lattice_.corners; ++j) {
+      std::fill(down.begin(), down.end(), kNone);
+      for (std::size_t v = 0; v < m; ++v) {
+        if (up[j * m + v] != kNone) down[up[j * m + v]] = static_cast<std::uint32_t>(v);
+      }
+      for (std::size_t v = 0; v < m; ++v) {
+        lattice_.neighbour_begin.push_back(static_cast<std::uint32_t>(lattice_.neighbour.size()));
+        if (up[j * m + v] != kNone) lattice_.neighbour.push_back(up[j * m + v]);
+        if (down[v] != kNone) lattice_.neighbour.push_back(down[v]);
+      }
+      lattice_.neighbour_begin.push_back(static_cast<std::uint32_t>(lattice_.neighbour.size()));
+    }
   }
 
   void ListNeighbours(const std::vector<std::uint32_t>& up) {

@@ -29,8 +29,9 @@ struct Lattice {
   std::vector<std::uint32_t> simplex_vertex;  // per simplex, `corners` each
   std::vector<float> weight;                  // per pixel, `corners` each: r_a sqrt(amplitude) S_va
 
-  std::vector<std::uint32_t> neighbour_begin;  // per vertex and one more
-  std::vector<std::uint32_t> neighbour;        // both directions of every u_j
+  std::vector<std::uint32_t>
+      neighbour_begin;                   // per vertex and one more; by axes: so for every axis
+  std::vector<std::uint32_t> neighbour;  // both directions of every u_j
 
   std::size_t num_chunks() const { return (num_pixels + chunk - 1) / chunk; }
   // Where the records of a chunk begin: its first pixel has the first of them.

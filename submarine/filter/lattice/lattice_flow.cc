@@ -132,6 +132,7 @@ std::size_t LatticeOperator::ColumnsAtATime(std::size_t cells) const {
 
 void LatticeOperator::AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                               Matrix<float>* out) const {
+  CheckSymmetric();
   CheckShapes(v, *out);
   if (v.cols() == 0) return;
   const bool hard = shape == FlowShape::kSign && options_.hard_bins > 0;
@@ -210,6 +211,7 @@ std::vector<double> LatticeOperator::EnergyOfLevels(const ColumnLevels& levels, 
 //   = sum_k (t_(k+1) - t_k) [<P, T> - <P, K P> - sum_a K_aa P_a (1 - P_a)],
 // with P_a(k) the mass above node k; sum_k (t_(k+1) - t_k) P_a(k) = x_a - t_0.
 std::vector<double> LatticeOperator::TotalVariation(const Matrix<float>& x) const {
+  CheckSymmetric();
   // Single precision on the way, all of it sums of nonnegative terms: relative to <P, T> the
   // rounding is of the order of 1e-7, and this much is added so that the result stays an
   // over-estimate.

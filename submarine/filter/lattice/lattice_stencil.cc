@@ -53,4 +53,14 @@ LatticeStencil MakeLatticeStencil(int dimension, const LatticeOptions& options) 
   return stencil;
 }
 
+LatticeStencil MakeClassicStencil(int dimension) {
+  LatticeStencil stencil;
+  stencil.dimension = dimension;
+  stencil.scale = std::sqrt(2.0 / 3.0);
+  stencil.amplitude = 1.0 / (1.0 + std::ldexp(1.0, -dimension));
+  stencil.laziness.assign(static_cast<std::size_t>(dimension) + 1, 0.5);
+  stencil.by_axes = true;
+  return stencil;
+}
+
 }  // namespace submarine::internal

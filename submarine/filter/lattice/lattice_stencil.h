@@ -46,11 +46,15 @@ struct LatticeStencil {
   double amplitude = 0.0;
   double kept = 0.0;
   std::vector<double> laziness;  // c_k, one per pass, palindromic, odd length
+  // The classic filter instead (filter/classic/axis_lattice.h): one pass 1 + (U_j + U_j^T) / 2 per axis j, cells that begin at the
+  // origin of the features. K is then not symmetric, and laziness has the number of passes only.
+  bool by_axes = false;
 
   int neighbour_slots() const { return 2 * (dimension + 1); }
   double NeighbourWeight(double c) const { return (1.0 - c) / neighbour_slots(); }
 };
 
 LatticeStencil MakeLatticeStencil(int dimension, const LatticeOptions& options);
+LatticeStencil MakeClassicStencil(int dimension);
 
 }  // namespace submarine::internal

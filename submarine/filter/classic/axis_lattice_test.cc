@@ -1,4 +1,4 @@
-#include "apps/experiments/stereo_bench/axis_lattice.h"
+#include "submarine/filter/classic/axis_lattice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/parallel_test_util.h"
 
-namespace submarine::apps {
+namespace submarine::internal {
 namespace {
 
 using Point = std::vector<int>;
@@ -203,4 +203,4 @@ TEST(AxisLattice, RefusesSizesThatDisagree) {
 }
 
 }  // namespace
-}  // namespace submarine::apps
+}  // namespace submarine::internal

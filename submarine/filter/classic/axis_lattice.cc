@@ -1,4 +1,4 @@
-#include "apps/experiments/stereo_bench/axis_lattice.h"
+#include "submarine/filter/classic/axis_lattice.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/filter/lattice/lattice_keys.h"
 
-namespace submarine::apps {
+namespace submarine::internal {
 namespace {
 
 using internal::HashKey;
@@ -294,4 +294,4 @@ std::vector<float> AxisLattice::RowSums() const {
   return {sums.data(), sums.data() + sums.size()};
 }
 
-}  // namespace submarine::apps
+}  // namespace submarine::internal

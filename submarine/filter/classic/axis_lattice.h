@@ -15,7 +15,7 @@
 
 #include "submarine/base/matrix.h"
 
-namespace submarine::apps {
+namespace submarine::internal {
 
 class AxisLattice {
  public:
@@ -52,4 +52,4 @@ class AxisLattice {
   std::vector<Spread> spread_;            // what each vertex gathers
 };
 
-}  // namespace submarine::apps
+}  // namespace submarine::internal

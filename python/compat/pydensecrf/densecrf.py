@@ -1,0 +1,1 @@
+from submarine.compat.densecrf import *  # noqa: F401,F403

@@ -1,0 +1,1 @@
+from submarine.compat.eigen import *  # noqa: F401,F403

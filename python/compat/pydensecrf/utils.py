@@ -1,0 +1,1 @@
+from submarine.compat.utils import *  # noqa: F401,F403

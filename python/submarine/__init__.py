@@ -1,0 +1,29 @@
+"""Marginals of conditional random fields with certified bounds on log Z.
+
+>>> import numpy as np
+>>> import submarine as sm
+>>> model = sm.GridCrf(np.random.default_rng(1).normal(size=(4, 5, 3)), weights=0.5)
+>>> result = sm.solve(model)
+>>> result.lower <= result.upper
+True
+
+Models: :class:`GridCrf`, :class:`GraphCrf`, :class:`DenseCrf`, :class:`FactorGraph`; kernels of dense models:
+:func:`position`, :func:`bilateral`, :func:`features`. :func:`refine` is one line for segmentations, and
+``import submarine.compat.install`` provides pydensecrf's modules.
+"""
+
+from . import stereo
+from ._core import __version__
+from ._errors import Error, FileError, Interrupted, InvalidInput, NotExpressible, TimeLimit, TooLarge
+from ._kernels import KernelSpec, bilateral, features, position
+from ._models import DenseCrf, FactorGraph, GraphCrf, GridCrf, grid_edges, read
+from ._refine import Refined, costs_of, refine, refine_many
+from ._result import Record, Result
+from ._solve import Method, methods, set_threads, solve
+
+__all__ = [
+    "DenseCrf", "Error", "FactorGraph", "FileError", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
+    "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "TimeLimit", "TooLarge", "__version__",
+    "bilateral", "costs_of", "features", "grid_edges", "methods", "position", "read", "refine", "refine_many",
+    "set_threads", "solve", "stereo",
+]

@@ -1,0 +1,123 @@
+"""The Gaussian kernels that dense models are made of, before they know the size of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _core
+from ._arrays import Array, Number, as_array, as_sigmas, require_finite
+from ._errors import InvalidInput
+
+Sigma = Union[Number, Sequence[Number]]
+Extent = Tuple[int, ...]  # (height, width), (depth, height, width), or () where variables are no pixels
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSpec:
+    """One kernel; made by :func:`position`, :func:`bilateral` and :func:`features`."""
+
+    kind: str
+    sigma: Tuple[float, ...]
+    weight: float
+    colour_sigma: Tuple[float, ...] = ()
+    values: Optional[Array] = None  # the picture, or the features
+    normalised: bool = False
+
+    def build(self, extent: Extent, variables: int) -> _core.Kernel:
+        """The kernel for a model of that size."""
+        if self.kind == "features":
+            assert self.values is not None
+            if self.values.shape[0] != variables:
+                raise InvalidInput(
+                    f"the features have shape {self.values.shape}, expected ({variables}, number of features), "
+                    "a row per variable"
+                )
+            return _core.Kernel.features(self.values, list(self.sigma), self.weight, "features")
+        if len(extent) not in (2, 3):
+            raise InvalidInput(
+                f"{self.kind} kernels are for unaries of shape (height, width, labels) or "
+                "(depth, height, width, labels); use submarine.features for anything else"
+            )
+        size = [int(n) for n in reversed(extent)]
+        sigma = self.axis_sigmas(len(extent))
+        if self.kind == "position":
+            return _core.Kernel.position(size, sigma, self.weight)
+        image = self.image(extent)
+        return _core.Kernel.bilateral(
+            size, image.shape[-1], image, sigma, list(self.colour_sigma), self.weight
+        )
+
+    def axis_sigmas(self, axes: int) -> list[float]:
+        """sigma of x, y and, in volumes, z."""
+        if len(self.sigma) == 1:
+            return list(self.sigma) * axes
+        if len(self.sigma) != axes:
+            raise InvalidInput(f"sigma has {len(self.sigma)} numbers, expected 1 or {axes} (x, y and, in volumes, z)")
+        return list(self.sigma)
+
+    def image(self, extent: Extent) -> Array:
+        """The picture with a channel axis at the end."""
+        assert self.values is not None
+        image = self.values
+        if image.shape == tuple(extent):
+            image = image[..., np.newaxis]
+        if image.ndim != len(extent) + 1 or image.shape[:-1] != tuple(extent):
+            raise InvalidInput(
+                f"the image has shape {self.values.shape}, expected {tuple(extent)} as the unaries, "
+                "with or without channels at the end"
+            )
+        return image
+
+
+def position(sigma: Sigma, weight: Number, *, normalised: bool = False) -> KernelSpec:
+    """weight * exp(-|distance|^2 / (2 sigma^2)): neighbours agree, whatever the picture shows.
+
+    ``sigma`` is in pixels: one number, or (x, y) or, for volumes, (x, y, z). ``normalised`` divides by the square
+    roots of the row sums, as pydensecrf does by default.
+
+    >>> position(3, 3).weight
+    3.0
+    """
+    return KernelSpec("position", as_sigmas(sigma, "sigma"), float(weight), normalised=normalised)
+
+
+def bilateral(
+    sigma: Sigma, colour_sigma: Sigma, weight: Number, image: Any, *, normalised: bool = False
+) -> KernelSpec:
+    """weight * exp(-|distance|^2 / (2 sigma^2) - |colour difference|^2 / (2 colour_sigma^2)).
+
+    ``image`` has shape (height, width) or (height, width, channels), volumes (depth, height, width[, channels]), with
+    any number of channels; ``colour_sigma`` is in the units of the image, one number or one per channel.
+
+    >>> import numpy as np
+    >>> bilateral(80, 13, 10, np.zeros((4, 5, 3), np.uint8)).colour_sigma
+    (13.0,)
+    """
+    values = as_array(image, "the image")
+    require_finite(values, "the image")
+    return KernelSpec(
+        "bilateral", as_sigmas(sigma, "sigma"), float(weight), as_sigmas(colour_sigma, "colour_sigma"), values,
+        normalised,
+    )
+
+
+def features(values: Any, weight: Number, sigma: Sigma = 1.0, *, normalised: bool = False) -> KernelSpec:
+    """weight * exp(-sum over columns (f_a - f_b)^2 / (2 sigma^2)) for features of shape (variables, D), D <= 16.
+
+    For point clouds, and for whatever else is not a picture; leading axes may be those of the unaries.
+
+    >>> import numpy as np
+    >>> features(np.zeros((20, 3)), 2.0, sigma=0.5).sigma
+    (0.5,)
+    """
+    array = as_array(values, "the features")
+    if array.ndim < 2:
+        raise InvalidInput(f"the features have shape {array.shape}, expected (variables, number of features)")
+    require_finite(array, "the features")
+    return KernelSpec(
+        "features", as_sigmas(sigma, "sigma"), float(weight), values=array.reshape(-1, array.shape[-1]),
+        normalised=normalised,
+    )

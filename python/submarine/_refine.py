@@ -1,0 +1,158 @@
+"""One line for the common case: what a classifier says about a picture, refined by a dense CRF."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import os
+from typing import Any, Deque, Iterable, Iterator, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from ._arrays import Array, Number, as_array, require_finite
+from ._errors import InvalidInput
+from ._kernels import Sigma, bilateral, position
+from ._models import DenseCrf
+from ._result import Result
+from ._solve import solve
+
+
+class Refined(NamedTuple):
+    """``labels`` has the shape of the picture, ``probabilities`` that of what was given."""
+
+    labels: Array
+    probabilities: Array
+
+
+def costs_of(probabilities: Any, clip: float = 1e-5, name: str = "probabilities") -> Array:
+    """-log of probabilities, which are first raised to ``clip``: 0 has no logarithm, and 1e-300 hardly one.
+
+    >>> import numpy as np
+    >>> costs_of(np.array([0.5, 0.0])).round(3)
+    array([ 0.693, 11.513], dtype=float32)
+    """
+    values = as_array(probabilities, name)
+    require_finite(values, name)
+    if not 0 < clip < 1:
+        raise InvalidInput(f"clip is {clip}, expected a number between 0 and 1")
+    if values.size and (values.min() < 0 or values.max() > 1 + 1e-3):
+        raise InvalidInput(
+            f"{name} lies between {values.min():g} and {values.max():g}, expected probabilities from 0 to 1 "
+            "(are they logits? take a softmax first)"
+        )
+    return -np.log(np.clip(values, np.float32(clip), 1.0).astype(np.float32))
+
+
+def _label_axis(values: Array, extent: Tuple[int, ...], label_axis: Optional[int]) -> int:
+    if label_axis is not None:
+        return label_axis
+    last, first = values.shape[:-1] == extent, values.shape[1:] == extent
+    if last and first:
+        raise InvalidInput(
+            f"probabilities of shape {values.shape} may have labels first or last: say which by label_axis"
+        )
+    if not last and not first:
+        raise InvalidInput(
+            f"probabilities have shape {values.shape}, expected {extent} with labels before (label_axis=0) or after "
+            "(label_axis=-1) it"
+        )
+    return -1 if last else 0
+
+
+def model_of(
+    probabilities: Any,
+    image: Any,
+    *,
+    label_axis: Optional[int] = None,
+    sigma: Sigma = 80,
+    colour_sigma: Sigma = 13,
+    weight: Number = 10,
+    position_sigma: Sigma = 3,
+    position_weight: Number = 3,
+    normalised: bool = True,
+    channels: bool = True,
+    clip: float = 1e-5,
+    metric: Any = "potts",
+) -> Tuple[DenseCrf, int]:
+    """The model that :func:`refine` solves, and the label axis that was found."""
+    picture = as_array(image, "the image")
+    values = as_array(probabilities, "probabilities")
+    extent = picture.shape
+    if channels and picture.ndim == values.ndim:
+        extent = picture.shape[:-1]
+    axis = _label_axis(values, extent, label_axis)
+    kernels = [
+        position(position_sigma, position_weight, normalised=normalised),
+        bilateral(sigma, colour_sigma, weight, picture, normalised=normalised),
+    ]
+    return DenseCrf(costs_of(values, clip), kernels, metric, pairs="once", label_axis=axis), axis
+
+
+def refine(
+    probabilities: Any,
+    image: Any,
+    *,
+    method: str = "mf",
+    certify: str = "none",
+    iterations: Optional[int] = None,
+    time_limit: Optional[float] = None,
+    **parameters: Any,
+) -> Refined:
+    """Labels and probabilities that follow the picture's edges: ``labels, probabilities = refine(softmax, image)``.
+
+    ``probabilities`` has shape (height, width, labels) or (labels, height, width), ``image`` (height, width) or
+    (height, width, channels); volumes likewise. The defaults are those that pydensecrf's README made common, with
+    normalised kernels, pairs counted once and mean field. ``sigma`` and ``position_sigma`` are in pixels,
+    ``colour_sigma`` in the units of the image; the other parameters are ``weight``, ``position_weight``,
+    ``normalised``, ``metric``, ``label_axis``, ``clip``.
+
+    >>> import numpy as np
+    >>> softmax = np.full((8, 9, 2), 0.5); softmax[:, :4, 0] = 0.9; softmax[:, :4, 1] = 0.1
+    >>> labels, probabilities = refine(softmax, np.zeros((8, 9, 3), np.uint8))
+    >>> labels.shape, probabilities.shape
+    ((8, 9), (8, 9, 2))
+    """
+    model, axis = model_of(probabilities, image, **parameters)
+    result = solve(model, method, certify=certify, iterations=iterations, time_limit=time_limit)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return refined(result, axis)
+
+
+def refined(result: Result, axis: int) -> Refined:
+    """Labels and probabilities with the label axis where it was."""
+    assert isinstance(result.marginals, np.ndarray)
+    return Refined(np.argmax(result.marginals, axis=-1), np.moveaxis(result.marginals, -1, axis))
+
+
+def refine_many(
+    pairs: Iterable[Tuple[Any, Any]], *, workers: Optional[int] = None, **parameters: Any
+) -> Iterator[Refined]:
+    """:func:`refine` for every (probabilities, image) of an iterable, in its order, by threads of this process.
+
+    No more than two pictures per worker are held at a time, so the iterable may be endless.
+
+    >>> import numpy as np
+    >>> job = np.full((6, 5, 2), 0.5), np.zeros((6, 5), np.uint8)
+    >>> [labels.shape for labels, _ in refine_many([job, job])]
+    [(6, 5), (6, 5)]
+    """
+    count = workers if workers is not None else os.cpu_count() or 1
+    if count < 1:
+        raise InvalidInput(f"workers is {count}, expected 1 or more")
+    return _refine_many(pairs, count, parameters)
+
+
+def _refine_many(pairs: Iterable[Tuple[Any, Any]], count: int, parameters: Any) -> Iterator[Refined]:
+    waiting: Deque[concurrent.futures.Future[Refined]] = collections.deque()
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        try:
+            for probabilities, image in pairs:
+                waiting.append(pool.submit(refine, probabilities, image, **parameters))
+                if len(waiting) >= 2 * count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,31 @@
+// A Gaussian filter over any features, for users who want the filter and no model.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "submarine/base/matrix.h"
+
+namespace submarine {
+
+namespace internal {
+class LatticeOperator;
+}
+
+// sum_{b != a} k_ab x_b with k_ab near exp(-|f_a - f_b|^2 / 2), by the permutohedral lattice: symmetric, so that it is
+// its own transpose, and linear in N (docs/filters.md).
+class GaussianFilter {
+ public:
+  // A row of features per variable, each already divided by its sigma. Throws InvalidInput and TooLarge.
+  explicit GaussianFilter(Matrix<double> features, std::size_t max_bytes = std::size_t{8} << 30);
+  ~GaussianFilter();
+  GaussianFilter(GaussianFilter&&) noexcept;
+
+  // For every column of x.
+  Matrix<float> operator()(const Matrix<float>& x) const;
+
+ private:
+  std::unique_ptr<internal::LatticeOperator> lattice_;
+};
+
+}  // namespace submarine

@@ -1,0 +1,19 @@
+// In place of the decoders where the library is built without libpng, libjpeg and libtiff
+// (-DSUBMARINE_IMAGE_CODECS=OFF), as for Python wheels, whose users read pictures by other means.
+#include "submarine/io/image/image_decoders.h"
+
+namespace submarine::internal {
+
+Image DecodePng(const EncodedImage& file) {
+  file.Fail("is a PNG picture, which this build cannot read; give an .npy array instead");
+}
+
+Image DecodeJpeg(const EncodedImage& file) {
+  file.Fail("is a JPEG picture, which this build cannot read; give an .npy array instead");
+}
+
+Image DecodeTiff(const EncodedImage& file) {
+  file.Fail("is a TIFF picture, which this build cannot read; give an .npy array instead");
+}
+
+}  // namespace submarine::internal

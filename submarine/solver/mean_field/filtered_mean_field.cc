@@ -1,0 +1,257 @@
+#include "submarine/solver/mean_field/filtered_mean_field.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/extension/simplex_kernels.h"
+#include "submarine/filter/lattice/lattice.h"
+#include "submarine/filter/lattice_stream.h"
+
+namespace submarine {
+
+using internal::kRowGrain;
+using internal::LatticeOperator;
+using internal::LatticeStream;
+using internal::ParallelFor;
+using internal::ParallelSum;
+using internal::SoftmaxBlock;
+using internal::SoftmaxRows;
+using internal::ThreadLimit;
+
+namespace {
+
+GaussianKernel UnnamedKernel(const Matrix<float>& features) {
+  GaussianKernel kernel{.name = "features",
+                        .features = Matrix<double>(features.rows(), features.cols())};
+  std::copy(features.data(), features.data() + features.size(), kernel.features.data());
+  return kernel;
+}
+
+void CheckFinite(const Matrix<float>& values, const char* what) {
+  const float* bad = std::find_if(values.data(), values.data() + values.size(),
+                                  [](float value) { return !std::isfinite(value); });
+  if (bad == values.data() + values.size()) return;
+  const auto place = static_cast<std::size_t>(bad - values.data());
+  throw InvalidInput(fmt::format("the {} of variable {} at {} is {}, expected a finite number",
+                                 what, place / values.cols(), place % values.cols(), *bad));
+}
+
+void ScaleRows(const std::vector<float>& scale, const Matrix<float>& from, Matrix<float>* to) {
+  ParallelFor(from.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const std::span<const float> row = from.row(a);
+      const std::span<float> out = to->row(a);
+      for (std::size_t i = 0; i < row.size(); ++i) out[i] = scale[a] * row[i];
+    }
+  });
+}
+
+void Shape(const Matrix<float>& like, Matrix<float>* matrix) {
+  if (matrix->rows() != like.rows() || matrix->cols() != like.cols())
+    *matrix = Matrix<float>(like.rows(), like.cols());
+}
+
+}  // namespace
+
+struct FilteredMeanField::Term {
+  std::unique_ptr<LatticeOperator> lattice;
+  std::vector<float>
+      before;  // what is filtered is multiplied by, unless the lattice does so; empty: ones
+  std::vector<float> after;  // the result is multiplied by
+  std::vector<float> compatibility;
+
+  // Whether it adds a multiple of the lattice's product.
+  bool plain() const { return compatibility.size() == 1 && before.empty() && after.empty(); }
+};
+
+FilteredMeanField::FilteredMeanField(std::size_t num_variables, std::size_t num_labels,
+                                     std::size_t max_bytes)
+    : num_variables_(num_variables), num_labels_(num_labels), max_bytes_(max_bytes) {
+  if (num_variables == 0 || num_labels == 0)
+    throw InvalidInput(
+        fmt::format("there are {} variables and {} labels, expected at least one of each",
+                    num_variables, num_labels));
+  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max() - 1;
+  if (num_variables > kMost)
+    throw InvalidInput(
+        fmt::format("there are {} variables, expected at most {}", num_variables, kMost));
+}
+
+FilteredMeanField::~FilteredMeanField() = default;
+FilteredMeanField::FilteredMeanField(FilteredMeanField&&) noexcept = default;
+
+void FilteredMeanField::CheckShape(const Matrix<float>& q) const {
+  if (q.rows() != num_variables_ || q.cols() != num_labels_)
+    throw InvalidInput(fmt::format("there are {} x {} numbers, expected {} variables x {} labels",
+                                   q.rows(), q.cols(), num_variables_, num_labels_));
+}
+
+void FilteredMeanField::SetUnary(Matrix<float> unary) {
+  CheckShape(unary);
+  CheckFinite(unary, "cost");
+  unary_ = std::move(unary);
+}
+
+void FilteredMeanField::AddTerm(const Matrix<float>& features, KernelNormalisation normalisation,
+                                std::vector<float> compatibility) {
+  if (features.rows() != num_variables_)
+    throw InvalidInput(fmt::format("there are features of {} variables, expected {}",
+                                   features.rows(), num_variables_));
+  if (features.cols() == 0 || features.cols() > kMaxFeatureDimension)
+    throw InvalidInput(fmt::format("there are {} features, expected 1 to {}", features.cols(),
+                                   kMaxFeatureDimension));
+  CheckFinite(features, "feature");
+  const std::size_t numbers = compatibility.size();
+  if (numbers != 1 && numbers != num_labels_ && numbers != num_labels_ * num_labels_)
+    throw InvalidInput(fmt::format("the compatibility has {} numbers, expected 1, {} or {}",
+                                   numbers, num_labels_, num_labels_ * num_labels_));
+  if (!std::all_of(compatibility.begin(), compatibility.end(),
+                   [](float m) { return std::isfinite(m); }))
+    throw InvalidInput("the compatibility has numbers that are not finite");
+  const ThreadLimit limit(threads_);
+  auto term = std::make_unique<Term>();
+  const bool symmetric = normalisation == KernelNormalisation::kSymmetric;
+  term->lattice = LatticeOperator::MakeClassic(UnnamedKernel(features), symmetric, max_bytes_);
+  if (!symmetric && normalisation != KernelNormalisation::kNone) {
+    std::vector<float> scale = term->lattice->RowSums();
+    for (float& n : scale) n = 1.0F / (n + 1e-20F);
+    (normalisation == KernelNormalisation::kBefore ? term->before : term->after) = std::move(scale);
+  }
+  term->compatibility = std::move(compatibility);
+  terms_.push_back(std::move(term));
+}
+
+Matrix<float> FilteredMeanField::Start() const {
+  const ThreadLimit limit(threads_);
+  Matrix<float> q(num_variables_, num_labels_, 1.0F / static_cast<float>(num_labels_));
+  if (unary_.size() == 0) return q;
+  ParallelFor(num_variables_, kRowGrain, [&](std::size_t begin, std::size_t end) {
+    SoftmaxRows(unary_.row(begin).data(), 1.0F, end - begin, num_labels_, q.row(begin).data());
+  });
+  return q;
+}
+
+void FilteredMeanField::AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,
+                                 Matrix<float>* out) const {
+  const std::vector<float>& m = term.compatibility;
+  const Matrix<float>* x = &q;
+  if (!term.before.empty()) {
+    Shape(q, &workspace->scaled);
+    ScaleRows(term.before, q, &workspace->scaled);
+    x = &workspace->scaled;
+  }
+  if (m.size() == 1 && term.after.empty()) {
+    term.lattice->AddProductWithSelf(*x, m.front(), out);
+    return;
+  }
+  workspace->filtered = Matrix<float>(num_variables_, num_labels_);
+  term.lattice->AddProductWithSelf(*x, 1.0F, &workspace->filtered);
+  ParallelFor(num_variables_, kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const float scale = term.after.empty() ? 1.0F : term.after[a];
+      const std::span<const float> f = workspace->filtered.row(a);
+      const std::span<float> s = out->row(a);
+      for (std::size_t i = 0; i < s.size(); ++i) {
+        if (m.size() <= num_labels_) {
+          s[i] += scale * m[m.size() == 1 ? 0 : i] * f[i];
+        } else {
+          float sum = 0.0F;
+          for (std::size_t j = 0; j < s.size(); ++j) sum += m[i * num_labels_ + j] * f[j];
+          s[i] += scale * sum;
+        }
+      }
+    }
+  });
+}
+
+void FilteredMeanField::Step(Workspace* workspace, Matrix<float>* q) const {
+  const ThreadLimit limit(threads_);
+  CheckShape(*q);
+  if (unary_.size() > 0) {
+    workspace->costs = unary_;
+  } else {
+    workspace->costs = Matrix<float>(num_variables_, num_labels_);
+  }
+  for (const auto& term : terms_) AddCosts(*term, *q, workspace, &workspace->costs);
+  ParallelFor(num_variables_, kRowGrain, [&](std::size_t begin, std::size_t end) {
+    SoftmaxRows(workspace->costs.row(begin).data(), 1.0F, end - begin, num_labels_,
+                q->row(begin).data());
+  });
+}
+
+std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
+  std::vector<LatticeStream::WeightedLattice> lattices;
+  for (const auto& term : terms_) {
+    if (!term->plain()) return nullptr;
+    lattices.push_back({term->compatibility.front(), term->lattice.get()});
+  }
+  return lattices.empty() ? nullptr : LatticeStream::Make(lattices, num_labels_);
+}
+
+// Rows go from slicing through the softmax to spreading without leaving the cache, so that no matrix is held but
+// the unaries and the marginals.
+Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations) const {
+  Matrix<float> q(num_variables_, num_labels_);
+  const std::size_t stride = stream->row_stride();
+  for (int k = 0; k <= iterations; ++k) {
+    const bool last = k == iterations;
+    const auto make_rows = [&](std::size_t first, std::size_t end, float* block) {
+      if (k == 0) {
+        for (std::size_t a = first; a < end; ++a) {
+          const std::span<const float> row = unary_.row(a);
+          float* to = block + (a - first) * stride;
+          std::fill(std::copy(row.begin(), row.end(), to), to + stride, 0.0F);
+        }
+      } else {
+        stream->Slice(first, end, unary_.row(first).data(), nullptr, block);
+      }
+      SoftmaxBlock(1.0F, end - first, num_labels_, stride, block,
+                   last ? q.row(first).data() : nullptr);
+    };
+    if (k > 0) stream->Blur(1.0F);
+    if (last) {
+      stream->Visit(make_rows);
+    } else {
+      stream->Spread(make_rows);
+    }
+  }
+  return q;
+}
+
+Matrix<float> FilteredMeanField::Infer(int iterations) const {
+  const ThreadLimit limit(threads_);
+  if (iterations > 0 && unary_.size() > 0) {
+    if (const auto stream = MakeStream()) return InferBy(stream.get(), iterations);
+  }
+  Matrix<float> q = Start();
+  Workspace workspace;
+  for (int k = 0; k < iterations; ++k) Step(&workspace, &q);
+  return q;
+}
+
+double FilteredMeanField::Divergence(const Matrix<float>& q) const {
+  const ThreadLimit limit(threads_);
+  CheckShape(q);
+  Workspace workspace;
+  Matrix<float> costs(num_variables_, num_labels_);
+  for (const auto& term : terms_) AddCosts(*term, q, &workspace, &costs);
+  return ParallelSum(num_variables_, kRowGrain, [&](std::size_t begin, std::size_t end) {
+    double sum = 0.0;
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t i = 0; i < num_labels_; ++i) {
+        const double p = q(a, i);
+        const double phi = unary_.size() > 0 ? unary_(a, i) : 0.0;
+        sum += p * (std::log(std::max(p, 1e-20)) + phi + static_cast<double>(costs(a, i)));
+      }
+    }
+    return sum;
+  });
+}
+
+}  // namespace submarine

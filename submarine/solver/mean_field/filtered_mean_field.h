@@ -1,0 +1,82 @@
+// Mean field as pydensecrf and its kin define it: by a filter rather than by a model. Terms are
+//
+//   s_a = phi_a + sum over terms of M sum_b k_ab q_b,   q_a <- softmax(-s_a),
+//
+// with k_aa in the sum, kernels that are normalised by the filter's own row sums on either side or both, and any
+// symmetric compatibility M of labels, of any sign. For results that are to be those of that package; what it
+// computes is the mean field of no energy, so that nothing here is a bound. Models with bounds are DenseCrf's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
+
+namespace submarine {
+
+namespace internal {
+class LatticeStream;
+}
+
+class FilteredMeanField {
+ public:
+  // A lattice that would hold more than max_bytes is refused. Throws InvalidInput unless both numbers are positive.
+  FilteredMeanField(std::size_t num_variables, std::size_t num_labels,
+                    std::size_t max_bytes = std::size_t{8} << 30);
+  ~FilteredMeanField();
+  FilteredMeanField(FilteredMeanField&&) noexcept;
+
+  // Upper limit on the threads of the calls below; 0 means all cores.
+  void set_threads(int threads) { threads_ = threads; }
+
+  std::size_t num_variables() const { return num_variables_; }
+  std::size_t num_labels() const { return num_labels_; }
+
+  // One row of finite costs per variable; without, all are 0. Throws InvalidInput.
+  void SetUnary(Matrix<float> unary);
+  const Matrix<float>& unary() const { return unary_; }
+
+  // `features`: a row per variable, each already divided by its sigma, at most kMaxFeatureDimension of them.
+  // `compatibility`: one number m for m times the identity, L numbers for a diagonal, or L x L numbers. Throws
+  // InvalidInput and TooLarge.
+  void AddTerm(const Matrix<float>& features, KernelNormalisation normalisation,
+               std::vector<float> compatibility);
+  std::size_t num_terms() const { return terms_.size(); }
+
+  // softmax(-phi), a row per variable.
+  Matrix<float> Start() const;
+  // One update of all rows at once. `workspace` may be any two matrices; they are kept between steps.
+  struct Workspace {
+    Matrix<float> costs;
+    Matrix<float> filtered;
+    Matrix<float> scaled;
+  };
+  void Step(Workspace* workspace, Matrix<float>* q) const;
+  Matrix<float> Infer(int iterations) const;
+
+  // sum q log q + <phi, q> + sum over terms of q^T M K q: what that package calls the divergence. It counts every
+  // pair twice, contains self terms and lacks log Z.
+  double Divergence(const Matrix<float>& q) const;
+
+ private:
+  struct Term;
+  // Null unless all terms are multiples of their lattice's product.
+  std::unique_ptr<internal::LatticeStream> MakeStream() const;
+  Matrix<float> InferBy(internal::LatticeStream* stream, int iterations) const;
+  void CheckShape(const Matrix<float>& q) const;
+  // *out += M K q of a term.
+  void AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,
+                Matrix<float>* out) const;
+
+  std::size_t num_variables_;
+  std::size_t num_labels_;
+  std::size_t max_bytes_;
+  int threads_ = 0;
+  Matrix<float> unary_;  // empty: all 0
+  std::vector<std::unique_ptr<Term>> terms_;
+};
+
+}  // namespace submarine

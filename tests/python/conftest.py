@@ -1,0 +1,40 @@
+"""What the tests of the Python package share."""
+
+import itertools
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+SHARED = pathlib.Path(os.environ.get("SUBMARINE_SHARED_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
+
+
+def require_shared(*names):
+    """The paths of shared data, or a skip that says what is missing."""
+    paths = [SHARED / name for name in names]
+    for path in paths:
+        if not path.exists():
+            pytest.skip(f"{path} is not there, and what it says is left out")
+    return paths
+
+
+def log_partition(energy_of, cardinality, temperature=1.0):
+    """T log sum_x exp(-E(x)/T) by enumeration."""
+    energies = np.array([energy_of(x) for x in itertools.product(*(range(n) for n in cardinality))])
+    least = energies.min()
+    return temperature * np.log(np.exp(-(energies - least) / temperature).sum()) - least
+
+
+def dense_energy(unary, pair_weights, distance, labels):
+    """E(x) of a dense model by definition: pair_weights (N, N), each unordered pair once."""
+    labels = np.asarray(labels)
+    n = len(labels)
+    pairs = np.triu(pair_weights * distance[labels[:, None], labels[None, :]], 1).sum()
+    return unary[np.arange(n), labels].sum() + pairs
+
+
+def gaussian(features):
+    """exp(-|f_a - f_b|^2 / 2)."""
+    difference = features[:, None, :] - features[None, :, :]
+    return np.exp(-0.5 * (difference**2).sum(axis=-1))

@@ -1,0 +1,86 @@
+"""refine, refine_many and stereo."""
+
+import numpy as np
+import pytest
+
+import submarine as sm
+
+RNG = np.random.default_rng(11)
+
+
+def noisy_halves(height=24, width=30, labels=2):
+    """A picture of two halves and a softmax that is right on most pixels."""
+    truth = np.zeros((height, width), int)
+    truth[:, width // 2:] = 1
+    image = np.where(truth[..., None] == 1, 200, 40) + RNG.integers(-5, 6, (height, width, 3))
+    guess = np.where(RNG.random((height, width)) < 0.15, 1 - truth, truth)
+    softmax = np.full((height, width, labels), 0.3 / (labels - 1))
+    np.put_along_axis(softmax, guess[..., None], 0.7, axis=-1)
+    return truth, softmax, image.astype(np.uint8)
+
+
+def test_refine_follows_the_picture():
+    truth, softmax, image = noisy_halves()
+    assert (softmax.argmax(-1) != truth).mean() > 0.05
+    labels, probabilities = sm.refine(softmax, image)
+    assert (labels != truth).mean() < 0.01
+    assert probabilities.shape == softmax.shape and np.allclose(probabilities.sum(-1), 1, atol=1e-5)
+
+
+def test_labels_first_and_grey():
+    truth, softmax, image = noisy_halves()
+    labels, probabilities = sm.refine(np.moveaxis(softmax, -1, 0), image[..., 0])
+    assert probabilities.shape == (2, 24, 30) and (labels != truth).mean() < 0.01
+    with pytest.raises(sm.InvalidInput, match="label_axis"):
+        sm.refine(np.full((5, 5, 5), 0.2), np.zeros((5, 5)))
+    assert sm.refine(np.full((5, 5, 5), 0.2), np.zeros((5, 5)), label_axis=0).probabilities.shape == (5, 5, 5)
+
+
+def test_zero_probabilities_are_harmless_and_logits_are_refused():
+    truth, softmax, image = noisy_halves()
+    certain = np.eye(2)[truth]
+    certain[0, 0] = [1e-10, 1 - 1e-10]
+    labels, probabilities = sm.refine(certain, image)
+    assert np.isfinite(probabilities).all() and (labels != truth).mean() < 0.01
+    with pytest.raises(sm.InvalidInput, match="logits"):
+        sm.refine(10 * softmax - 5, image)
+    softmax[3, 4, 1] = np.nan
+    with pytest.raises(sm.InvalidInput, match=r"nan at \(3, 4, 1\)"):
+        sm.refine(softmax, image)
+
+
+def test_many_come_in_order_and_lazily():
+    jobs = [noisy_halves(10 + k, 14) for k in range(7)]
+    taken = []
+
+    def feed():
+        for k, (_, softmax, image) in enumerate(jobs):
+            taken.append(k)
+            yield softmax, image
+
+    results = sm.refine_many(feed(), workers=2)
+    first = next(results)
+    assert len(taken) <= 5
+    shapes = [first.labels.shape] + [labels.shape for labels, _ in results]
+    assert shapes == [(10 + k, 14) for k in range(7)]
+    alone = sm.refine(jobs[0][1], jobs[0][2])
+    assert np.array_equal(first.probabilities, alone.probabilities)
+    with pytest.raises(sm.InvalidInput):
+        list(sm.refine_many([(np.full((4, 4, 2), np.nan), np.zeros((4, 4)))]))
+
+
+def test_stereo():
+    right = RNG.integers(0, 256, (12, 40)).astype(float)
+    left = np.empty_like(right)
+    left[:, 3:], left[:, :3] = right[:, :-3], 0
+    costs = sm.stereo.matching_costs(left, right, 6, truncate=50)
+    assert costs.shape == (12, 40, 6) and costs.max() <= 50
+    assert np.array_equal(costs[:, 8:, 3], np.zeros((12, 32), np.float32))
+    assert np.array_equal(costs[:, 10, 1], np.minimum(abs(left[:, 10] - right[:, 9]), 50).astype(np.float32))
+    result = sm.solve(sm.GridCrf(costs, 5.0, "truncated:2"), "pdhg", iterations=50)
+    disparity = sm.stereo.refined_disparities(result.marginals, result.labels)
+    truth = np.full((12, 40), 3.0)
+    truth[:, :6] = np.nan
+    errors = sm.stereo.compare(disparity, truth)
+    assert errors["pixels"] == 12 * 34 and errors["bad_one"] < 0.05
+    assert sm.stereo.guess_disparities(left, right) >= 4

@@ -1,0 +1,65 @@
+"""Docstrings, documentation and types: what they say runs, and mypy --strict agrees."""
+
+import doctest
+import importlib
+import importlib.util
+import os
+import pathlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import submarine
+
+PACKAGE = pathlib.Path(submarine.__file__).parent
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+
+
+def modules():
+    for info in pkgutil.walk_packages([str(PACKAGE)], "submarine."):
+        if not info.name.endswith(("_core", "install", "torch")):
+            yield info.name
+
+
+@pytest.mark.parametrize("name", ["submarine", *modules()])
+def test_docstrings(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_public_things_have_docstrings():
+    for name in submarine.__all__:
+        if name != "__version__":
+            assert getattr(submarine, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", ["python.md", "pydensecrf.md"])
+def test_documentation(name, tmp_path, monkeypatch):
+    page = DOCS / name
+    if not page.exists():
+        pytest.skip(f"{page} is not there")
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+def test_mypy(tmp_path):
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed, and types are not checked")
+    environment = dict(os.environ)
+    if "site-packages" not in PACKAGE.parts:
+        environment["MYPYPATH"] = str(PACKAGE.parent)
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "-p", "submarine"], capture_output=True,
+        text=True, check=False, cwd=tmp_path, env=environment,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_import_is_quick():
+    code = "import time, numpy; t = time.perf_counter(); import submarine; print(time.perf_counter() - t)"
+    seconds = min(
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(3)
+    )
+    assert seconds < 0.2, f"beyond numpy's own import it takes {seconds:.2f} s"

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""pydensecrf's own tests and examples against the drop-in, run from a copy of that project, which is not part of this one.
+
+The copy is $SUBMARINE_PYDENSECRF, or cloned from GitHub; where neither can be had, or the Python package is not built,
+exit code 77 and a line that says what is left out. Its examples read pictures by cv2, for which a stand-in of two
+functions is put into the path.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(os.environ["SUBMARINE_SOURCE_DIR"])
+PACKAGE = pathlib.Path(os.environ["SUBMARINE_BUILD_DIR"]) / "python"
+PYTHON = "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable
+REPOSITORY = "https://github.com/lucasb-eyer/pydensecrf"
+
+CV2 = """
+import numpy
+from png_reader import read_png
+from submarine._html import png
+
+def imread(path):
+    return numpy.ascontiguousarray(read_png(path)[..., ::-1])
+
+def imwrite(path, pixels):
+    with open(path, "wb") as file:
+        file.write(png(pixels[..., ::-1]))
+"""
+
+COMPARE = """
+import sys
+from cv2 import imread
+print((imread(sys.argv[1]) == imread(sys.argv[2])).all(axis=-1).mean())
+"""
+
+
+def skip(reason):
+    print(f"!!!!!!!! {reason}: pydensecrf's own tests and examples are not run against the drop-in.")
+    return 77
+
+
+def find_copy(folder):
+    given = os.environ.get("SUBMARINE_PYDENSECRF")
+    if given:
+        return pathlib.Path(given)
+    clone = subprocess.run(["git", "clone", "-q", "--depth", "1", REPOSITORY, str(folder / "clone")], check=False,
+                           timeout=120, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
+    return folder / "clone" if clone.returncode == 0 else None
+
+
+def main():
+    if not list((PACKAGE / "submarine").glob("_core*.so")):
+        return skip("build/python is not there (-DSUBMARINE_BUILD_PYTHON=ON)")
+    with tempfile.TemporaryDirectory(prefix="submarine-pydensecrf-") as name:
+        folder = pathlib.Path(name)
+        copy = find_copy(folder)
+        if copy is None:
+            return skip(f"{REPOSITORY} cannot be cloned")
+        # Only tests and examples: its package must not be found instead of ours.
+        shutil.copytree(copy / "tests", folder / "tests")
+        shutil.copytree(copy / "pydensecrf" / "tests", folder / "inner")
+        (folder / "stand-in").mkdir()
+        (folder / "stand-in" / "cv2.py").write_text(CV2)
+        paths = [PACKAGE / "compat", folder / "stand-in", SOURCE / "tests" / "python", PACKAGE]
+        environment = {**os.environ, "PYTHONPATH": ":".join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1"}
+
+        def python(*arguments, **options):
+            return subprocess.run([PYTHON, *map(str, arguments)], cwd=folder, env=environment, check=False, **options)
+
+        tests = python("-m", "pytest", "-q", "-p", "no:cacheprovider", folder / "inner", folder / "tests/test_utils.py")
+        assert tests.returncode == 0, "its own tests fail"
+        wrong = python(folder / "tests/issue29.py", stderr=subprocess.PIPE, text=True)
+        assert wrong.returncode != 0 and "ValueError" in wrong.stderr, "issue29.py must raise ValueError"
+        for number in (1, 2, 3):
+            examples = copy / "examples"
+            output = folder / f"out{number}.png"
+            run = python(examples / "inference.py", examples / f"im{number}.png", examples / f"anno{number}.png", output)
+            assert run.returncode == 0, f"its example fails on im{number}.png"
+            same = python("-c", COMPARE, output, examples / f"out{number}.png", stdout=subprocess.PIPE, text=True)
+            share = float(same.stdout)
+            print(f"im{number}: {100 * share:.3f}% of the pixels as it has them")
+            assert share >= 0.9985
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
