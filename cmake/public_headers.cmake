@@ -19,7 +19,7 @@ set(PUBLIC_HEADERS
   submarine/extension/kinds.h
   submarine/bound/bound.h
   submarine/bound/certificate.h
-  submarine/solve/evaluate.h
+  submarine/evaluate/evaluate.h
   submarine/solve/method.h
   submarine/solve/solve.h
   submarine/solver/mean_field/filtered_mean_field.h

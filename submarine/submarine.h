@@ -25,7 +25,7 @@
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/image_features.h"
 #include "submarine/model/sparse_crf.h"
-#include "submarine/solve/evaluate.h"
+#include "submarine/evaluate/evaluate.h"
 #include "submarine/solve/method.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/mean_field/filtered_mean_field.h"

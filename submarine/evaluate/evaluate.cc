@@ -1,4 +1,4 @@
-#include "submarine/solve/evaluate.h"
+#include "submarine/evaluate/evaluate.h"
 
 #include <utility>
 

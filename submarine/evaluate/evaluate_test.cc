@@ -1,4 +1,4 @@
-#include "submarine/solve/evaluate.h"
+#include "submarine/evaluate/evaluate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
