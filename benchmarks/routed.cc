@@ -58,8 +58,8 @@ std::vector<float> Resampled(const Image& image, int width, int height) {
           for (int k = 0; k < 3; ++k) {
             const int channel = image.channels == 3 ? k : 0;
             sum[static_cast<std::size_t>(k)] +=
-                part * values[static_cast<std::size_t>((v * image.width + u) * image.channels +
-                                                       channel)];
+                part *
+                values[static_cast<std::size_t>((v * image.width + u) * image.channels + channel)];
           }
         }
       }
@@ -85,9 +85,9 @@ DenseCrf Scribbled(const std::string& directory, int width, int height) {
                       static_cast<float>(std::log(labels)));
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      const auto found = label_of.find(
-          ColourAt(scribbles, static_cast<int>((x + 0.5) * scribbles.width / width),
-                   static_cast<int>((y + 0.5) * scribbles.height / height)));
+      const auto found =
+          label_of.find(ColourAt(scribbles, static_cast<int>((x + 0.5) * scribbles.width / width),
+                                 static_cast<int>((y + 0.5) * scribbles.height / height)));
       if (found == label_of.end()) continue;
       for (int i = 0; i < labels; ++i) {
         const double probability = i == found->second ? 0.7 : 0.3 / (labels - 1);
@@ -145,9 +145,11 @@ void Run(const std::string& name, const DenseCrf& model) {
   const Certificate& certificate = result.certificate;
   const double lower = certificate.lower->value();
   const double upper = certificate.upper->value();
-  fmt::print("{:14}  lower {:12.1f}  upper {:12.1f}  width {:6.2f}%  {:.4f} nats per variable  {:6.1f} s\n",
-             name, lower, upper, 100.0 * (upper - lower) / std::max(1.0, std::abs(lower)),
-             (upper - lower) / static_cast<double>(model.num_variables()), result.seconds);
+  fmt::print(
+      "{:14}  lower {:12.1f}  upper {:12.1f}  width {:6.2f}%  {:.4f} nats per variable  {:6.1f} "
+      "s\n",
+      name, lower, upper, 100.0 * (upper - lower) / std::max(1.0, std::abs(lower)),
+      (upper - lower) / static_cast<double>(model.num_variables()), result.seconds);
   for (const std::string& note : result.notes) fmt::print("{:14}  {}\n", "", note);
 }
 

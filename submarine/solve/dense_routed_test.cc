@@ -53,7 +53,7 @@ TEST(DenseRoutedTest, TheIntervalHoldsTheExactValue) {
 TEST(DenseRoutedTest, AutoRoutesWherePlainBoundsSayNothing) {
   const DenseCrf weak = Clusters(300, 2, 0.3);
   EXPECT_TRUE(RoutingPays(weak, 1.0, 60.0));
-  EXPECT_FALSE(RoutingPays(weak, 0.0, 60.0));   // the linear programme has no entropy
+  EXPECT_FALSE(RoutingPays(weak, 0.0, 60.0));  // the linear programme has no entropy
   EXPECT_FALSE(RoutingPays(weak, 1.0, 1e-9));  // no time
   const SolveResult chosen = Solve(weak, {});
   EXPECT_EQ(chosen.method, Method::kRouted);
@@ -102,8 +102,8 @@ TEST(DenseRoutedTest, AnInterruptLeavesACertificate) {
   SolveOptions options;
   options.method = Method::kRouted;
   for (const std::string stop : {"routing pairs", "routed", "certify upper bound"}) {
-    const SolveResult result =
-        Solve(model, options, [&](std::string_view phase, const SolveRecord&) { return phase != stop; });
+    const SolveResult result = Solve(
+        model, options, [&](std::string_view phase, const SolveRecord&) { return phase != stop; });
     ASSERT_TRUE(result.certificate.upper) << stop;
     ASSERT_TRUE(result.certificate.lower) << stop;
     EXPECT_LE(*result.certificate.lower, *result.certificate.upper) << stop;

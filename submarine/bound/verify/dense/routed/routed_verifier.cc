@@ -54,8 +54,8 @@ SUBMARINE_FOR_WIDE_REGISTERS void SquaredRow(const double* __restrict f, std::si
   }
 }
 
-// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers vectorise this, but no call of
-// std::exp: x / 2 = n log 2 + r, |r| <= 0.35, with log 2 in two parts so that r is off by an ulp of 1 at most,
+// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers vectorise loops with one comparison
+// each, but neither two nor any call of std::exp: x / 2 = n log 2 + r, |r| <= 0.35, with log 2 in two parts so that r is off by an ulp of 1 at most,
 // and the series up to r^13, whose rest is below 1e-17. A handful of roundings.
 SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
                                             const double* __restrict scale, double own,
@@ -68,7 +68,10 @@ SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
   constexpr double kLog2Low = 1.90821492927058770002e-10;
   for (std::size_t c = 0; c < count; ++c) {
     const double half = -0.5 * x[c];
-    const double t = std::isless(half, kFarthest) ? kFarthest : half;
+    w[c] = std::isless(half, kFarthest) ? kFarthest : half;
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    const double t = w[c];
     const double shifted = t * kLog2e + kInteger;
     const double n = shifted - kInteger;
     const double r = (t - n * kLog2High) - n * kLog2Low;
@@ -89,8 +92,11 @@ SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
     // The last bits of `shifted` are those of n.
     const auto power =
         std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U);
-    const double value = factor * (own * scale[c]) * (sum * power);
-    w[c] = std::isless(half, kFarthest) ? 0.0 : value;
+    w[c] = factor * (own * scale[c]) * (sum * power);
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    const double value = w[c];
+    w[c] = std::isless(-0.5 * x[c], kFarthest) ? 0.0 : value;
   }
 }
 
@@ -110,14 +116,21 @@ SUBMARINE_FOR_WIDE_REGISTERS double RouteRow(const double* __restrict w,
                                              double* __restrict left_next) {
   alignas(64) double amount[kSide];
   for (std::size_t c = 0; c < kSide; ++c) {
-    const double least = std::isless(w[c], w_next[c]) ? w[c] : w_next[c];
-    amount[c] = std::isless(d[c] + d_next[c], limit) ? part * least : 0.0;
-    left[c] -= amount[c];
-    left_next[c] -= amount[c];
+    const double one = w[c];
+    const double other = w_next[c];
+    amount[c] = std::isless(one, other) ? one : other;
   }
-  double sum = 0.0;
-  for (std::size_t c = 0; c < kSide; ++c) sum += amount[c];
-  return sum;
+  for (std::size_t c = 0; c < kSide; ++c) {
+    const double all = part * amount[c];
+    amount[c] = std::isless(d[c] + d_next[c], limit) ? all : 0.0;
+  }
+  for (std::size_t c = 0; c < kSide; ++c) left[c] -= amount[c];
+  for (std::size_t c = 0; c < kSide; ++c) left_next[c] -= amount[c];
+  alignas(64) double lanes[4] = {};
+  for (std::size_t c = 0; c < kSide; c += 4) {
+    for (std::size_t k = 0; k < 4; ++k) lanes[k] += amount[c + k];
+  }
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
 
 // The same for the edges of columns, from c to c + m, over one row; `left` and `gain` have room for all.
@@ -127,9 +140,16 @@ SUBMARINE_FOR_WIDE_REGISTERS void RouteColumns(const double* __restrict w,
                                                std::size_t count, double part,
                                                double* __restrict left, double* __restrict gain) {
   alignas(64) double amount[kStride];
+  const double* w_next = w + m;
+  const double* d_next = d + m;
   for (std::size_t c = 0; c < count; ++c) {
-    const double least = std::isless(w[c], w[c + m]) ? w[c] : w[c + m];
-    amount[c] = std::isless(d[c] + d[c + m], limit[c]) ? part * least : 0.0;
+    const double one = w[c];
+    const double other = w_next[c];
+    amount[c] = std::isless(one, other) ? one : other;
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    const double all = part * amount[c];
+    amount[c] = std::isless(d[c] + d_next[c], limit[c]) ? all : 0.0;
   }
   for (std::size_t c = 0; c < count; ++c) left[c] -= amount[c];
   for (std::size_t c = 0; c < count; ++c) left[c + m] -= amount[c];
@@ -179,8 +199,8 @@ struct PlacedKernel {
 
 // What one task has added up; all by position.
 struct Sums {
-  Matrix<double> flow;         // positions x active cuts
-  Matrix<double> edge;         // positions x thickness: W
+  Matrix<double> flow;  // positions x active cuts
+  Matrix<double> edge;  // positions x thickness: W
   double weight = 0.0;  // all that was looked at, neighbours of squares included
   double error = 0.0;   // ulps of all weights together
 
@@ -365,10 +385,10 @@ class RoutedVerifier {
     sums->weight += weight;
     // Distance and exp as in dense_verifier; of what is routed a rounding for each part, and a few more.
     const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
-    sums->error += 1.01 * (roundings * weight +
-                           0.5 * static_cast<double>(kernel.dimension + 3) * far +
-                           kernel.feature_error / kUlp * (weight + far)) +
-                   kUnderflow * static_cast<double>(kStride * kStride);
+    sums->error +=
+        1.01 * (roundings * weight + 0.5 * static_cast<double>(kernel.dimension + 3) * far +
+                kernel.feature_error / kUlp * (weight + far)) +
+        kUnderflow * static_cast<double>(kStride * kStride);
   }
 
   void Distances(std::size_t row, std::size_t column, Square* square) const {
