@@ -103,7 +103,7 @@ SynthResult ByMeanField(const SparseCrf& model, const SynthSettings& settings, i
   options.seed = Scramble(settings.seed) + static_cast<std::uint64_t>(instance);
   options.on_iteration = [&](int, double, double) { return go_on(); };
   const MeanFieldResult result = SolveMeanField(model, options);
-  return {result.lower, std::nullopt, result.iterations,
+  return {*result.lower, std::nullopt, result.iterations,
           result.converged ? "converged" : "stopped before convergence", std::nullopt};
 }
 

@@ -41,19 +41,18 @@ std::string BytesText(double bytes) {
 
 double DenseMemory::Peak() const { return model + std::max(pairs + matrices, verifier); }
 
-DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pair_bytes,
-                                bool lists) {
-  const auto variables = static_cast<double>(model.num_variables());
-  const double row = 4.0 * model.num_labels();
+DenseMemory EstimateDenseMemory(const DenseSize& size, std::span<const WeightedKernel> kernels,
+                                Method method, double pair_bytes, bool lists) {
+  const double variables = size.variables;
+  const double row = 4.0 * size.labels;
   double features = 0.0;
   double corners = 0.0;
-  for (const GaussianKernel& kernel : model.kernels()) {
-    features += 8.0 * static_cast<double>(kernel.dimension()) + 24.0;
-    corners += static_cast<double>(kernel.dimension() + 1);
+  for (const auto& [kernel, factor] : kernels) {
+    features += 8.0 * static_cast<double>(kernel->dimension()) + 24.0;
+    corners += static_cast<double>(kernel->dimension() + 1);
   }
   const Held held = MatricesOf(method);
-  double active = 0.0;
-  for (const double length : model.metric().length) active += length > 0.0 ? 1.0 : 0.0;
+  const double active = size.cuts;
   DenseMemory memory;
   memory.model = variables * (row + features);
   // With a list comes a sample of 96 neighbours of a variable, and what building it takes.

@@ -1,11 +1,11 @@
 // What a dense solve will hold at most, before it starts.
 #pragma once
 
-#include <cstddef>
+#include <span>
 
-#include "submarine/model/dense_crf.h"
-#include "submarine/solve/dense_strategy.h"
-#include "submarine/solve/solve.h"
+#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/solve/method.h"
+#include "submarine/solve/times.h"
 
 namespace submarine {
 
@@ -19,8 +19,8 @@ struct DenseMemory {
 };
 
 // `pair_bytes` is what the operator takes (NeighbourList::EstimateBytes, or a lattice's).
-DenseMemory EstimateDenseMemory(const DenseCrf& model, Method method, double pair_bytes,
-                                bool lists);
+DenseMemory EstimateDenseMemory(const DenseSize& size, std::span<const WeightedKernel> kernels,
+                                Method method, double pair_bytes, bool lists);
 
 // Throws TooLarge, with the number, the limit and what would fit, unless the estimate fits.
 void RequireMemory(const DenseMemory& memory, double max_bytes);

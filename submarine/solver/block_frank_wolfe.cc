@@ -209,11 +209,15 @@ BoundResult SolveBlockFrankWolfe(const SparseCrf& model, const FrankWolfeOptions
   result.flow = extension.NeutralFlow();
   Progress progress(options, &result);
   BlockDescent descent(extension, options.temperature, &result.flow);
+  StallCheck stall;
   for (int k = 0;; ++k) {
     const double upper = descent.Refresh();
-    if (!progress.Record(k, upper, DualValue(extension, descent.y(), options.temperature),
-                         descent.y()))
+    const double dual = DualValue(extension, descent.y(), options.temperature);
+    if (!progress.Record(k, upper, dual, descent.y())) break;
+    if (stall.Stalled(upper, dual)) {
+      result.termination = Termination::kStalled;
       break;
+    }
     // After some of the steps the flows are as good as after all of them.
     for (int c : descent.cuts()) {
       if (progress.stop().Stopped()) break;

@@ -68,6 +68,7 @@ BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& opt
   Matrix<double> y = s;
   Matrix<double> direction = s;
   Matrix<double> cut_storage;
+  StallCheck stall;
   for (int k = 0;; ++k) {
     const double upper = BoundValue(extension, s, options.temperature, &y);
     const Matrix<double>& z = CutSums(model, y, &cut_storage);
@@ -75,6 +76,10 @@ BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& opt
     SubtractFrom(s, &direction);
     const double gap = Dot(direction, y);
     if (!progress.Record(k, upper, upper - gap, y)) break;
+    if (options.step == FrankWolfeStep::kLineSearch && stall.Stalled(upper, upper - gap)) {
+      result.termination = Termination::kStalled;
+      break;
+    }
     const double gamma = options.step == FrankWolfeStep::kHarmonic
                              ? 2.0 / (k + 2)
                              : ExactLineSearch(s, direction, options.temperature, progress.stop());

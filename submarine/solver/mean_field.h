@@ -13,9 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine {
@@ -50,10 +52,10 @@ struct MeanFieldOptions {
 };
 
 struct MeanFieldResult {
-  double lower = -std::numeric_limits<double>::infinity();  // VerifiedLower at `marginals`
-  Matrix<double> marginals;                                 // of the best start
-  int iterations = 0;                                       // sweeps, over all starts
-  bool converged = false;  // the best start met the tolerance; the bound holds either way
+  std::optional<Bound> lower;  // VerifiedLower at `marginals`, always there
+  Matrix<double> marginals;    // of the best start
+  int iterations = 0;          // sweeps, over all starts
+  bool converged = false;      // the best start met the tolerance; the bound holds either way
   std::vector<MeanFieldRecord> records;
 };
 

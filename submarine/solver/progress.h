@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "submarine/base/stop_check.h"
 #include "submarine/solver/bound_solver.h"
@@ -42,6 +43,26 @@ class Progress {
   const BoundOptions& options_;
   BoundResult& result_;
   StopCheck stop_;
+};
+
+// Solvers whose bounds improve with every step but for rounding: where energies cancel, rounding is all that
+// is left long before the gap is reached.
+class StallCheck {
+ public:
+  // True after so many records in a row that were no better than all before.
+  bool Stalled(double upper, double dual) {
+    const bool better = upper < upper_ || dual > dual_;
+    upper_ = std::min(upper_, upper);
+    dual_ = std::max(dual_, dual);
+    records_ = better ? 0 : records_ + 1;
+    return records_ >= kPatience;
+  }
+
+ private:
+  static constexpr int kPatience = 16;
+  double upper_ = std::numeric_limits<double>::infinity();
+  double dual_ = -std::numeric_limits<double>::infinity();
+  int records_ = 0;
 };
 
 // How long iterations and evaluations take where they are apart, so that the last evaluation still
