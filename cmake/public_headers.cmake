@@ -20,7 +20,7 @@ set(PUBLIC_HEADERS
   submarine/bound/bound.h
   submarine/bound/certificate.h
   submarine/evaluate/evaluate.h
-  submarine/solve/method.h
+  submarine/solve/method/method.h
   submarine/solve/solve.h
   submarine/solver/mean_field/filtered_mean_field.h
   submarine/stereo/disparity.h

@@ -69,12 +69,16 @@ void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
           fmt::format("{:.1f} on this machine", static_cast<double>(DefaultMemory()) / 1e9));
 }
 
-double WritingSeconds(const DenseCrf& model) {
+double WritingSeconds(std::size_t num_variables, std::size_t num_labels) {
   // Compressing takes most of it.
   constexpr double kSecondsPerValue = 8e-8;
   constexpr double kSecondsPerPixel = 2e-6;
-  return kSecondsPerValue * static_cast<double>(model.unary().size()) +
-         kSecondsPerPixel * static_cast<double>(model.num_variables());
+  return static_cast<double>(num_variables) *
+         (kSecondsPerValue * static_cast<double>(num_labels) + kSecondsPerPixel);
+}
+
+double WritingSeconds(const DenseCrf& model) {
+  return WritingSeconds(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
 }
 
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command);
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve);
 
 // What writing pictures, arrays and the page of such a model takes.
+double WritingSeconds(std::size_t num_variables, std::size_t num_labels);
 double WritingSeconds(const DenseCrf& model);
 
 // --spatial SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT, which hold their defaults already.

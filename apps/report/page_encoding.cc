@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "apps/cli/terminal.h"
+
 namespace submarine::apps {
 
 std::string Base64(std::string_view bytes) {
@@ -32,7 +34,9 @@ std::string Base64(std::string_view bytes) {
 
 std::optional<std::string> Deflate(std::string_view bytes, std::size_t max_bytes) {
   z_stream stream{};
-  if (deflateInit(&stream, Z_DEFAULT_COMPRESSION) != Z_OK) throw std::bad_alloc();
+  // Who has asked to stop waits.
+  const int level = Interrupted() ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION;
+  if (deflateInit(&stream, level) != Z_OK) throw std::bad_alloc();
   const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, deflateEnd);
   constexpr std::size_t kChunk = std::size_t{1} << 20;  // z_stream counts in 32 bits
   std::string result;

@@ -69,6 +69,10 @@ SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Sto
                         double writing, SolveProgress* progress) {
   options.time_limit_seconds =
       std::max(0.0, options.time_limit_seconds - clock.Seconds() - writing);
+  // After an interrupt everything is to end within two seconds.
+  constexpr double kSecondsAfterInterrupt = 1.8;
+  options.interrupt_seconds =
+      std::clamp(kSecondsAfterInterrupt - writing, 0.3, options.interrupt_seconds);
   SolveResult result = Solve(input, options, std::ref(*progress));
   result.seconds = clock.Seconds();
   (*progress)("writing", {.k = -1});

@@ -13,6 +13,7 @@
 #include "submarine/io/file/npy.h"
 #include "submarine/io/image/image.h"
 #include "submarine/io/model/dense_bundle.h"
+#include "submarine/io/model/metric_spec.h"
 #include "submarine/stereo/disparity.h"
 #include "submarine/stereo/shrink.h"
 
@@ -27,6 +28,7 @@ using internal::ShrinkImage;
 using internal::ShrinkTruth;
 using internal::Sparsify;
 
+constexpr int kFewestDisparities = 2;
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 
 // Rec. 601 luma.
@@ -156,14 +158,11 @@ StereoSettings DefaultStereoSettings() {
   return settings;
 }
 
-DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings) {
-  if (settings->disparities == 0)
-    settings->disparities = GuessDisparities(pair.LeftView(), pair.RightView());
+DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
+                          const StereoCheck& check) {
   DenseSpec spec;
   spec.width = pair.width;
   spec.height = pair.height;
-  spec.unary =
-      MatchingCosts(pair.LeftView(), pair.RightView(), settings->disparities, settings->matching);
   spec.metric = settings->metric;
   spec.channels = pair.channels;
   spec.image = settings->guide_by_right ? pair.right : pair.left;
@@ -175,6 +174,16 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings) {
     spec.kernels.push_back(Kernel(DenseKernelType::kBilateral, settings->bilateral_sigma,
                                   settings->bilateral_colour_sigma, settings->bilateral_weight));
   }
+  const auto check_for = [&](int labels) {
+    if (check) check(BuildKernels(spec), ParseMetricSpec(spec.metric, labels, false, nullptr));
+  };
+  if (settings->disparities == 0) {
+    check_for(kFewestDisparities);
+    settings->disparities = GuessDisparities(pair.LeftView(), pair.RightView());
+  }
+  check_for(settings->disparities);
+  spec.unary =
+      MatchingCosts(pair.LeftView(), pair.RightView(), settings->disparities, settings->matching);
   return BuildDenseCrf(spec);
 }
 

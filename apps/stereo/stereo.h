@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,8 +57,13 @@ inline constexpr double kStereoGap = 0.05;  // of the certificate, where nobody 
 // (docs/experiments.md).
 StereoSettings DefaultStereoSettings();
 
-// Throws what MatchingCosts, ParseMetricSpec and the kernels throw. Sets `settings->disparities` where it is 0.
-DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings);
+// Throws what MatchingCosts, ParseMetricSpec and the kernels throw. Sets `settings->disparities` where it
+// is 0. `check` is called with the kernels and the labels before the views are compared, and may throw: what
+// does not fit the limits is not worth the comparison. Where disparities have to be guessed, it is called
+// for the fewest first.
+using StereoCheck = std::function<void(std::span<const GaussianKernel>, const LabelSpace&)>;
+DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
+                          const StereoCheck& check = {});
 
 struct StereoJudgement {
   internal::DisparityErrors all;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,7 +103,15 @@ void RunStereo(const StereoCommand& command) {
   Bundle bundle(command.directory);
   progress("comparing views", {.k = -1});
   ModelInput input;
-  input.dense = BuildStereoModel(pair, &settings);
+  input.dense = BuildStereoModel(
+      pair, &settings, [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
+        const std::size_t pixels = pair.left.size() / static_cast<std::size_t>(pair.channels);
+        SolveOptions left = solve;
+        left.time_limit_seconds = std::max(
+            0.0, solve.time_limit_seconds - clock.Seconds() -
+                     WritingSeconds(pixels, static_cast<std::size_t>(labels.num_labels())));
+        RequireFits(kernels, pixels, labels, left);
+      });
   const SolveResult outcome =
       SolveInTime(input, solve, clock, WritingSeconds(*input.dense), &progress);
   const StereoResult result = ConcludeStereo(outcome, truth);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/extension/routing.h"
 #include "submarine/filter/kernel/gaussian_operator.h"
 #include "submarine/model/forest.h"
 
@@ -30,6 +31,12 @@ struct FlowTerm {
   Matrix<float> v;
 };
 using FlowProof = std::vector<FlowTerm>;
+
+// --- Routed pairs (extension/routing.h)
+struct RoutedProof {
+  Routing routing;
+  FlowProof flows;  // on what routing leaves, clip or sign
+};
 
 // --- Forests
 // The model as a convex combination of forests: unary[f] holds the unary costs of forest f

@@ -12,6 +12,7 @@
 #include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/operator_verifier.h"
+#include "submarine/solve/method/times.h"
 
 namespace submarine::internal {
 namespace {
@@ -49,8 +50,9 @@ class Certifier {
         options_(options),
         alarm_(*alarm),
         has_upper_(std::isfinite(evidence.bound.upper)),
-        coarse_seconds_(0.1 + 3e-8 * static_cast<double>(model.unary().size()) +
-                        2e-6 * static_cast<double>(model.num_variables())),
+        coarse_seconds_(options.slowness * CoarseCertificateSeconds(SizeOf(model, 0.0))),
+        reserve_(alarm->stopped() ? options.slowness * UnaryCertificateSeconds(SizeOf(model, 0.0))
+                                  : coarse_seconds_),
         cheap_(AllPairsSeconds(model) <= kCheapSeconds) {}
 
   CertifiedDense Run() {
@@ -75,7 +77,7 @@ class Certifier {
  private:
   // Runs the verification unless its time is up, before or while it runs.
   bool Attempt(const char* what, const std::function<void()>& verify) {
-    if (alarm_.SecondsLeft() <= coarse_seconds_ && !cheap_) {
+    if (alarm_.SecondsLeft() <= reserve_ && !cheap_) {
       Missed(what);
       return false;
     }
@@ -93,15 +95,13 @@ class Certifier {
   }
 
   std::function<bool(double)> Reporter(std::string_view phase) {
-    return [this, phase](double done) {
-      return alarm_.Progress(phase, done, coarse_seconds_) || cheap_;
-    };
+    return [this, phase](double done) { return alarm_.Progress(phase, done, reserve_) || cheap_; };
   }
 
   PairOptions Verification(std::string_view phase) {
     PairOptions pairs;
     pairs.temperature = options_.temperature;
-    pairs.cutoff = VerifierCutoff(model_, options_.list_cutoff);
+    pairs.cutoff = VerifierCutoff(model_, options_.pairs.cutoff);
     pairs.on_progress = Reporter(phase);
     return pairs;
   }
@@ -123,20 +123,21 @@ class Certifier {
       if (has_upper_) KeepLarger(point.dual, &certificate.dual);
     };
     // The lower bound of labels is minus their energy, and their entropy is 0 at every temperature.
-    if (!Attempt("the energy", [&] {
-          take(VerifiedAt(model_, result_.labels, Verification("certify energy")));
-        })) {
+    if (!Attempt(
+            "the energy",
+            [&] { take(VerifiedAt(model_, result_.labels, Verification("certify energy"))); }) &&
+        (reserve_ == coarse_seconds_ || alarm_.SecondsLeft() > reserve_ + coarse_seconds_)) {
       PairOptions coarse = Verification("certify energy");
       coarse.far_tolerance = kCoarse;
       coarse.on_progress = {};
       take(VerifiedAt(model_, result_.labels, coarse));
     }
-    CertifyMarginals();
+    if (result_.energy) CertifyMarginals();
   }
 
   // Fewer pairs where all of them would take more time than is left.
   void CertifyExactUpper() {
-    const double available = alarm_.SecondsLeft() - coarse_seconds_;
+    const double available = alarm_.SecondsLeft() - reserve_;
     PairOptions options = Verification("certify upper bound");
     if (std::isfinite(available) && !cheap_) {
       DenseSize size{static_cast<double>(model_.num_variables()),
@@ -149,7 +150,9 @@ class Certifier {
         const bool known = k < options_.known_pairs.size();
         if (known) options.cutoff = VerifierCutoff(model_, options_.known_pairs[k].first);
         size.pairs = known ? options_.known_pairs[k].second : EstimatePairs(model_, options.cutoff);
-        if (kShareOfUpper * CertificateSeconds(size) * terms <= kShareForUpper * available) break;
+        if (options_.slowness * kShareOfUpper * CertificateSeconds(size) * terms <=
+            kShareForUpper * available)
+          break;
         if (k + 1 >= options_.known_pairs.size()) options.cutoff *= kCutoffStep;
       }
       if (options.cutoff > first) Missed("pairs of small weight");
@@ -241,6 +244,8 @@ class Certifier {
   Alarm& alarm_;
   const bool has_upper_;
   const double coarse_seconds_;
+  // Kept for what is verified in any case: coarse bounds, or after an interrupt those of the unaries.
+  const double reserve_;
   const bool cheap_;  // whatever pairs it takes
   std::string missed_;
   CertifiedDense result_;

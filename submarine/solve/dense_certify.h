@@ -23,10 +23,10 @@ struct DenseCertifyOptions {
   bool exact = true;  // about the exact Gaussians, else about the operator's pair weights
   double temperature = 1.0;
   double relative_gap = 1e-2;
-  double list_cutoff = 1e-3;
   // Numbers of pairs at rising cutoffs, the first that of the list, where they are known; else estimated.
   std::vector<std::pair<double, double>> known_pairs = {};
-  OperatorOptions pairs = {};
+  OperatorOptions pairs = {};  // as the solver had them: their cutoff is also the verifier's
+  double slowness = 1.0;       // that estimates of time are multiplied by
   DenseStrategy strategy = {};
 };
 

@@ -14,8 +14,8 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
-#include "submarine/solve/dense_strategy.h"
 #include "submarine/solve/solve.h"
+#include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/dense_mean_field.h"
 

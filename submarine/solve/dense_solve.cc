@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -15,29 +14,20 @@
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/extension/simplex_kernels.h"
-#include "submarine/filter/list/neighbour_list.h"
 #include "submarine/solve/dense_certify.h"
 #include "submarine/solve/dense_chain.h"
-#include "submarine/solve/dense_memory.h"
+#include "submarine/solve/dense_plan.h"
 #include "submarine/solve/dense_routed.h"
-#include "submarine/solve/dense_strategy.h"
 #include "submarine/solve/limits.h"
+#include "submarine/solve/method/times.h"
+#include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 
 namespace submarine::internal {
 namespace {
 
-// Cutoffs that a time limit may raise the given one to, as factors.
-constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
-constexpr double kLargestCutoff = 0.5;
-// What is expected to take longer than the time limit by more than this is refused.
-constexpr double kTimeTolerance = 1.1;
-constexpr double kTimeFloor = 2.0;
 constexpr double kShareForLattice =
     0.2;  // of the time that is left, for the operator's certificate
-constexpr std::size_t kFewVariables = 1024;
-constexpr double kCutoffOfFew = 1e-30;
-
 constexpr double kShareForMeanField = 0.3;      // of the time left, for its certificate
 constexpr double kShareForNormalisation = 0.2;  // of the time limit
 
@@ -64,7 +54,7 @@ class DenseRun {
         options_(options),
         gap_(options.relative_gap.value_or(DefaultGap(options.method, ModelKind::kDense))),
         clock_(clock),
-        alarm_(clock, options.time_limit_seconds, strategy_.interrupt_seconds, watch),
+        alarm_(clock, options.time_limit_seconds, options.interrupt_seconds, watch),
         routed_(Routes(model, options, strategy_)),
         method_(routed_ ? Method::kMeanField : options.method) {}
 
@@ -72,6 +62,7 @@ class DenseRun {
     alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
     const OperatorOptions pair_options = ChoosePairs();
     ChosenOperator pairs;
+    const double begin = alarm_.Seconds();
     try {
       pairs =
           MakeOperator(model_.num_variables(), PairWeights(model_),
@@ -79,6 +70,8 @@ class DenseRun {
     } catch (const Interrupted&) {
       return FromUnaries();
     }
+    if (alarm_.stopped()) return FromUnaries();  // a first bound would take seconds
+    MeasureSlowness(alarm_.Seconds() - begin);
     const DenseExtension extension(model_, *pairs.op);
     const bool exactly = routed_ || CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(extension, pairs, exactly);
@@ -169,95 +162,31 @@ class DenseRun {
     return std::move(solved_);
   }
 
-  DenseSize Size(double pairs) const {
-    double cuts = 0.0;
-    for (const double length : model_.metric().length) cuts += length > 0.0 ? 1.0 : 0.0;
-    return {static_cast<double>(model_.num_variables()), static_cast<double>(model_.num_labels()),
-            cuts, pairs};
-  }
+  DenseSize Size(double pairs) const { return SizeOf(model_, pairs); }
 
-  // The operator's options with a cutoff that the time limit has room for; refuses what the memory has not.
+  // Refuses what the limits have no room for.
   OperatorOptions ChoosePairs() {
-    OperatorOptions pairs = options_.pairs;
-    const double limit = static_cast<double>(options_.max_bytes);
-    const double others = EstimateDenseMemory(model_, method_, 0.0, true).Peak();
-    pairs.max_bytes = static_cast<std::size_t>(
-        std::clamp(limit - others, 0.0, static_cast<double>(pairs.max_bytes)));
-    // Lists of this few variables can hold all pairs, and are built in no time.
-    const bool few = model_.num_variables() <= kFewVariables;
-    pairs.on_progress = [this, few](double done) {
+    SolveOptions options = options_;
+    options.method = method_;
+    DensePlan plan = PlanDense(Size(0.0), PairWeights(model_), options, alarm_.SecondsLeft());
+    solved_.estimated_bytes = plan.estimated_bytes;
+    solved_.notes = std::move(plan.notes);
+    known_pairs_ = std::move(plan.known_pairs);
+    const bool few = HoldsAllPairs(Size(0.0));
+    plan.pairs.on_progress = [this, few](double done) {
       return alarm_.Progress("preparing pairs", done, 0.0) || few;
     };
-    if (few && pairs.kind == OperatorKind::kAuto && pairs.cutoff == OperatorOptions().cutoff)
-      pairs.cutoff = kCutoffOfFew;
-    const std::vector<WeightedKernel> kernels = PairWeights(model_);
-    const bool lists =
-        pairs.kind == OperatorKind::kAuto || pairs.kind == OperatorKind::kNeighbourList;
-    double pair_bytes = 0.0;
-    if (lists && !kernels.empty()) {
-      std::vector<double> cutoffs;
-      for (const double factor : kCutoffFactors) {
-        const double cutoff = factor * pairs.cutoff;
-        if (factor == 1.0 || cutoff <= kLargestCutoff) cutoffs.push_back(cutoff);
-      }
-      const std::vector<double> entries = NeighbourList::EstimateEntries(kernels, cutoffs);
-      std::vector<double> unordered;
-      for (const double count : entries) unordered.push_back(0.5 * count);
-      std::size_t chosen = 0;
-      if (std::isfinite(options_.time_limit_seconds) && NeedsFlows() && !few)
-        chosen = ChooseCutoff(Size(0.0), unordered, alarm_.SecondsLeft());
-      if (NeedsFlows() && !FitsTime(LeastSeconds(Size(unordered[chosen])))) {
-        const double by_lattice = LeastSecondsByLattice(Size(0.0), Corners(), pairs.lattice.levels);
-        if (pairs.kind != OperatorKind::kAuto || !FitsTime(by_lattice)) {
-          RefuseForTime(pairs.kind == OperatorKind::kAuto
-                            ? std::min(by_lattice, LeastSeconds(Size(unordered[chosen])))
-                            : LeastSeconds(Size(unordered[chosen])));
-        }
-        solved_.notes.emplace_back(
-            "Lattices took the place of neighbour lists to keep the time limit.");
-        pairs.kind = OperatorKind::kLattice;
-        CheckMemory(0.0, false);
-        return pairs;
-      }
-      if (chosen > 0) {
-        solved_.notes.push_back(
-            fmt::format("Pairs whose kernel is below {:g} instead of {:g} were left out to keep "
-                        "the time limit.",
-                        cutoffs[chosen], pairs.cutoff));
-        pairs.cutoff = cutoffs[chosen];
-      }
-      pair_bytes = NeighbourList::BytesFor(entries[chosen], model_.num_variables());
-      for (std::size_t k = chosen; k < cutoffs.size(); ++k)
-        known_pairs_.emplace_back(cutoffs[k], unordered[k]);
-    }
-    const bool listed = lists && pair_bytes <= static_cast<double>(pairs.max_bytes);
-    CheckMemory(listed ? pair_bytes : 0.0, listed);
-    return pairs;
+    return std::move(plan.pairs);
   }
 
-  void CheckMemory(double pair_bytes, bool lists) {
-    const DenseMemory memory = EstimateDenseMemory(model_, method_, pair_bytes, lists);
-    solved_.estimated_bytes = memory.Peak();
-    RequireMemory(memory, static_cast<double>(options_.max_bytes));
-  }
-
-  double Corners() const {
-    double corners = 0.0;
-    for (const GaussianKernel& kernel : model_.kernels())
-      corners += kernel.weight > 0.0 ? static_cast<double>(kernel.dimension() + 1) : 0.0;
-    return corners;
-  }
-
-  bool FitsTime(double seconds) const {
-    return seconds <= kTimeTolerance * alarm_.SecondsLeft() + kTimeFloor;
-  }
-  [[noreturn]] void RefuseForTime(double seconds) const {
-    const double left = alarm_.SecondsLeft();
-    throw TooLarge(
-        fmt::format("a first bound takes about {:.1f} s here, but {:.1f} s are left of the time "
-                    "limit; a smaller "
-                    "picture (--shrink), fewer labels, --method mf or {:.0f} s more would do",
-                    seconds, std::max(0.0, left), std::ceil(seconds - left)));
+  // How much slower than the estimates the machine is, from the lists that it has just built: others may
+  // be using it.
+  void MeasureSlowness(double seconds) {
+    constexpr double kLongEnough = 0.05;
+    constexpr double kMost = 8.0;
+    if (known_pairs_.empty() || options_.deterministic) return;
+    const double estimate = ListSeconds(Size(known_pairs_.front().second));
+    if (estimate >= kLongEnough) slowness_ = std::clamp(seconds / estimate, 1.0, kMost);
   }
 
   bool CertifiesExactly(const ChosenOperator& pairs) {
@@ -285,7 +214,7 @@ class DenseRun {
           known_pairs_.empty()
               ? EstimatePairs(model_, VerifierCutoff(model_, options_.pairs.cutoff))
               : known_pairs_.front().second;
-      certificate_seconds_ = CertificateSeconds(Size(pairs));
+      certificate_seconds_ = slowness_ * CertificateSeconds(Size(pairs));
     }
     return *certificate_seconds_;
   }
@@ -324,9 +253,9 @@ class DenseRun {
     certify.exact = exactly;
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;
-    certify.list_cutoff = pair_options.cutoff;
     certify.known_pairs = known_pairs_;
     certify.pairs = pair_options;
+    certify.slowness = slowness_;
     certify.strategy = strategy_;
     CertifiedDense certified = CertifyDense(model_, pairs, *evidence, certify, &alarm_);
     solved_.certificate = std::move(certified.certificate);
@@ -358,7 +287,8 @@ class DenseRun {
   const bool routed_;    // mean field first, then the routed bound
   const Method method_;  // of the chain
   std::optional<double> certificate_seconds_;
-  std::vector<std::pair<double, double>> known_pairs_;  // see DenseCertifyOptions
+  std::vector<std::pair<double, double>> known_pairs_;  // see DensePlan
+  double slowness_ = 1.0;
   SolveResult solved_;
 };
 

@@ -11,6 +11,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
 #include "submarine/bound/verify/dense/normalisation_test_util.h"
+#include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/flow/dense_test_util.h"
@@ -190,6 +191,53 @@ TEST(DenseSolveTest, MemoryIsCheckedBeforeTheWork) {
     EXPECT_THAT(error.what(), HasSubstr("--max-memory"));
   }
   EXPECT_LE(told, 1);
+}
+
+// Before anyone computes the unaries.
+TEST(DenseSolveTest, LimitsAreCheckedWithoutUnaries) {
+  const std::vector<GaussianKernel> kernels = {PositionKernel(300, 200, 2.0, 2.0, 1.0)};
+  const LabelSpace labels = PottsLabels(60);
+  const auto refusal = [&](const SolveOptions& options) -> std::string {
+    try {
+      RequireFits(kernels, 60000, labels, options);
+    } catch (const TooLarge& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal({.max_bytes = std::size_t{4} << 30}), "");
+  EXPECT_THAT(refusal({.max_bytes = std::size_t{64} << 20}), HasSubstr("of memory"));
+  const std::vector<GaussianKernel> wide = {PositionKernel(300, 200, 40.0, 40.0, 1.0)};
+  SolveOptions hurry{.time_limit_seconds = 0.1, .max_bytes = std::size_t{4} << 30};
+  hurry.pairs.kind = OperatorKind::kNeighbourList;
+  EXPECT_THROW(RequireFits(wide, 60000, labels, hurry), TooLarge);
+  // The same as with unaries.
+  const DenseCrf model(Matrix<float>(60000, 60, 0.0F), wide, labels);
+  EXPECT_THROW(Solve(model, hurry), TooLarge);
+}
+
+TEST(DenseSolveTest, IndependentVariablesAreExact) {
+  RandomModels random(23);
+  Matrix<float> unary(100, 2);
+  long double log_z = 0.0L;
+  for (std::size_t a = 0; a < unary.rows(); ++a) {
+    long double z = 0.0L;
+    for (float& cost : unary.row(a)) {
+      cost = static_cast<float>(random.Real(-3.0, 3.0));
+      z += std::exp(-static_cast<long double>(cost));
+    }
+    log_z += std::log(z);
+  }
+  GaussianKernel without_weight = PositionKernel(10, 10, 2.0, 2.0, 0.0);
+  for (const std::vector<GaussianKernel>& kernels :
+       {std::vector<GaussianKernel>{}, std::vector<GaussianKernel>{without_weight}}) {
+    const SolveResult result =
+        Solve(DenseCrf(unary, kernels, PottsLabels(2)), {.method = Method::kExact});
+    EXPECT_EQ(result.termination, Termination::kExact);
+    EXPECT_LE(*result.certificate.lower, log_z);
+    EXPECT_GE(*result.certificate.upper, log_z);
+    EXPECT_LT(*result.certificate.upper - *result.certificate.lower, 1e-9);
+  }
 }
 
 }  // namespace

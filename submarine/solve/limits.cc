@@ -5,16 +5,6 @@
 #include "submarine/solver/common/bound_solver.h"
 
 namespace submarine::internal {
-namespace {
-
-// Of one entry of a flow or of a label's marginal, and of one pair of labels of an edge.
-constexpr double kFlowEntrySeconds = 2e-9;
-constexpr double kLabelSeconds = 1.5e-8;
-constexpr double kLabelPairSeconds = 4e-10;
-constexpr double kDualPairSeconds = 4e-8;
-constexpr double kForestPairSeconds = 2e-9;
-
-}  // namespace
 
 bool Alarm::Tell(std::string_view phase, const SolveRecord& record) {
   latest_ = record;
@@ -43,25 +33,11 @@ bool KeepsGap(const Certificate& certificate, double gap) {
          RelativeGap(*certificate.upper, *certificate.dual) <= kTolerance * gap + kFloor;
 }
 
-SparseCostEstimate SparseCosts(const SparseCrf& model) {
-  const auto variables = static_cast<double>(model.num_variables());
-  const double labels = model.num_labels();
-  const auto edges = static_cast<double>(model.num_edges());
-  const double cuts = model.num_cuts();
-  SparseCostEstimate costs;
-  costs.flow_certificate =
-      kFlowEntrySeconds * edges * cuts * 4.0 + kLabelSeconds * variables * labels;
-  costs.forest_certificate = kForestPairSeconds * edges * labels * labels * 2.0;
-  costs.hybrid_dual = kDualPairSeconds * edges * labels * labels;
-  costs.lower_certificate =
-      kLabelPairSeconds * edges * labels * labels + kLabelSeconds * variables * labels;
-  return costs;
-}
-
-double TableCertificateSeconds(const FactorGraph& graph) {
-  double entries = 0.0;
-  for (const Factor& factor : graph.factors) entries += static_cast<double>(factor.energy.size());
-  return 2.0 * kForestPairSeconds * entries;
+bool FitsTime(double seconds, double left) {
+  constexpr double kTolerance = 0.1;
+  constexpr double kFloor = 2.0;
+  const double from_now = std::max(0.0, left);
+  return seconds <= from_now + std::max(kTolerance * from_now, kFloor);
 }
 
 }  // namespace submarine::internal

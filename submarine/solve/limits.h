@@ -1,12 +1,10 @@
-// Keeping the limits of a call: the clock that an interrupt brings forward, and what work takes.
+// Keeping the limits of a call: the clock that an interrupt brings forward, and what fits into what is left.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
 
 #include "submarine/base/stopwatch.h"
-#include "submarine/model/factor_graph.h"
-#include "submarine/model/sparse_crf.h"
 #include "submarine/solve/solve.h"
 
 namespace submarine::internal {
@@ -40,14 +38,8 @@ class Alarm {
 // Whether the certified gap is the one asked for, or hardly larger.
 bool KeepsGap(const Certificate& certificate, double gap);
 
-// Seconds that certifying takes on two cores, rounded up.
-struct SparseCostEstimate {
-  double flow_certificate = 0.0;    // upper bound by flows and its dual value
-  double forest_certificate = 0.0;  // upper bound by forests: all pairs of labels of every edge
-  double hybrid_dual = 0.0;         // dual value of a forest with flows
-  double lower_certificate = 0.0;   // mean field's value
-};
-SparseCostEstimate SparseCosts(const SparseCrf& model);
-double TableCertificateSeconds(const FactorGraph& graph);
+// Whether work of so many seconds is begun when so many are left of the time limit: a call may overrun by a
+// tenth, or by two seconds.
+bool FitsTime(double seconds, double left);
 
 }  // namespace submarine::internal

@@ -12,9 +12,11 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/model/recognise.h"
+#include "submarine/solve/dense_plan.h"
 #include "submarine/solve/dense_solve.h"
-#include "submarine/solve/limits.h"
+#include "submarine/solve/method/times.h"
 #include "submarine/solve/sparse_solve.h"
+#include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/common/progress.h"
 #include "submarine/solver/exact/elimination_order.h"
@@ -23,17 +25,20 @@ namespace submarine {
 namespace {
 
 using internal::CheckDenseTemperature;
+using internal::ChooseSparse;
 using internal::Describe;
+using internal::EliminationSeconds;
 using internal::ExactPlan;
 using internal::NeedsNormalisation;
 using internal::PhysicalMemoryBytes;
+using internal::PlanDense;
 using internal::PlanExact;
 using internal::RecognisedCrf;
 using internal::RecogniseSparseCrf;
 using internal::RequirePositiveTemperature;
 using internal::RowSumSource;
+using internal::SizeOf;
 using internal::SolveTablesByTrw;
-using internal::SparseCosts;
 using internal::Stopwatch;
 using internal::ThreadLimit;
 using internal::WithNormalisation;
@@ -46,7 +51,6 @@ constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 constexpr double kCheapEntries = 6e8;
 constexpr double kCheapBytes = 2e9;
 constexpr double kCheapTables = 2e7;
-constexpr double kEntrySeconds = 1e-8;
 
 // What every solve does around its pipeline.
 class Call {
@@ -74,6 +78,12 @@ class Call {
                     ToString(options_.method)));
   }
 
+  // The method of `auto`, kAuto where not even a first bound fits the time limit.
+  void ChooseFor(const SparseCrf& model) {
+    options_.method = ChooseSparse(SizeOf(model, options_.temperature), options_.temperature,
+                                   options_.time_limit_seconds - clock_.Seconds());
+  }
+
   SolveOptions& options() { return options_; }
   const Stopwatch& clock() const { return clock_; }
 
@@ -95,7 +105,7 @@ bool ExactIsCheap(const FactorGraph& graph, const SolveOptions& options, double 
   const double bytes = std::min(kCheapBytes, static_cast<double>(options.max_bytes));
   const ExactPlan plan = PlanExact(graph, bytes);
   return plan.complete && plan.table_entries <= kCheapEntries &&
-         plan.table_entries * kEntrySeconds <= (options.time_limit_seconds - seconds) / 3.0;
+         EliminationSeconds(plan.table_entries) <= (options.time_limit_seconds - seconds) / 3.0;
 }
 
 // Exact inference where it is cheap, unless it turns out not to be.
@@ -125,14 +135,6 @@ double TableEntries(const FactorGraph& graph) {
   return entries;
 }
 
-// TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted bounds"),
-// nor far from the hybrid one; but its certificate looks at all pairs of labels, and it has none at T = 0.
-Method ChooseSparse(const SparseCrf& model, const SolveOptions& options, double seconds) {
-  const double left = options.time_limit_seconds - seconds;
-  const bool time_for_forests = SparseCosts(model).forest_certificate <= 0.3 * left;
-  return options.temperature > 0.0 && time_for_forests ? Method::kTrw : Method::kPdhg;
-}
-
 // Tables of a model's edges exist only once they are built, so what they take is checked before.
 void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
   // As they are given, as they are solved, and messages of their size.
@@ -158,18 +160,30 @@ void CheckTableOfAll(const DenseCrf& model, std::size_t max_bytes) {
       digits - 9.0, model.num_variables(), static_cast<double>(max_bytes) / 1e9));
 }
 
+bool HasPairs(const DenseCrf& model) {
+  return std::any_of(model.kernels().begin(), model.kernels().end(),
+                     [](const GaussianKernel& kernel) { return kernel.weight > 0.0; });
+}
+
+SparseCrf WithoutPairs(const DenseCrf& model) {
+  Matrix<double> unary(model.unary().rows(), model.unary().cols());
+  std::copy(model.unary().data(), model.unary().data() + unary.size(), unary.data());
+  return {std::move(unary), {}, model.labels(), model.constant()};
+}
+
 SolveResult SolveDenseExactly(const DenseCrf& model, const SolveOptions& options,
                               const Stopwatch& clock, const Watch& watch) {
-  CheckTableOfAll(model, options.max_bytes);
-  if (NeedsNormalisation(model)) {
+  const bool has_pairs = HasPairs(model);
+  if (has_pairs) CheckTableOfAll(model, options.max_bytes);
+  if (has_pairs && NeedsNormalisation(model)) {
     return SolveDenseExactly(WithNormalisation(model, {.source = RowSumSource::kExact}), options,
                              clock, watch);
   }
-  const SparseCrf pairs = ToSparseCrf(model);
+  const SparseCrf pairs = has_pairs ? ToSparseCrf(model) : WithoutPairs(model);
   SolveResult result = SolveByElimination(
       ToFactorGraph(pairs), model.Description() + ", exact Gaussians", options, clock, watch);
   // Pair weights are rounded on the way there.
-  const double error = EnergyError(model);
+  const double error = has_pairs ? EnergyError(model) : 0.0;
   result.certificate.lower = Lowered(*result.certificate.lower, error);
   result.certificate.upper = Raised(*result.certificate.upper, error);
   result.energy = Raised(*result.energy, error);
@@ -229,7 +243,7 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
                                    call.clock(), watch))
         return call.Finish(*std::move(solved));
     }
-    options.method = ChooseSparse(model, options, call.clock().Seconds());
+    call.ChooseFor(model);
   }
   if (options.method == Method::kExact) {
     CheckTableMemory(model, options.max_bytes);
@@ -254,7 +268,7 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
   try {
     const RecognisedCrf recognised = RecogniseSparseCrf(graph);
     RequireAccepted(options.method, ModelKind::kSparse);
-    if (any) options.method = ChooseSparse(recognised.model, options, call.clock().Seconds());
+    if (any) call.ChooseFor(recognised.model);
     return call.Finish(
         SolveSparse(recognised.model, recognised.defect, options, call.clock(), watch));
   } catch (const NotExpressible& error) {
@@ -280,6 +294,16 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
   return call.Finish(call.options().method == Method::kExact
                          ? SolveDenseExactly(model, call.options(), call.clock(), watch)
                          : SolveDense(model, call.options(), call.clock(), watch));
+}
+
+void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,
+                 const LabelSpace& labels, const SolveOptions& given) {
+  Call call(given);
+  if (call.options().method == Method::kExact) return;  // which knows its own limits
+  std::vector<WeightedKernel> weighted;
+  for (const GaussianKernel& kernel : kernels) weighted.push_back({&kernel, kernel.weight});
+  PlanDense(SizeOf(num_variables, labels), weighted, call.options(),
+            call.options().time_limit_seconds);
 }
 
 }  // namespace submarine

@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,7 +26,7 @@
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
-#include "submarine/solve/method.h"
+#include "submarine/solve/method/method.h"
 
 namespace submarine {
 
@@ -51,6 +52,8 @@ struct SolveOptions {
   std::optional<double> relative_gap = {};  // stop when upper - dual <= this * max(1, |upper|)
   std::optional<int> max_iterations = {};
   double time_limit_seconds = std::numeric_limits<double>::infinity();
+  double interrupt_seconds =
+      1.2;                     // dense models: for the certificate once `watch` has asked to stop
   std::size_t max_bytes = 0;   // 0: DefaultMemory()
   int threads = 0;             // 0: all cores
   bool deterministic = false;  // decide nothing by the clock
@@ -117,6 +120,10 @@ using Watch = std::function<bool(std::string_view phase, const SolveRecord& reco
 SolveResult Solve(const SparseCrf& model, const SolveOptions& options = {},
                   const Watch& watch = {});
 SolveResult Solve(const DenseCrf& model, const SolveOptions& options = {}, const Watch& watch = {});
+// Throws the TooLarge that Solve would throw for the limits of such a model, before anyone takes the time
+// to compute its unaries.
+void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,
+                 const LabelSpace& labels, const SolveOptions& options);
 // Recognises a model with a submodular extension where the method needs one; its bounds are about the
 // tables as given.
 SolveResult Solve(const FactorGraph& graph, const SolveOptions& options = {},

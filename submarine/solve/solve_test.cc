@@ -11,6 +11,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
+#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact/exact.h"
@@ -126,6 +127,31 @@ TEST(SolveTest, TheWatchSeesEveryMethodAndCanStopIt) {
 TEST(SolveTest, ExactInferenceChecksItsTablesFirst) {
   EXPECT_THROW(Solve(Grid(50, 50, 64, 1.0), {.method = Method::kExact, .max_bytes = 50000000}),
                TooLarge);
+}
+
+// A thousand labels on a line are in half a million sets altogether, which verifiers go through per edge.
+TEST(SolveTest, WithoutTimeForASolverTheUnariesProveSomething) {
+  constexpr int kLabels = 1024;
+  RandomModels random(19);
+  const SparseCrf model(random.Points(900, kLabels, 0.0, 5.0), GridEdges(30, 30, 4, 1.0),
+                        LinearLabels(kLabels));
+  const SolveResult result = Solve(model, {.time_limit_seconds = 0.0});
+  EXPECT_EQ(result.method, Method::kAuto);
+  EXPECT_EQ(result.termination, Termination::kTimeLimit);
+  ASSERT_TRUE(result.certificate.upper && result.certificate.lower);
+  EXPECT_EQ(*result.certificate.upper, VerifiedUnaryUpper(model, 1.0));
+  EXPECT_EQ(*result.certificate.lower, -VerifiedEnergy(model, result.labels));
+  EXPECT_EQ(std::get<Matrix<double>>(result.marginals).rows(), 900U);
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_THAT(result.notes.front(), HasSubstr("those of the unaries"));
+  for (const Method method : {Method::kPdhg, Method::kBlockFrankWolfe, Method::kTrw}) {
+    try {
+      Solve(model, {.method = method, .time_limit_seconds = 0.0});
+      ADD_FAILURE() << ToString(method) << " was not refused";
+    } catch (const TooLarge& error) {
+      EXPECT_THAT(error.what(), HasSubstr("are left of the time limit")) << ToString(method);
+    }
+  }
 }
 
 }  // namespace

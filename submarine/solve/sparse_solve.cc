@@ -6,12 +6,15 @@
 #include <cmath>
 #include <utility>
 
-#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/base/simd/row_kernels.h"
 #include "submarine/bound/verify/sparse/hybrid_dual.h"
 #include "submarine/bound/verify/sparse/trw_verifier.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/forest.h"
 #include "submarine/solve/limits.h"
+#include "submarine/solve/method/times.h"
+#include "submarine/solve/strategy.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/flow/frank_wolfe.h"
 #include "submarine/solver/flow/pdhg.h"
@@ -51,6 +54,14 @@ void TakeRecords(const Result& result, double begin, SolveResult* solved) {
   }
 }
 
+int CheapestLabel(const Matrix<double>& unary) {
+  std::vector<double> total(unary.cols(), 0.0);
+  for (std::size_t a = 0; a < unary.rows(); ++a) {
+    for (std::size_t i = 0; i < unary.cols(); ++i) total[i] += unary(a, i);
+  }
+  return static_cast<int>(std::min_element(total.begin(), total.end()) - total.begin());
+}
+
 // "gap reached" would promise a certified gap, which TRW does not know.
 Termination TrwTermination(Termination termination) {
   return termination == Termination::kGapReached ? Termination::kConverged : termination;
@@ -65,7 +76,8 @@ class SparseRun {
         options_(options),
         clock_(clock),
         watch_(watch),
-        costs_(SparseCosts(model)),
+        size_(SizeOf(model, options.temperature)),
+        costs_(SparseCosts(size_)),
         gap_(options.relative_gap.value_or(DefaultGap(options.method, ModelKind::kSparse))),
         max_iterations_(options.max_iterations.value_or(
             DefaultIterations(options.method, ModelKind::kSparse))) {}
@@ -73,7 +85,12 @@ class SparseRun {
   SolveResult Solve() {
     solved_.certificate.model = model_.Description();
     solved_.method = options_.method;
+    if (options_.method != Method::kAuto)
+      RequireTime(options_.method, size_, options_.temperature, SecondsLeft());
     switch (options_.method) {
+      case Method::kAuto:
+        BoundByUnaries();
+        break;
       case Method::kMeanField:
         SolveByMeanField();
         break;
@@ -145,6 +162,32 @@ class SparseRun {
         options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
     return options_.method == Method::kFrankWolfe ? SolveFrankWolfe(model_, frank_wolfe)
                                                   : SolveBlockFrankWolfe(model_, frank_wolfe);
+  }
+
+  // What can be said at once.
+  void BoundByUnaries() {
+    const Matrix<double>& unary = model_.unary();
+    const double T = options_.temperature > 0.0 ? options_.temperature : 1.0;
+    Matrix<double> y(unary.rows(), unary.cols());
+    ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t a = begin; a < end; ++a)
+        SoftmaxRow(unary.row(a).data(), unary.cols(), 1.0 / T, y.row(a).data());
+    });
+    solved_.certificate.upper = VerifiedUnaryUpper(model_, options_.temperature);
+    Labeling best{ArgmaxLabels(y), 0.0};
+    best.energy = model_.Energy(best.labels);
+    std::vector<int> constant(unary.rows(), CheapestLabel(unary));
+    const double energy = model_.Energy(constant);
+    if (energy < best.energy) best = {std::move(constant), energy};
+    TakeLabels(std::move(best));
+    solved_.certificate.lower = Negated(*solved_.energy);
+    solved_.marginals = std::move(y);
+    solved_.termination = Termination::kTimeLimit;
+    solved_.notes.push_back(fmt::format(
+        "A first bound by the fastest solver takes about {:.1f} s here, more than the time limit "
+        "allows: labels, marginals and bounds are those of the unaries.",
+        LeastSeconds(options_.temperature > 0.0 ? Method::kBlockFrankWolfe : Method::kPdhg,
+                     size_)));
   }
 
   void SolveByBound() {
@@ -235,7 +278,8 @@ class SparseRun {
   void LabelAndBoundBelow(Matrix<double> marginals) {
     TakeLabels(Rounded(marginals));
     solved_.certificate.lower = Negated(*solved_.energy);
-    if (options_.temperature > 0.0 && !stopped_ && SecondsLeft() > costs_.lower_certificate) {
+    if (options_.temperature > 0.0 && !stopped_ &&
+        SecondsLeft() > LeastSeconds(Method::kMeanField, size_)) {
       MeanFieldOptions mean_field;
       mean_field.extra_starts = {Indicator(solved_.labels, model_.unary().cols()), marginals};
       mean_field.max_iterations = 200;
@@ -285,6 +329,7 @@ class SparseRun {
   const SolveOptions& options_;
   const Stopwatch& clock_;
   const Watch& watch_;
+  const SparseSize size_;
   const SparseCostEstimate costs_;
   const double gap_;
   const int max_iterations_;

@@ -374,7 +374,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) 
   }
 }
 
-DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& directory) {
+std::vector<GaussianKernel> BuildKernels(const DenseSpec& spec) {
   const bool flat = spec.width == 0 && spec.height == 0 && spec.depth == 0;
   if (!flat && (spec.width < 1 || spec.height < 1 || spec.depth < 0)) {
     throw InvalidInput(
@@ -400,6 +400,13 @@ DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& direc
       throw InvalidInput(fmt::format("kernel {}: {}", m, error.what()));
     }
   }
+  return kernels;
+}
+
+DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& directory) {
+  std::vector<GaussianKernel> kernels = BuildKernels(spec);
+  const Extent extent{spec.width, spec.height, spec.depth};
+  const bool flat = spec.width == 0 && spec.height == 0 && spec.depth == 0;
   LabelSpace space =
       ParseMetricSpec(spec.metric, static_cast<int>(spec.unary.cols()), false, nullptr, directory);
   DenseCrf model(spec.unary, std::move(kernels), std::move(space), spec.counting, spec.constant);

@@ -63,6 +63,9 @@ struct DenseSpec {
   std::vector<DenseKernelSpec> kernels = {};
 };
 
+// The kernels of `spec`, which do not depend on its unaries. Throws InvalidInput as below.
+std::vector<GaussianKernel> BuildKernels(const DenseSpec& spec);
+
 // The model that `spec` describes. Trees of the metric are looked up relative to `directory`. Throws
 // InvalidInput where sizes disagree or a number is out of range.
 DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& directory = {});

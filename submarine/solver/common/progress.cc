@@ -46,4 +46,12 @@ bool Progress::Record(int k, double upper, double dual, const Matrix<double>& ma
   return result_.termination == Termination::kNotRun;
 }
 
+bool Progress::RecordUnlessStalled(int k, double upper, double dual,
+                                   const Matrix<double>& marginals) {
+  if (!Record(k, upper, dual, marginals)) return false;
+  if (!stall_.Stalled(upper, dual)) return true;
+  result_.termination = Termination::kStalled;
+  return false;
+}
+
 }  // namespace submarine::internal

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "submarine/base/stop_check.h"
 #include "submarine/solver/common/bound_solver.h"
@@ -13,6 +14,26 @@ inline constexpr double kLeastTemperature = 1e-100;
 
 // Throws InvalidInput unless T > 0: at T = 0 the bound is not smooth, which Frank-Wolfe needs.
 void RequirePositiveTemperature(double temperature);
+
+// Solvers whose bounds improve with every step but for rounding: where energies cancel, rounding is all that
+// is left long before the gap is reached.
+class StallCheck {
+ public:
+  // True after so many records in a row that were no better than all before.
+  bool Stalled(double upper, double dual) {
+    const bool better = upper < upper_ || dual > dual_;
+    upper_ = std::min(upper_, upper);
+    dual_ = std::max(dual_, dual);
+    records_ = better ? 0 : records_ + 1;
+    return records_ >= kPatience;
+  }
+
+ private:
+  static constexpr int kPatience = 16;
+  double upper_ = std::numeric_limits<double>::infinity();
+  double dual_ = -std::numeric_limits<double>::infinity();
+  int records_ = 0;
+};
 
 class Progress {
  public:
@@ -28,6 +49,9 @@ class Progress {
   bool Record(int k, double upper, double dual, const Matrix<double>& marginals,
               double seconds_to_next = 0.0);
 
+  // The same for solvers whose bounds improve with every step.
+  bool RecordUnlessStalled(int k, double upper, double dual, const Matrix<double>& marginals);
+
   // Ends the solve as it was recorded last.
   void Abandon();
 
@@ -42,6 +66,7 @@ class Progress {
   const BoundOptions& options_;
   BoundResult& result_;
   StopCheck stop_;
+  StallCheck stall_;
 };
 
 // How long iterations and evaluations take where they are apart, so that the last evaluation still

@@ -211,9 +211,8 @@ BoundResult SolveBlockFrankWolfe(const SparseCrf& model, const FrankWolfeOptions
   BlockDescent descent(extension, options.temperature, &result.flow);
   for (int k = 0;; ++k) {
     const double upper = descent.Refresh();
-    if (!progress.Record(k, upper, DualValue(extension, descent.y(), options.temperature),
-                         descent.y()))
-      break;
+    const double dual = DualValue(extension, descent.y(), options.temperature);
+    if (!progress.RecordUnlessStalled(k, upper, dual, descent.y())) break;
     // After some of the steps the flows are as good as after all of them.
     for (int c : descent.cuts()) {
       if (progress.stop().Stopped()) break;

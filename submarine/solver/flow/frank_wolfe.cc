@@ -16,6 +16,23 @@ double SoftmaxBound(const Matrix<double>& s, double temperature, Matrix<double>*
   });
 }
 
+namespace {
+
+// Harmonic steps may make bounds worse for a while; line search only by rounding.
+struct Book {
+  Progress& progress;
+  bool improves;
+
+  bool Record(int k, double upper, double dual, const Matrix<double>& y) {
+    return improves ? progress.RecordUnlessStalled(k, upper, dual, y)
+                    : progress.Record(k, upper, dual, y);
+  }
+  const StopCheck& stop() const { return progress.stop(); }
+  void Abandon() { progress.Abandon(); }
+};
+
+}  // namespace
+
 BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options) {
   RequirePositiveTemperature(options.temperature);
   const SparseExtension extension(model, options.extension);
@@ -25,7 +42,8 @@ BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& opt
   Matrix<double> s(model.unary().rows(), model.unary().cols());
   extension.LabelModular(result.flow, &s);
   Matrix<double> y(s.rows(), s.cols());
-  FrankWolfeLoop(extension, options.step, options.temperature, &s, &y, &result.flow, &progress);
+  Book book{progress, options.step == FrankWolfeStep::kLineSearch};
+  FrankWolfeLoop(extension, options.step, options.temperature, &s, &y, &result.flow, &book);
   return result;
 }
 

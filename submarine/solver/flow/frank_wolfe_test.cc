@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "submarine/base/error.h"
@@ -412,6 +413,25 @@ TEST(FrankWolfeTest, StopsWithinAStep) {
     EXPECT_EQ(asked, limit);
     EXPECT_EQ(result.termination, Termination::kInterrupted);
     ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
+  }
+}
+
+// Where energies cancel, rounding is all that is left of the gap; no iteration makes it smaller.
+TEST(FrankWolfeTest, StallsWhereEnergiesCancel) {
+  constexpr int kIterations = 20000;
+  for (const Method& method : {kMethods[0], kMethods[2]}) {
+    // An offset of all labels of a variable cancels in the marginals, not in the bounds.
+    SparseCrf model = RandomGrid(4, 3, PottsLabels(3), 1.0, 12);
+    Matrix<double> unary = model.unary();
+    for (std::size_t a = 0; a < unary.rows(); ++a) {
+      for (double& cost : unary.row(a)) cost += a % 2 == 0 ? 1e9 : -1e9;
+    }
+    model = SparseCrf(std::move(unary), model.edges(), PottsLabels(3));
+    FrankWolfeOptions options = Options(method, kIterations);
+    options.relative_gap = 0.0;
+    const BoundResult result = method.solve(model, options);
+    EXPECT_EQ(result.termination, Termination::kStalled) << method.name;
+    EXPECT_LT(result.iterations, kIterations) << method.name;
   }
 }
 

@@ -317,7 +317,8 @@ std::vector<std::size_t> ChooseForest(const SparseCrf& model, const HybridOption
 }
 
 // Both problems one after the other, each with half of the time, and what they prove together.
-// Whoever stops the first does not want the second; what the rows prove then stands alone.
+// Whoever stops the first does not want the second, nor may there be time for it; what the rows prove
+// then stands alone.
 HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& options) {
   const Stopwatch clock;
   bool stopped = false;
@@ -333,6 +334,11 @@ HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& op
   HybridResult rows = SolveForest(model, ChooseForest(model, one), one);
   if (stopped || rows.termination == Termination::kInterrupted) {
     rows.termination = Termination::kInterrupted;
+    return rows;
+  }
+  // The columns take as long to their first record as the rows did.
+  if (clock.Seconds() + rows.records.front().seconds > options.time_limit_seconds) {
+    rows.termination = Termination::kTimeLimit;
     return rows;
   }
   one.forest = HybridForest::kColumns;

@@ -37,8 +37,9 @@ struct HybridOptions : BoundOptions {
 };
 
 // Under every termination except kNotRun, `parts` prove upper and dual, which are the means, by their
-// weights, of what their flows and costs prove. `dual` never exceeds the least upper that these forests can give. Interrupted among
-// the rows, kBest and kAverage return what the rows prove.
+// weights, of what their flows and costs prove. `dual` never exceeds the least upper that these forests
+// can give. Interrupted among the rows, or without the time for columns, kBest and kAverage return what
+// the rows prove.
 struct HybridResult {
   Termination termination = Termination::kNotRun;
   double upper = std::numeric_limits<double>::infinity();

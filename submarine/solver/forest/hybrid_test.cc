@@ -185,6 +185,21 @@ TEST(Hybrid, StopsWhenAsked) {
   ExpectSoundHybrid(model, result, 1.0);
 }
 
+TEST(Hybrid, WithoutTimeForColumnsRowsStandAlone) {
+  const SparseCrf model = RandomGrid(6, 4, PottsLabels(4), 3.0, 8);
+  for (HybridForest forest : {HybridForest::kBest, HybridForest::kAverage}) {
+    HybridOptions options;
+    options.forest = forest;
+    options.time_limit_seconds = 0.0;
+    const HybridResult result = SolveHybrid(model, options);
+    EXPECT_EQ(result.termination, Termination::kTimeLimit);
+    ASSERT_EQ(result.parts.size(), 1u);
+    EXPECT_EQ(result.parts.front().forest.size(), 20u) << "the edges of four rows";
+    EXPECT_EQ(result.parts.front().weight, 1.0);
+    ExpectSoundHybrid(model, result, 1.0);
+  }
+}
+
 TEST(Hybrid, InterruptedRowsAreNotFollowedByColumns) {
   const SparseCrf model = RandomGrid(6, 5, PottsLabels(4), 3.0, 8);
   for (HybridForest forest : {HybridForest::kBest, HybridForest::kAverage}) {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
-#include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/extension/evidence.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/solver/routed/look_alike_path.h"
 

@@ -10,6 +10,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
+#include "submarine/bound/verify/dense/routed/routed_verifier.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/routed/routed_problem.h"

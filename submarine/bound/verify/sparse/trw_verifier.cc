@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/temperature.h"
@@ -362,15 +363,21 @@ double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double tem
     }
   }
   AddResiduals(model, evidence, weight, &bound);
-  for (std::size_t f = 0; f < weight.size(); ++f) {
-    if (weight[f] == 0.0) continue;
-    std::vector<std::vector<double>> value;
-    for (std::size_t a = 0; a < model.labels.size(); ++a) {
-      value.emplace_back(model.labels[a]);
-      for (std::size_t i = 0; i < model.labels[a]; ++i) value[a][i] = -evidence.unary[f](a, i);
+  std::vector<SafeSum> parts(weight.size());
+  ParallelFor(weight.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t f = begin; f < end; ++f) {
+      if (weight[f] == 0.0) continue;
+      std::vector<std::vector<double>> value;
+      for (std::size_t a = 0; a < model.labels.size(); ++a) {
+        value.emplace_back(model.labels[a]);
+        for (std::size_t i = 0; i < model.labels[a]; ++i) value[a][i] = -evidence.unary[f](a, i);
+      }
+      parts[f] = ForestLogPartition(model, evidence.forests[f].edges, scale, std::move(value),
+                                    temperature);
     }
-    bound.AddScaled(weight[f], ForestLogPartition(model, evidence.forests[f].edges, scale,
-                                                  std::move(value), temperature));
+  });
+  for (std::size_t f = 0; f < weight.size(); ++f) {
+    if (weight[f] > 0.0) bound.AddScaled(weight[f], parts[f]);
   }
   return bound.Above();
 }

@@ -45,7 +45,7 @@ void CheckFlow(const SparseCrf& model, ExtensionKind kind, const Flow& flow) {
 }
 
 // T log sum_i exp(-s_i / T); at T = 0 the largest -s_i.
-double SoftMaximum(const std::vector<double>& s, double temperature) {
+double SoftMaximum(std::span<const double> s, double temperature) {
   const double least = *std::min_element(s.begin(), s.end());
   if (temperature == 0.0) return -least;
   double sum = 0.0;
@@ -141,18 +141,20 @@ Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow
   const std::size_t labels = model.unary().cols();
   SafeSum bound;
   bound.Add(-model.constant());
-  std::vector<double> s(labels);
-  std::vector<double> on_cut(static_cast<std::size_t>(cuts.num_cuts()));
-  for (std::size_t a = 0; a < model.num_variables(); ++a) {
-    const auto phi = model.unary().row(static_cast<std::size_t>(a));
+  AddInParallel(model.unary().rows(), &bound, [&](std::size_t a, SafeSum* sum) {
+    const auto phi = model.unary().row(a);
     const double shift = NegativeUnaryShift(phi, kind);
     double magnitude = 0.0;
-    std::fill(on_cut.begin(), on_cut.end(), 0.0);
-    for (const Incidence& at : model.incident(a)) {
+    std::vector<double> s(labels);
+    std::vector<double> on_cut(static_cast<std::size_t>(cuts.num_cuts()), 0.0);
+    const std::span<const Incidence> incident = model.incident(static_cast<int>(a));
+    for (const Incidence& at : incident) {
       const Edge& e = model.edges()[at.edge];
       const double sign = static_cast<std::size_t>(e.a) == a ? 1.0 : -1.0;
+      const std::vector<double>& length = model.metric(e).length;
+      const auto q = flow.edge.row(at.edge);
       for (std::size_t c = 0; c < on_cut.size(); ++c) {
-        const double sent = e.weight * model.metric(e).length[c] * flow.edge(at.edge, c);
+        const double sent = e.weight * length[c] * q[c];
         on_cut[c] += sign * sent;
         magnitude += std::abs(sent);
       }
@@ -162,8 +164,8 @@ Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow
         s[i] = phi[i];
       } else {
         const std::size_t previous = (i + labels - 1) % labels;
-        s[i] = flow.cycle(static_cast<std::size_t>(a), i) * (phi[i] - shift) -
-               flow.cycle(static_cast<std::size_t>(a), previous) * (phi[previous] - shift);
+        s[i] =
+            flow.cycle(a, i) * (phi[i] - shift) - flow.cycle(a, previous) * (phi[previous] - shift);
       }
       magnitude = std::max(magnitude, std::abs(phi[i]));
     }
@@ -171,9 +173,22 @@ Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow
       for (int i : cuts.set(c))
         s[static_cast<std::size_t>(i)] += on_cut[static_cast<std::size_t>(c)];
     }
-    bound.Add(SoftMaximum(s, temperature) - shift, magnitude + temperature,
-              model.incident(a).size() + on_cut.size() + labels);
-  }
+    sum->Add(SoftMaximum(s, temperature) - shift, magnitude + temperature,
+             incident.size() + on_cut.size() + labels);
+  });
+  return BoundMaker::Verified(bound.Above());
+}
+
+Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature) {
+  CheckTemperature(temperature);
+  SafeSum bound;
+  bound.Add(-model.constant());
+  AddInParallel(model.unary().rows(), &bound, [&](std::size_t a, SafeSum* sum) {
+    const auto phi = model.unary().row(a);
+    double magnitude = temperature;
+    for (double cost : phi) magnitude = std::max(magnitude, temperature + std::abs(cost));
+    sum->Add(SoftMaximum(phi, temperature), magnitude, phi.size());
+  });
   return BoundMaker::Verified(bound.Above());
 }
 

@@ -19,6 +19,10 @@ namespace submarine::internal {
 Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
                     double temperature);
 
+// The bound that flow 0 on all edges proves under the optimal extension: edges only take away from Z, so
+// that of the unaries alone.
+Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature);
+
 // T H(y) - f(y) - offset at the marginals, f the Lovasz extension: a lower bound on the least upper
 // bound. Rows are normalised first; a row that is no distribution (negative, NaN, zero) throws
 // InvalidInput.

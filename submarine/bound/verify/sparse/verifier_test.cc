@@ -212,6 +212,23 @@ TEST(VerifierTest, BracketsTheExactValue) {
   }
 }
 
+TEST(VerifierTest, UnariesProveWhatFlowZeroProves) {
+  RandomModels random(41);
+  for (int trial = 0; trial < 200; ++trial) {
+    const SparseCrf model = random.Model(random.Integer(1, 5), random.Integer(2, 4));
+    const double T = kTemperatures[trial % 4];
+    SCOPED_TRACE(::testing::Message() << model.Description() << ", T = " << T);
+    const double upper = VerifiedUnaryUpper(model, T);
+    EXPECT_GE(upper, Enumerate(model, T));
+    const Flow zero{Matrix<double>(model.num_edges(), model.num_cuts(), 0.0), {}};
+    const double by_flow = VerifiedUpper(model, ExtensionKind::kOptimal, zero, T);
+    EXPECT_NEAR(upper, by_flow, 1e-12 * (1.0 + std::abs(by_flow)) * static_cast<double>(model.num_variables()));
+  }
+  const SparseCrf model = random.Model(2, 2);
+  for (const double T : {-1.0, kInfinity, std::nan("")})
+    EXPECT_THROW(VerifiedUnaryUpper(model, T), InvalidInput);
+}
+
 TEST(VerifierTest, IsTightWithoutEdges) {
   RandomModels random(5);
   for (int trial = 0; trial < 100; ++trial) {

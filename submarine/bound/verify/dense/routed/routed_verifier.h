@@ -10,15 +10,11 @@
 
 #include "submarine/bound/bound.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/extension/evidence.h"
 #include "submarine/extension/routing.h"
 #include "submarine/model/dense_crf.h"
 
 namespace submarine::internal {
-
-struct RoutedProof {
-  Routing routing;
-  FlowProof flows;  // on what routing leaves, clip or sign
-};
 
 // The bound on T log Z_T that the proof gives, T >= 0. Pairs between two blocks of positions are looked at
 // unless the kernel (without weight and scale) is below options.cutoff for all of them; at 0 all are. Throws

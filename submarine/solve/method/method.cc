@@ -1,4 +1,4 @@
-#include "submarine/solve/method.h"
+#include "submarine/solve/method/method.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "submarine/solve/method.h"
+#include "submarine/solve/method/method.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

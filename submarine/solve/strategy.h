@@ -1,12 +1,16 @@
-// What `auto` decides about a dense solve, apart from doing it: pure functions of sizes, bounds and
-// limits, and the numbers they are tuned by.
+// What `auto` decides, and what is refused before it starts, apart from doing it: pure functions of sizes,
+// bounds and limits, and the numbers they are tuned by.
 #pragma once
 
 #include <cstddef>
 #include <limits>
 #include <span>
 
+#include "submarine/solve/method/times.h"
+
 namespace submarine::internal {
+
+// --- Dense models
 
 struct DenseStrategy {
   // --- Upper bound
@@ -54,28 +58,7 @@ struct DenseStrategy {
   // kAuto accepts this many seconds of enumerating pairs, and this share of the time limit.
   double patience_seconds = 60.0;
   double certificate_share = 0.5;
-  // After an interrupt this many seconds are left for the certificate.
-  double interrupt_seconds = 1.2;
 };
-
-// Sizes that times and memory depend on.
-struct DenseSize {
-  double variables = 0.0;
-  double labels = 0.0;
-  double cuts = 0.0;   // of positive length
-  double pairs = 0.0;  // unordered, that a list holds
-};
-
-// Seconds, measured on two cores (benchmarks/dense_solvers) and rounded up. On other machines they are
-// off by the ratio of the speeds, so whoever relies on them keeps looking at the clock.
-double ListSeconds(const DenseSize& size);
-double IterationSeconds(const DenseSize& size);
-double CertificateSeconds(const DenseSize& size);
-
-// To the first bound that a solver proves: with less, nothing comes of it.
-double LeastSeconds(const DenseSize& size);
-// The same where lattices apply the kernels: `corners` of a simplex, summed over them.
-double LeastSecondsByLattice(const DenseSize& size, double corners, double levels);
 
 // The first of the cutoffs, which rise, whose list can be built, used for a few iterations and verified
 // within the limit; their numbers of pairs are given. The last one where none can.
@@ -90,5 +73,14 @@ bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual)
 
 // Whether another stage is expected to bring the gap down.
 bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap);
+
+// --- Sparse models
+
+// The method whose bound is the tightest that the time allows; kAuto where there is none, not even for the
+// first bound of one, so that the unaries have to do.
+Method ChooseSparse(const SparseSize& size, double temperature, double left);
+
+// Throws TooLarge, with the number, what is left and what would do, unless the method's first bound fits.
+void RequireTime(Method method, const SparseSize& size, double temperature, double left);
 
 }  // namespace submarine::internal

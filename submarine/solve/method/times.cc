@@ -1,0 +1,183 @@
+#include "submarine/solve/method/times.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace submarine::internal {
+namespace {
+
+// --- Dense models
+
+// Of one pair, found, counted and stored in both directions.
+constexpr double kListPairSeconds = 8e-8;
+constexpr double kListVariableSeconds = 1.5e-6;
+// Of one pair and cut of a flow, and of one label of a variable in the prox and the bounds.
+constexpr double kFlowSeconds = 2.5e-10;
+constexpr double kProxSeconds = 1.5e-8;
+// Of one pair and cut in the verifier of the upper bound; dual, lower bound and energy take as long together.
+constexpr double kVerifyPairCutSeconds = 4e-9;
+constexpr double kVerifyPairSeconds = 4e-8;
+constexpr double kVerifyLabelSeconds = 6e-8;
+constexpr double kUnaryLabelSeconds = 1.5e-8;
+constexpr double kCoarseSeconds = 0.1;
+constexpr double kCoarseLabelSeconds = 3e-8;
+constexpr double kCoarseVariableSeconds = 2e-6;
+// Of one variable, corner, level and cut of an ordered lattice filter, and of a variable's place in it.
+constexpr double kLatticeSeconds = 4e-10;
+constexpr double kLatticeVariableSeconds = 2e-6;
+// The flow is applied before and in the first iteration, then its labels and marginals are judged.
+constexpr double kFirstBound = 4.0;
+
+// --- Sparse models
+
+// Of a byte that is used for the first time: the system has to find and clear it.
+constexpr double kTouchSeconds = 8e-10;
+constexpr double kDouble = 8.0;
+// Of an entry of a flow, of a label's marginal, and of a label in a cut's set.
+constexpr double kFlowEntrySeconds = 4e-9;
+constexpr double kUpperLabelSeconds = 7e-9;
+constexpr double kDualLabelSeconds = 2.5e-8;
+constexpr double kSetEntrySeconds = 6e-9;
+constexpr double kRoundingLabelSeconds = 3e-9;
+// Of one pair of labels of an edge: in mean field's value, a forest's upper bound, and its dual value.
+constexpr double kLowerPairSeconds = 4e-10;
+constexpr double kForestPairSeconds = 7e-10;
+constexpr double kExponentialPairSeconds = 3e-8;
+constexpr double kDualPairSeconds = 4e-8;
+constexpr double kTablePairSeconds = 4e-9;
+// Of a label in the first iteration of a method, and of a label of an edge in a sweep over forests.
+constexpr double kStartLabelSeconds = 1.5e-8;
+constexpr double kForestLabelSeconds = 2.5e-8;
+constexpr double kIterationEntrySeconds = 2e-9;
+constexpr double kIterationLabelSeconds = 1.5e-8;
+constexpr double kFirstSweepSeconds = 0.2;  // of mean field, see MeanFieldOptions
+constexpr double kTableEntrySeconds = 1e-8;
+// The verifier of forests trusts sums of products down to 1e-200; an edge in half of the forests counts
+// twice.
+constexpr double kFarApart = 460.0 / 2.0;
+
+}  // namespace
+
+DenseSize SizeOf(std::size_t num_variables, const LabelSpace& labels) {
+  double cuts = 0.0;
+  for (const double length : labels.metrics.front().length) cuts += length > 0.0 ? 1.0 : 0.0;
+  return {static_cast<double>(num_variables), static_cast<double>(labels.num_labels()), cuts, 0.0};
+}
+
+DenseSize SizeOf(const DenseCrf& model, double pairs) {
+  DenseSize size = SizeOf(model.num_variables(), model.labels());
+  size.pairs = pairs;
+  return size;
+}
+
+double ListSeconds(const DenseSize& size) {
+  return kListPairSeconds * size.pairs + kListVariableSeconds * size.variables;
+}
+
+double IterationSeconds(const DenseSize& size) {
+  return kFlowSeconds * size.pairs * size.cuts + kProxSeconds * size.variables * size.labels;
+}
+
+double CertificateSeconds(const DenseSize& size) {
+  return size.pairs * (kVerifyPairCutSeconds * size.cuts + kVerifyPairSeconds) +
+         kVerifyLabelSeconds * size.variables * size.labels;
+}
+
+double CoarseCertificateSeconds(const DenseSize& size) {
+  return kCoarseSeconds +
+         size.variables * (kCoarseLabelSeconds * size.labels + kCoarseVariableSeconds);
+}
+
+double UnaryCertificateSeconds(const DenseSize& size) {
+  return kUnaryLabelSeconds * size.variables * size.labels;
+}
+
+double LeastSeconds(const DenseSize& size) {
+  return ListSeconds(size) + kFirstBound * IterationSeconds(size);
+}
+
+double LeastSecondsByLattice(const DenseSize& size, double corners, double levels) {
+  const double flow = kLatticeSeconds * size.variables * corners * levels * size.cuts;
+  return kLatticeVariableSeconds * size.variables +
+         kFirstBound * (flow + kProxSeconds * size.variables * size.labels);
+}
+
+SparseSize SizeOf(const SparseCrf& model, double temperature) {
+  SparseSize size{static_cast<double>(model.num_variables()),
+                  static_cast<double>(model.num_labels()), static_cast<double>(model.num_edges()),
+                  static_cast<double>(model.num_cuts()), 0.0};
+  for (int c = 0; c < model.num_cuts(); ++c)
+    size.in_cuts += static_cast<double>(model.labels().cuts->set(c).size());
+  std::vector<double> farthest;
+  for (const LabelMetric& metric : model.labels().metrics) {
+    const Matrix<double>& d = metric.distance;
+    farthest.push_back(*std::max_element(d.data(), d.data() + d.size()));
+  }
+  double largest = 0.0;
+  for (const Edge& e : model.edges())
+    largest = std::max(largest, e.weight * farthest[static_cast<std::size_t>(e.metric)]);
+  size.far_apart = largest > kFarApart * temperature;
+  return size;
+}
+
+SparseCostEstimate SparseCosts(const SparseSize& size) {
+  const double marginals = size.variables * size.labels;
+  const double flows = size.edges * size.cuts;
+  const double label_pairs = size.edges * size.labels * size.labels;
+  SparseCostEstimate costs;
+  costs.flow_certificate = (kUpperLabelSeconds + kDualLabelSeconds) * marginals +
+                           kFlowEntrySeconds * flows +
+                           kSetEntrySeconds * (size.edges + 0.25 * size.variables) * size.in_cuts;
+  costs.forest_certificate =
+      (size.far_apart ? kExponentialPairSeconds : kForestPairSeconds) * label_pairs +
+      kDualLabelSeconds * marginals;
+  costs.hybrid_dual = kDualPairSeconds * label_pairs;
+  costs.lower_certificate = kLowerPairSeconds * label_pairs + kStartLabelSeconds * marginals;
+  return costs;
+}
+
+double TableCertificateSeconds(const FactorGraph& graph) {
+  double entries = 0.0;
+  for (const Factor& factor : graph.factors) entries += static_cast<double>(factor.energy.size());
+  return kTablePairSeconds * entries;
+}
+
+double LeastSeconds(Method method, const SparseSize& size) {
+  const double marginals = size.variables * size.labels;
+  const double flows = size.edges * size.cuts;
+  const double messages = 2.0 * size.edges * size.labels;
+  const SparseCostEstimate costs = SparseCosts(size);
+  // Matrices of marginals and of flows that a method holds before it is done.
+  const auto touch = [&](double marginal_rows, double flow_rows) {
+    return kTouchSeconds * kDouble * (marginal_rows * marginals + flow_rows * flows);
+  };
+  const double labels = kRoundingLabelSeconds * marginals;
+  switch (method) {
+    case Method::kPdhg:
+      return touch(6.0, 2.0) + kStartLabelSeconds * marginals + costs.flow_certificate + labels;
+    case Method::kFrankWolfe:
+      return touch(5.0, 1.0) + kStartLabelSeconds * marginals + costs.flow_certificate + labels;
+    case Method::kBlockFrankWolfe:
+      return touch(4.0, 1.0) + kStartLabelSeconds * marginals + costs.flow_certificate + labels;
+    case Method::kTrw:
+      return touch(7.0, 0.0) + kTouchSeconds * kDouble * messages +
+             0.5 * kForestLabelSeconds * messages + costs.forest_certificate + labels;
+    case Method::kHybrid:  // one forest, which at most half of the edges belong to on most graphs
+      return touch(14.0, 3.0) + kTouchSeconds * kDouble * messages +
+             kForestLabelSeconds * messages + costs.forest_certificate + labels;
+    case Method::kMeanField:
+      return touch(3.0, 0.0) + kFirstSweepSeconds + 2.0 * kStartLabelSeconds * marginals +
+             costs.lower_certificate + labels;
+    default:
+      return 2.0 * kUpperLabelSeconds * marginals + touch(1.0, 0.0) + labels;
+  }
+}
+
+double IterationSeconds(const SparseSize& size) {
+  return kIterationEntrySeconds * size.edges * size.cuts +
+         kIterationLabelSeconds * size.variables * size.labels;
+}
+
+double EliminationSeconds(double table_entries) { return kTableEntrySeconds * table_entries; }
+
+}  // namespace submarine::internal

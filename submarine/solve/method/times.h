@@ -1,0 +1,72 @@
+// What work takes, in seconds: every estimate that limits are kept by, and the only place of the constants
+// behind them. Measured on two cores and rounded up; pure functions of sizes. On other machines they are
+// off by the ratio of the speeds, so whoever relies on them keeps looking at the clock.
+#pragma once
+
+#include <cstddef>
+
+#include "submarine/labels/label_cuts.h"
+#include "submarine/model/dense_crf.h"
+#include "submarine/model/factor_graph.h"
+#include "submarine/model/sparse_crf.h"
+#include "submarine/solve/method/method.h"
+
+namespace submarine::internal {
+
+// --- Dense models
+
+// Sizes that times and memory depend on.
+struct DenseSize {
+  double variables = 0.0;
+  double labels = 0.0;
+  double cuts = 0.0;   // of positive length
+  double pairs = 0.0;  // unordered, that a list holds
+};
+DenseSize SizeOf(const DenseCrf& model, double pairs);
+DenseSize SizeOf(std::size_t num_variables, const LabelSpace& labels);
+
+double ListSeconds(const DenseSize& size);
+double IterationSeconds(const DenseSize& size);
+double CertificateSeconds(const DenseSize& size);
+// Where groups of pairs are as large as they come: the least that is ever kept for a certificate.
+double CoarseCertificateSeconds(const DenseSize& size);
+// Of what the unaries alone prove.
+double UnaryCertificateSeconds(const DenseSize& size);
+
+// To the first bound that a solver proves: with less, nothing comes of it.
+double LeastSeconds(const DenseSize& size);
+// The same where lattices apply the kernels: `corners` of a simplex, summed over them.
+double LeastSecondsByLattice(const DenseSize& size, double corners, double levels);
+
+// --- Sparse models and tables
+
+struct SparseSize {
+  double variables = 0.0;
+  double labels = 0.0;
+  double edges = 0.0;
+  double cuts = 0.0;
+  double in_cuts = 0.0;  // labels of all cuts' sets, which verifiers go through
+  // Energies of edges are so many T that products of probabilities may underflow: verifying a forest then
+  // takes an exponential for every pair of labels.
+  bool far_apart = false;
+};
+SparseSize SizeOf(const SparseCrf& model, double temperature);
+
+struct SparseCostEstimate {
+  double flow_certificate = 0.0;    // upper bound by flows and its dual value
+  double forest_certificate = 0.0;  // upper bound by forests: all pairs of labels of every edge
+  double hybrid_dual = 0.0;         // dual value of a forest with flows
+  double lower_certificate = 0.0;   // mean field's value
+};
+SparseCostEstimate SparseCosts(const SparseSize& size);
+double TableCertificateSeconds(const FactorGraph& graph);
+
+// Until the method has a first bound and a verifier has confirmed it, with the memory that it touches for
+// the first time. Not of kExact, which knows its own; kAuto: of what the unaries alone prove.
+double LeastSeconds(Method method, const SparseSize& size);
+// Of PDHG.
+double IterationSeconds(const SparseSize& size);
+// Of an entry of a table in exact inference.
+double EliminationSeconds(double table_entries);
+
+}  // namespace submarine::internal
