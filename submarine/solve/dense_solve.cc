@@ -22,6 +22,7 @@
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
+#include "submarine/solver/mean_field/dense_mean_field.h"
 
 namespace submarine::internal {
 namespace {
@@ -75,7 +76,7 @@ class DenseRun {
     const DenseExtension extension(model_, *pairs.op);
     const bool exactly = routed_ || CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(extension, pairs, exactly);
-    RoutedPart routed = RunRouted(evidence);
+    RoutedPart routed = RunRouted(extension, &evidence);
     evidence.bound.modular = {};  // room for the verifier
     evidence.bound.state = {};
     Certify(pairs, pair_options, exactly, &evidence);
@@ -112,13 +113,40 @@ class DenseRun {
   }
 
   // From mean field's marginals; leaves time to verify these.
-  RoutedPart RunRouted(const DenseEvidence& evidence) {
+  RoutedPart RunRouted(const DenseExtension& extension, DenseEvidence* evidence) {
     if (!routed_) return {};
     const double left = std::max(0.0, alarm_.SecondsLeft());
     const double reserve = options_.certify == Certify::kNone || !std::isfinite(left)
                                ? 0.0
                                : std::min(EstimatedCertificate(), kShareForMeanField * left);
-    return SolveRoutedPart(model_, evidence.mean_field, evidence.lower, options_, reserve, &alarm_);
+    RoutedPart part =
+        SolveRoutedPart(model_, evidence->mean_field, evidence->lower, options_, reserve, &alarm_);
+    if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0)
+      RestartMeanField(extension, part.marginals, evidence);
+    if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0) {
+      const int label = BestConstantLabeling(model_).label;
+      RestartMeanField(
+          extension,
+          Indicator(std::vector<int>(model_.num_variables(), label), model_.unary().cols()),
+          evidence);
+    }
+    return part;
+  }
+
+  // Mean field finds one of many maxima: the paths' marginals, or one label for all, may lead to a better
+  // one.
+  void RestartMeanField(const DenseExtension& extension, const Matrix<float>& marginals,
+                        DenseEvidence* evidence) {
+    DenseMeanFieldOptions again;
+    again.temperature = options_.temperature;
+    again.max_iterations = strategy_.mean_field_iterations;
+    again.start = marginals;
+    again.time_limit_seconds = kShareForMeanField * std::max(0.0, alarm_.SecondsLeft());
+    again.on_iteration = [&](int, double, double) { return !alarm_.stopped(); };
+    DenseMeanFieldResult result = SolveMeanField(extension, again);
+    if (!(result.lower > evidence->lower)) return;
+    evidence->lower = result.lower;
+    evidence->mean_field = std::move(result.marginals);
   }
 
   void TakeRouted(RoutedPart routed, DenseEvidence* evidence) {

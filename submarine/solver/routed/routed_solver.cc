@@ -23,7 +23,10 @@ constexpr double kLonger = 1.1;
 constexpr double kSameMarginals = 0.05;
 constexpr int kFirstRound = 20;  // iterations
 constexpr int kPatience = 8;     // iterations that a round has to gain kWorthwhile
-constexpr double kWorthwhile = 5e-4;
+constexpr double kWorthwhile = 2e-4;
+// Of routing a square of pairs, on two cores; a round takes about twice as long as routing.
+constexpr double kTileSeconds = 4e-6;
+constexpr double kRoundsToLearn = 5.0;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 
 // sum_a z_a of the unaries, and the entropy, at the distribution that all variables share.
@@ -49,7 +52,7 @@ class RoutedRun {
     result_.cutoff = problem_.pairs().cutoff();
     Routing routing;
     routing.paths = paths_;
-    if (options_.marginals.size() > 0) {
+    if (options_.marginals.size() > 0 && !HasTimeToLearn()) {
       routing.z = CutSums(options_.marginals);
       routing.threshold =
           Matrix<float>(model_.num_variables(), static_cast<std::size_t>(paths_.thickness),
@@ -93,6 +96,11 @@ class RoutedRun {
   double SecondsLeft() const {
     return options_.time_limit_seconds - clock_.Seconds() -
            options_.verifier_passes * routing_seconds_;
+  }
+  // Marginals of a first round that routes everywhere tell more than those given, but take a round.
+  bool HasTimeToLearn() const {
+    const double routing = kTileSeconds * static_cast<double>(problem_.pairs().num_tiles());
+    return SecondsLeft() > (kRoundsToLearn + options_.verifier_passes) * routing;
   }
   bool HasTimeForARound() const {
     return !stopped_ && result_.iterations + kFewIterations <= options_.max_iterations &&
@@ -145,7 +153,8 @@ class RoutedRun {
     Offer(last, routing, nullptr, y_);
     Matrix<float> ahead = y_;
     double step = kFirstStep;
-    double reference = result_.upper;  // some iterations ago
+    double reference =
+        std::numeric_limits<double>::infinity();  // this round's, some iterations ago
     bool finished = true;
     for (int k = 1; k <= iterations && finished; ++k) {
       Stopwatch of_iteration;

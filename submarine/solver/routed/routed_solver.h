@@ -7,8 +7,8 @@
 // variables: potentials move along the cut sums of its marginals, and its node costs are running means of
 // those that the potentials give, which is its Kullback-Leibler prox. Both kinds of costs prove a bound.
 //
-// Rounds: marginals to begin with (mean field's) say where labels change; routes over them would cost more
-// than they bring. From the marginals of a round's distribution the next one learns better: a unit of a
+// Rounds: the first one routes everywhere; or, where there is no time for another, by marginals that are
+// given (mean field's), which say where labels change: routes over them cost more than they bring. From the marginals of a round's distribution the next one learns better: a unit of a
 // route pays where the forest disagrees along its edge more often than the marginals differ from the
 // third variable's. The best round is what counts, and where nothing proves the plain bound to be higher,
 // a round without routes is among them.
@@ -36,9 +36,9 @@ struct RoutedRecord {
 struct RoutedOptions {
   double temperature = 1.0;  // T > 0
   RoutedOrder order = RoutedOrder::kLookAlikes;
-  int thickness = 0;        // 0: DefaultThickness
-  Matrix<float> marginals;  // by variable, to begin with; empty: the first round routes everywhere
-  int max_iterations = 80;  // of all rounds together
+  int thickness = 0;         // 0: DefaultThickness
+  Matrix<float> marginals;   // by variable, for a first round in short time; may be empty
+  int max_iterations = 150;  // of all rounds together
   int max_rounds = 3;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   double verifier_passes =

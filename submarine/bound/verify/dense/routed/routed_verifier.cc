@@ -171,7 +171,7 @@ SUBMARINE_FOR_WIDE_REGISTERS double FlowRow(const double* __restrict left,
     column[c] -= flow[c];
   }
   double sum = 0.0;
-  for (std::size_t c = 0; c < kSide; ++c) sum += flow[c];
+  for (const double of_pair : flow) sum += of_pair;
   return sum;
 }
 
