@@ -17,14 +17,6 @@
 namespace submarine::internal {
 namespace {
 
-using internal::HashKey;
-using internal::KeyNumbering;
-using internal::kNone;
-using internal::NumberedKey;
-using internal::ParallelFor;
-using internal::RadixSort;
-using internal::UInt128;
-
 constexpr std::size_t kGrain = 512;
 constexpr std::size_t kMaxVertexCorners = AxisLattice::kMaxDimension + 1;
 
