@@ -2,11 +2,22 @@
 // for their meaning by the library; defaults, layouts and documentation are in the Python files beside this folder.
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 #include "python/src/bind.h"
 #include "submarine/submarine.h"
 
 PYBIND11_MODULE(_core, m) {
   using namespace submarine::python;  // NOLINT(google-build-using-namespace)
+#if PYBIND11_VERSION_MAJOR == 2 && PYBIND11_VERSION_MINOR < 12
+  // Older ones read numpy 2's arrays by the layout of numpy 1, which gives wrong numbers without a word.
+  const auto version = pybind11::module_::import("numpy").attr("__version__").cast<std::string>();
+  if (version.rfind("1.", 0) != 0)
+    throw pybind11::import_error(
+        "submarine was built with pybind11 " + std::to_string(PYBIND11_VERSION_MAJOR) + "." +
+        std::to_string(PYBIND11_VERSION_MINOR) + ", which knows numpy 1 only, but numpy is " +
+        version + "; pip install . makes a wheel for it");
+#endif
   m.attr("__version__") = submarine::kVersion;
   BindErrors(m);
   BindModels(m);

@@ -85,7 +85,15 @@ def test_callback_that_raises_is_heard():
         sm.solve(large(), "pdhg", callback=callback)
 
 
-def test_ctrl_c_returns_the_best_certificate():
+@pytest.fixture
+def ctrl_c():
+    """Processes that a shell starts in the background ignore Ctrl-C, and Python with them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_returns_the_best_certificate(ctrl_c):
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     begin = time.monotonic()
@@ -96,7 +104,7 @@ def test_ctrl_c_returns_the_best_certificate():
     assert time.monotonic() - begin < 20
 
 
-def test_ctrl_c_of_exact_inference_raises():
+def test_ctrl_c_of_exact_inference_raises(ctrl_c):
     model = sm.GridCrf(np.random.default_rng(1).normal(size=(10, 60, 4)), 1.0)
 
     def callback(phase, record):
