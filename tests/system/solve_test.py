@@ -113,9 +113,10 @@ class Bounds(CommandTest):
             self.assertEqual(summary["upper"], self.exact(model, "--temperature", temperature))
 
     def test_auto_elsewhere(self):
-        """20 columns of 8 labels are beyond elimination; at temperature 0 there are no forests."""
+        """20 columns of 8 labels are beyond elimination; at temperature 0 there are no forests; a first bound by TRW
+        takes milliseconds here, and is proven even without time."""
         model = self.generate(width=20, height=20, labels=8)
-        for arguments, method in (([], "trw"), (["--temperature", 0], "pdhg"), (["--time-limit", 0], "pdhg")):
+        for arguments, method in (([], "trw"), (["--temperature", 0], "pdhg"), (["--time-limit", 0], "trw")):
             with self.subTest(arguments=arguments):
                 summary = self.solve(model, *arguments)
                 self.assertEqual((summary["method"], summary["options"]["method"]), (method, "auto"))

@@ -26,9 +26,9 @@ void CheckProofMemory(const DenseExtension& extension, const DenseFrankWolfeOpti
 }
 
 // What the loop asks of its bookkeeping, in terms of that of the dense solvers.
-class Book {
+class DenseBook {
  public:
-  Book(const DenseExtension& extension, const BoundOptions& options, DenseResult* result)
+  DenseBook(const DenseExtension& extension, const BoundOptions& options, DenseResult* result)
       : progress_(extension, options, result), result_(*result) {}
 
   bool Record(int k, double upper, double dual, const Matrix<float>& y) {
@@ -71,7 +71,7 @@ DenseResult SolveFrankWolfe(const DenseExtension& extension,
   CheckDenseTemperature(options.temperature);
   CheckProofMemory(extension, options);
   DenseResult result;
-  Book book(extension, options, &result);
+  DenseBook book(extension, options, &result);
   Matrix<float> s = extension.model().unary();
   Matrix<float> y(s.rows(), s.cols());
   FrankWolfeLoop(extension, options.step, options.temperature, &s, &y,

@@ -19,7 +19,7 @@ double SoftmaxBound(const Matrix<double>& s, double temperature, Matrix<double>*
 namespace {
 
 // Harmonic steps may make bounds worse for a while; line search only by rounding.
-struct Book {
+struct SparseBook {
   Progress& progress;
   bool improves;
 
@@ -42,7 +42,7 @@ BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& opt
   Matrix<double> s(model.unary().rows(), model.unary().cols());
   extension.LabelModular(result.flow, &s);
   Matrix<double> y(s.rows(), s.cols());
-  Book book{progress, options.step == FrankWolfeStep::kLineSearch};
+  SparseBook book{progress, options.step == FrankWolfeStep::kLineSearch};
   FrankWolfeLoop(extension, options.step, options.temperature, &s, &y, &result.flow, &book);
   return result;
 }
