@@ -9,9 +9,9 @@
 #include <system_error>
 #include <vector>
 
+#include "apps/cli/messages.h"
+#include "apps/cli/process.h"
 #include "apps/commands.h"
-#include "apps/messages.h"
-#include "apps/process.h"
 #include "submarine/base/error.h"
 #include "submarine/base/version.h"
 

@@ -6,7 +6,7 @@
 // Prints the best times of the repetitions with 1 and with 2 threads: set-up (lattices, normalisation), the
 // iterations, and the peak memory of the process; first with self terms, which is pydensecrf's update, then
 // without them, which is the model's (finding them is part of the set-up).
-#include "submarine/dense/dense_mean_field.h"
+#include "submarine/solver/mean_field/dense_mean_field.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -20,13 +20,14 @@
 #include <vector>
 
 #include "submarine/base/parallel.h"
+#include "submarine/base/parallel_test_util.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/dense/normalisation.h"
-#include "submarine/io/image.h"
+#include "submarine/bound/verify/dense/normalisation.h"
+#include "submarine/io/image/image.h"
 #include "submarine/model/image_features.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // -log of a distribution with 0.7 at a label that is the same in blocks of 32 x 32 pixels.
@@ -65,7 +66,7 @@ int Main(const std::vector<std::string>& arguments) {
   for (const auto& [self_terms, threads] :
        std::vector<std::pair<bool, int>>{{true, 1}, {true, 2}, {false, 1}, {false, 2}}) {
     lattice.lattice.self_terms = self_terms;
-    SetThreadCount(threads);
+    testing::SetThreadCount(threads);
     double best_setup = HUGE_VAL;
     double best_solve = HUGE_VAL;
     for (int k = 0; k < repetitions; ++k) {
@@ -84,14 +85,14 @@ int Main(const std::vector<std::string>& arguments) {
       const ChosenOperator pairs =
           MakeOperator(model.num_variables(), weights,
                        {static_cast<std::size_t>(model.num_labels()), false}, lattice);
-      const DenseProblem problem(model, *pairs.op);
+      const DenseExtension extension(model, *pairs.op);
       best_setup = std::min(best_setup, setup.Seconds());
       const Stopwatch solve;
       DenseMeanFieldOptions options;
       options.max_iterations = 5;
       options.damped = false;
       options.measured = false;
-      const DenseMeanFieldResult result = SolveMeanField(problem, options);
+      const DenseMeanFieldResult result = SolveMeanField(extension, options);
       best_solve = std::min(best_solve, solve.Seconds());
       if (k == 0 && self_terms && threads == 1) fmt::print("{}\n", pairs.op->Description());
       if (result.iterations != 5) fmt::print("stopped after {} iterations\n", result.iterations);
@@ -108,11 +109,11 @@ int Main(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal
 
 int main(int argc, char** argv) {
   try {
-    return submarine::Main({argv + 1, argv + argc});
+    return submarine::internal::Main({argv + 1, argv + argc});
   } catch (const std::exception& error) {
     fmt::print(stderr, "dense_mean_field: {}\n", error.what());
     return 2;

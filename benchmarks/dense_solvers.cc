@@ -18,12 +18,13 @@
 #include <vector>
 
 #include "submarine/base/error.h"
-#include "submarine/io/image.h"
+#include "submarine/io/image/image.h"
 #include "submarine/model/image_features.h"
 #include "submarine/solve/solve.h"
+#include "submarine/solver/common/bound_solver.h"
 #include "submarine/stereo/matching_cost.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr int kLabels = 16;
@@ -161,11 +162,11 @@ int Main(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal
 
 int main(int argc, char** argv) {
   try {
-    return submarine::Main({argv + 1, argv + argc});
+    return submarine::internal::Main({argv + 1, argv + argc});
   } catch (const std::exception& error) {
     fmt::print(stderr, "dense_solvers: {}\n", error.what());
     return 2;

@@ -11,9 +11,9 @@
 #include <random>
 
 #include "benchmarks/lattice_pictures.h"
-#include "submarine/filter/lattice.h"
+#include "submarine/filter/lattice/lattice.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr std::size_t kProbes = 64;
@@ -77,7 +77,7 @@ void ReportAll(const Picture& picture, const LatticeOptions& options) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal
 
 int main(int argc, char** argv) {
   try {
@@ -85,9 +85,9 @@ int main(int argc, char** argv) {
     if (argc > 2) options.laziness = std::atof(argv[2]);
     if (argc > 3) options.half_steps = std::atoi(argv[3]);
     if (argc > 4) options.kept = std::atof(argv[4]);
-    submarine::ReportAll(argc > 1 ? submarine::LoadPicture(argv[1], 320, 240)
-                                  : submarine::ProceduralPicture(320, 240),
-                         options);
+    submarine::internal::ReportAll(argc > 1 ? submarine::internal::LoadPicture(argv[1], 320, 240)
+                                            : submarine::internal::ProceduralPicture(320, 240),
+                                   options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

@@ -17,10 +17,11 @@
 
 #include "benchmarks/lattice_pictures.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/parallel_test_util.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/filter/lattice.h"
+#include "submarine/filter/lattice/lattice.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr std::size_t kChannels = 21;
@@ -59,7 +60,7 @@ void Measure(const char* name, const Picture& picture) {
   for (std::size_t k = 0; k < y.size(); ++k) potentials.data()[k] *= 8.0F;
   Matrix<float> out(kernel.size(), kChannels);
   for (const int threads : {1, 2}) {
-    SetThreadCount(threads);
+    testing::SetThreadCount(threads);
     std::optional<LatticeOperator> op;
     const auto report = [&](const char* what, int runs, const std::function<void()>& body) {
       body();
@@ -76,20 +77,20 @@ void Measure(const char* name, const Picture& picture) {
     report("total variation", 2, [&] { op->TotalVariation(y); });
     fmt::print("{:<10} {} MiB held\n", name, op->bytes() >> 20);
   }
-  SetThreadCount(0);
+  testing::SetThreadCount(0);
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal
 
 int main(int argc, char** argv) {
   try {
     if (argc > 1) {
-      submarine::Measure("image", submarine::LoadPicture(argv[1], 640, 480));
+      submarine::internal::Measure("image", submarine::internal::LoadPicture(argv[1], 640, 480));
     } else {
-      submarine::Measure("procedural", submarine::ProceduralPicture(640, 480));
+      submarine::internal::Measure("procedural", submarine::internal::ProceduralPicture(640, 480));
     }
-    submarine::Measure("random", submarine::RandomPicture(640, 480));
+    submarine::internal::Measure("random", submarine::internal::RandomPicture(640, 480));
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

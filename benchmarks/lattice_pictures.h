@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "submarine/filter/gaussian_kernel.h"
-#include "submarine/io/image.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
+#include "submarine/io/image/image.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 struct Picture {
   int width = 0;
@@ -98,4 +98,4 @@ inline GaussianKernel Bilateral(const Picture& picture, float sigma_xy, float si
   return kernel;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -4,7 +4,7 @@
 #include "submarine/labels/label_cuts.h"
 #include "submarine/labels/label_tree.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 enum Metric { kPotts, kTree1, kTree2, kLinear, kTruncated };
 
@@ -23,4 +23,4 @@ inline LabelSpace LabelsOf(int metric) {
   }
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -9,10 +9,10 @@
 
 #include "benchmarks/paper_labels.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/solver/frank_wolfe.h"
-#include "submarine/solver/pdhg.h"
+#include "submarine/solver/flow/frank_wolfe.h"
+#include "submarine/solver/flow/pdhg.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 SparseCrf Grid(int side, double weight, int metric = kPotts) {
@@ -101,4 +101,4 @@ BENCHMARK(PdhgIteration)
     ->UseRealTime();
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

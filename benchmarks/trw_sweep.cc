@@ -7,10 +7,10 @@
 #include <random>
 
 #include "benchmarks/paper_labels.h"
-#include "submarine/solver/hybrid.h"
-#include "submarine/solver/trw.h"
+#include "submarine/solver/forest/hybrid.h"
+#include "submarine/solver/forest/trw.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 SparseCrf Grid(int metric, double weight, int connectivity = 4) {
@@ -81,4 +81,4 @@ BENCHMARK(Hybrid)
     ->UseRealTime();
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -1,15 +1,28 @@
-# Headers, library, CMake package and pkg-config file. tests/system/consumer_test.sh uses all of them.
+# Public headers, the libraries, the CMake package and the pkg-config files. tests/system/consumer_test.sh uses all
+# of them.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS submarine EXPORT submarineTargets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/submarine/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/submarine
-        FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE)
-install(FILES ${generated_include_dir}/submarine/base/version.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/submarine/base)
+function(submarine_install_headers)
+  foreach(header ${ARGN})
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+  endforeach()
+endfunction()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/submarine)
+install(TARGETS submarine EXPORT submarineTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT submarineTargets NAMESPACE submarine:: DESTINATION ${package_dir})
+submarine_install_headers(${PUBLIC_HEADERS})
+install(FILES ${generated_include_dir}/submarine/base/version.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/submarine/base)
+if(SUBMARINE_BUILD_IO)
+  install(TARGETS submarine_io EXPORT submarineIoTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT submarineIoTargets NAMESPACE submarine:: DESTINATION ${package_dir})
+  submarine_install_headers(${PUBLIC_IO_HEADERS})
+endif()
+
 configure_package_config_file(cmake/submarineConfig.cmake.in ${PROJECT_BINARY_DIR}/submarineConfig.cmake
                               INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/submarineConfigVersion.cmake
@@ -26,5 +39,11 @@ if(BUILD_SHARED_LIBS)
 else()
   set(pc_requires_field Requires)
 endif()
-configure_file(cmake/submarine.pc.in ${PROJECT_BINARY_DIR}/submarine.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/submarine.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pc_names submarine)
+if(SUBMARINE_BUILD_IO)
+  list(APPEND pc_names submarine_io)
+endif()
+foreach(name ${pc_names})
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the direction of dependencies between the folders of submarine/, and that only io does I/O.
-Headers named *_internal.h belong to their folder.
+"""Checks the direction of dependencies between the folders of submarine/, that only io does I/O, that public
+headers include public headers only, and that no folder grows beyond what one can look through.
+Headers named *_internal.h belong to their folder and the folders below it.
 
-The rule is stated once, by the submarine_folder(NAME USES ...) lines of CMakeLists.txt: a folder includes
-itself and what it USES. Prints one line per violation, file:line first; exit code 1 if there is any.
+The rule is stated once, by the submarine_folder(NAME USES ... TEST_USES ...) lines of CMakeLists.txt: a folder
+includes itself and what it USES, its tests also what is in the closure of both. Public headers are the list
+PUBLIC_HEADERS in cmake/public_headers.cmake. Prints one line per violation, file:line first; exit code 1 if
+there is any.
 
 usage: check_includes.py [REPOSITORY]
 """
@@ -13,33 +16,64 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
-FOLDER = re.compile(r"^submarine_folder\((\w+)([^)]*)\)", re.MULTILINE)
+FOLDER = re.compile(r"^submarine_folder\(([\w/]+)([^)]*)\)", re.MULTILINE)
 COMMENT_OR_LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 
 IO_FOLDER = "io"
+KEYWORDS = {"USES", "TEST_USES", "LINK"}
+MOST_FILES = 25  # in a folder
 IO_HEADERS = {"iostream", "fstream", "filesystem", "cstdio", "stdio.h", "fmt/os.h", "print", "syncstream"}
 IO_CALLS = re.compile(
     r"\b(?:std::)?(?:printf|fprintf|vprintf|puts|fputs|putchar|fopen|freopen|exit|_exit|quick_exit|abort|terminate|"
     r"perror)\s*\(|\bfmt::print(?:ln)?\s*\(|\bstd::(?:cout|cerr|clog)\b")
 
 
+class Folder:
+    """What a folder may include (uses), and the closure of that, which its tests may include as well."""
+
+    def __init__(self, name, words, known):
+        lists = {keyword: [] for keyword in KEYWORDS}
+        keyword = None
+        for word in words:
+            keyword = word if word in KEYWORDS else keyword
+            if word not in KEYWORDS and keyword:
+                lists[keyword].append(word)
+        self.unknown = [w for w in lists["USES"] if w not in known]
+        self.uses = {name, *lists["USES"]}
+        self.closure = {name}.union(*(known[w].closure for w in lists["USES"] if w in known))
+        self.tests_name = lists["TEST_USES"]
+        self.test_uses = set()
+
+
 def read_rule(cmake_lists):
-    """Maps each folder to the set of folders it uses, and reports what is wrong with the rule itself."""
+    """The folders by name, and what is wrong with the rule itself."""
     text = cmake_lists.read_text()
-    uses, problems = {}, []
+    folders, problems = {}, []
     for match in FOLDER.finditer(text):
-        name, arguments = match.group(1), match.group(2).split()
-        used = []
-        if "USES" in arguments:
-            used = arguments[arguments.index("USES") + 1:]
-            used = used[:used.index("LINK")] if "LINK" in used else used
+        folder = Folder(match.group(1), match.group(2).split(), folders)
         line = text.count("\n", 0, match.start()) + 1
-        for other in used:
-            if other not in uses:
-                problems.append(f"{cmake_lists.name}:{line}: {name} uses {other}, which does not stand above it")
-        uses[name] = set(used)
-    return uses, problems
+        for other in folder.unknown:
+            problems.append(f"{cmake_lists.name}:{line}: {match.group(1)} uses {other}, which does not stand above it")
+        folders[match.group(1)] = folder
+    for name, folder in folders.items():
+        problems.extend(f"{cmake_lists.name}: the tests of {name} use {other}, which is no folder"
+                        for other in folder.tests_name if other not in folders)
+        named = (folders[other].closure for other in folder.tests_name if other in folders)
+        folder.test_uses = folder.closure.union(*named)
+    return folders, problems
+
+
+def read_public_headers(cmake_list):
+    """Paths from the root of the repository; empty where there is no list."""
+    if not cmake_list.exists():
+        return set()
+    return set(re.findall(r"^\s+(submarine/[\w/]+\.h)\)?$", cmake_list.read_text(), re.MULTILINE))
+
+
+def folder_of(path):
+    """Of "submarine/bound/verify/dense/x.h": "bound/verify/dense"."""
+    return "/".join(path.split("/")[1:-1])
 
 
 def blank_comments_and_literals(text):
@@ -47,9 +81,11 @@ def blank_comments_and_literals(text):
     return COMMENT_OR_LITERAL.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
 
-def check_file(path, folder, uses, root):
+def check_file(path, folder, folders, public, root):
     where = path.relative_to(root)
-    does_io = folder == IO_FOLDER or path.name.endswith("_test.cc") or "_test_" in path.name
+    is_test = path.name.endswith("_test.cc") or "_test_" in path.name
+    does_io = folder.split("/")[0] == IO_FOLDER or is_test
+    allowed = folders[folder].test_uses if is_test else folders[folder].uses
     text = path.read_text()
     code_lines = blank_comments_and_literals(text).splitlines()
     for number, (line, code) in enumerate(zip(text.splitlines(), code_lines), start=1):
@@ -58,14 +94,16 @@ def check_file(path, folder, uses, root):
         if include and code.strip():
             header = include.group(2)
             if header.startswith("submarine/"):
-                target = header.split("/")[1]
-                if target != folder and target not in uses[folder]:
-                    allowed = ", ".join(sorted(uses[folder])) or "nothing"
-                    yield f"{where}:{number}: {folder} includes {header}, but it may use {allowed} only"
-                if header.endswith("_internal.h") and target != folder:
+                target = folder_of(header)
+                if target not in allowed:
+                    names = ", ".join(sorted(allowed - {folder})) or "nothing"
+                    yield f"{where}:{number}: {folder} includes {header}, but it may use {names} only"
+                if header.endswith("_internal.h") and not f"{folder}/".startswith(f"{target}/"):
                     yield f"{where}:{number}: {header} is for {target} only"
-                if "_test_" in header and not ("_test" in path.name):
+                if "_test_" in header and not is_test:
                     yield f"{where}:{number}: library code includes {header}, which belongs to the tests"
+                if str(where) in public and header not in public:
+                    yield f"{where}:{number}: a public header includes {header}, which is not installed"
             elif header.split("/")[0] in ("apps", "tests", "benchmarks"):
                 yield f"{where}:{number}: the library includes {header}, which stands above it"
             elif include.group(1) == '"' and (path.parent / header).exists():
@@ -77,19 +115,32 @@ def check_file(path, folder, uses, root):
             yield f"{where}:{number}: '{call.group().strip('( ')}' outside {IO_FOLDER}: the library neither prints nor exits"
 
 
+def check_sizes(root):
+    for top in ("submarine", "apps", "examples", "python", "tests"):
+        for directory in sorted(p for p in (root / top).glob("**") if p.is_dir()):
+            count = sum(1 for p in directory.iterdir() if p.is_file())
+            if count > MOST_FILES:
+                yield f"{directory.relative_to(root)}:1: {count} files in a folder, expected at most {MOST_FILES}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    uses, problems = read_rule(root / "CMakeLists.txt")
+    folders, problems = read_rule(root / "CMakeLists.txt")
+    public = read_public_headers(root / "cmake" / "public_headers.cmake") | {"submarine/base/version.h"}
     files = sorted(p for p in (root / "submarine").rglob("*") if p.suffix in (".h", ".cc"))
     for path in files:
-        folder = path.relative_to(root / "submarine").parts[0]
-        if folder not in uses:
-            problems.append(f"{path.relative_to(root)}:1: no submarine_folder({folder}) line in CMakeLists.txt")
+        where = str(path.relative_to(root))
+        folder = folder_of(where)
+        if where == "submarine/submarine.h":
+            continue  # includes the public headers, which have no direction
+        if folder not in folders:
+            problems.append(f"{where}:1: no submarine_folder({folder}) line in CMakeLists.txt")
         else:
-            problems.extend(check_file(path, folder, uses, root))
-    if not uses or not files:
+            problems.extend(check_file(path, folder, folders, public, root))
+    problems.extend(check_sizes(root))
+    if not folders or not files:
         problems.append(f"{root}: no submarine_folder() lines or no sources found")
-    print("\n".join(problems) if problems else f"{len(files)} files in {len(uses)} folders keep the direction.")
+    print("\n".join(problems) if problems else f"{len(files)} files in {len(folders)} folders keep the direction.")
     return 1 if problems else 0
 
 

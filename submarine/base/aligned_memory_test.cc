@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // Sizes on both sides of where huge pages begin; all bytes and the slack behind them are ours.
@@ -30,4 +30,4 @@ TEST(AlignedMemoryTest, ServesVectorsThatGrow) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -8,7 +8,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine::testing {
+namespace submarine::internal::testing {
 
 template <class Body>
 void ExpectInvalid(const Body& body, const std::string& part_of_message) {
@@ -20,4 +20,4 @@ void ExpectInvalid(const Body& body, const std::string& part_of_message) {
   }
 }
 
-}  // namespace submarine::testing
+}  // namespace submarine::internal::testing

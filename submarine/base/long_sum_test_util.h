@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace submarine::testing {
+namespace submarine::internal::testing {
 
 // The value is high + low, high being it rounded.
 struct LongSum {
@@ -24,4 +24,4 @@ struct LongSum {
   long double Minus(long double x) const { return (high - x) + low; }
 };
 
-}  // namespace submarine::testing
+}  // namespace submarine::internal::testing

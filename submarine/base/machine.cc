@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-namespace submarine {
+namespace submarine::internal {
 
 std::size_t PhysicalMemoryBytes() {
 #if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
@@ -14,4 +14,4 @@ std::size_t PhysicalMemoryBytes() {
   return 0;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-namespace submarine {
+namespace submarine::internal {
 
 // Physical memory in bytes; 0 where the system does not say. A container may be allowed less.
 std::size_t PhysicalMemoryBytes();
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -1,6 +1,5 @@
 #include "submarine/base/parallel.h"
 
-#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -11,8 +10,16 @@
 #include <memory>
 #include <vector>
 
-namespace submarine {
+namespace submarine::internal {
+
+struct ThreadLimit::Arena {
+  explicit Arena(int threads) : tasks(threads) {}
+  tbb::task_arena tasks;
+};
+
 namespace {
+
+thread_local ThreadLimit::Arena* current_arena = nullptr;
 
 std::size_t ChunkCount(std::size_t n, std::size_t grain) { return (n + grain - 1) / grain; }
 
@@ -35,7 +42,15 @@ template <class Run>
 void ForEachChunk(std::size_t chunks, const Run& run) {
   // Isolated: a body that waits for a loop of its own must not meanwhile begin another body of the
   // loop around it, or half-done bodies would pile up.
-  tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run); });
+  const auto loop = [&] {
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run); });
+  };
+  // Workers have no limit of their own: they are in the arena of the loop that they work for.
+  if (current_arena != nullptr) {
+    current_arena->tasks.execute(loop);
+  } else {
+    loop();
+  }
 }
 #endif
 
@@ -63,13 +78,12 @@ double ParallelSum(std::size_t n, std::size_t grain,
   return sum;
 }
 
-void SetThreadCount(int threads) {
-  static std::unique_ptr<tbb::global_control> control;
-  control.reset();
-  const auto count = threads > 0 ? static_cast<std::size_t>(threads)
-                                 : static_cast<std::size_t>(tbb::info::default_concurrency());
-  control =
-      std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, count);
+ThreadLimit::ThreadLimit(int threads)
+    : arena_(std::make_unique<Arena>(threads > 0 ? threads : tbb::info::default_concurrency())),
+      outer_(current_arena) {
+  current_arena = arena_.get();
 }
 
-}  // namespace submarine
+ThreadLimit::~ThreadLimit() { current_arena = outer_; }
+
+}  // namespace submarine::internal

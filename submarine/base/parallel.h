@@ -4,8 +4,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
-namespace submarine {
+namespace submarine::internal {
 
 // Calls body(begin, end) on disjoint chunks of [0, n) of at most `grain` elements.
 void ParallelFor(std::size_t n, std::size_t grain,
@@ -18,7 +19,20 @@ double ParallelSum(std::size_t n, std::size_t grain,
 // A grain that suits rows of labels: enough of them to outweigh the cost of a task.
 inline constexpr std::size_t kRowGrain = 256;
 
-// Upper limit on the threads used by the calls above, from now on; 0 means all cores.
-void SetThreadCount(int threads);
+// While it lives, calls above that begin in the thread which made it use at most this many threads; 0 means
+// all cores. Limits nest, the innermost counts. Other threads are not concerned.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
 
-}  // namespace submarine
+  struct Arena;
+
+ private:
+  std::unique_ptr<Arena> arena_;
+  Arena* outer_;
+};
+
+}  // namespace submarine::internal

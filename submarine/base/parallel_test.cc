@@ -8,17 +8,19 @@
 #include <stdexcept>
 #include <vector>
 
-namespace submarine {
+#include "submarine/base/parallel_test_util.h"
+
+namespace submarine::internal {
 namespace {
 
 class ParallelTest : public ::testing::Test {
  protected:
-  ~ParallelTest() override { SetThreadCount(0); }
+  ~ParallelTest() override { testing::SetThreadCount(0); }
 };
 
 TEST_F(ParallelTest, ChunksCoverTheRangeExactlyOnce) {
   for (int threads : {0, 1, 2}) {
-    SetThreadCount(threads);
+    testing::SetThreadCount(threads);
     for (std::size_t n : {1, 2, 7, 99, 100, 101, 1000}) {
       for (std::size_t grain : {1, 3, 100, 5000}) {
         std::vector<std::atomic<int>> visits(n);
@@ -63,14 +65,14 @@ TEST_F(ParallelTest, SumsAreBitEqualForAnyNumberOfThreads) {
     in_order += part;
   }
   for (int threads : {1, 2, 0}) {
-    SetThreadCount(threads);
+    testing::SetThreadCount(threads);
     for (int repeat = 0; repeat < 10; ++repeat) EXPECT_EQ(sum(), in_order);
   }
 }
 
 TEST_F(ParallelTest, ExceptionsReachTheCaller) {
   for (int threads : {1, 2}) {
-    SetThreadCount(threads);
+    testing::SetThreadCount(threads);
     for (std::size_t grain : {4, 1000}) {
       const auto fail_at_77 = [](std::size_t begin, std::size_t end) {
         if (begin <= 77 && 77 < end) throw std::domain_error("element 77");
@@ -92,4 +94,4 @@ TEST_F(ParallelTest, CallsMayNest) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace submarine {
+namespace submarine::internal {
 
 // Neumaier's compensation keeps the error of the additions near one ulp of the sum of magnitudes;
 // what the terms bring along is added up in slack_.
@@ -116,4 +116,4 @@ class UpwardSum {
   double terms_ = 0.0;
 };
 
-}  // namespace submarine
+}  // namespace submarine::internal

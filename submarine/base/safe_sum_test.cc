@@ -10,10 +10,10 @@
 
 #include "submarine/base/long_sum_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::LongSum;
+using testing::LongSum;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -74,4 +74,4 @@ TEST(UpwardSumTest, IsNotBelowTheSum) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -7,7 +7,7 @@
 
 #include "submarine/base/stopwatch.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // For loops whose passes take milliseconds, on the thread that runs them. The clock starts with the
 // object.
@@ -34,4 +34,4 @@ class StopCheck {
   mutable bool interrupted_ = false;
 };
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace submarine {
+namespace submarine::internal {
 
 class Stopwatch {
  public:
@@ -14,4 +14,4 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -7,6 +7,13 @@
 
 namespace submarine {
 
+namespace {
+
+using internal::BoundMaker;
+using internal::SafeSum;
+
+}  // namespace
+
 std::string_view ToString(Provenance provenance) {
   return provenance == Provenance::kExact ? "exact" : "verified";
 }

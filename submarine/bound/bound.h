@@ -6,6 +6,10 @@
 
 namespace submarine {
 
+namespace internal {
+class BoundMaker;  // bound/bound_internal.h
+}
+
 enum class Provenance {
   // A verifier of this folder recomputed it from the model and the evidence alone and rounded it to its
   // safe side.
@@ -24,7 +28,7 @@ class Bound {
   Provenance provenance() const { return provenance_; }
 
  private:
-  friend class BoundMaker;
+  friend class internal::BoundMaker;
   Bound(double value, Provenance provenance) : value_(value), provenance_(provenance) {}
 
   double value_;

@@ -3,7 +3,7 @@
 
 #include "submarine/bound/bound.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 class BoundMaker {
  public:
@@ -12,4 +12,4 @@ class BoundMaker {
   static Bound Like(const Bound& other, double value) { return {value, other.provenance_}; }
 };
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -9,7 +9,7 @@
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/certificate.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 TEST(BoundTest, NobodyMakesOneFromANumber) {
@@ -59,4 +59,4 @@ TEST(CertificateTest, EndsThatCrossAreNotHandedOut) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -2,8 +2,8 @@
 //
 //   lower <= T log Z_T <= upper,      dual <= min over EP(F) of the bound <= upper.
 //
-// upper - lower is the interval for the partition function; upper - dual is how far the upper bound
-// may still be from the best one that this extension can give. As T log Z_T >= -min E, -upper also
+// upper - lower is the interval for the partition function; upper - dual bounds the distance of the
+// upper bound from the optimum of this extension. As T log Z_T >= -min E, -upper also
 // bounds the least energy from below.
 #pragma once
 

@@ -4,7 +4,7 @@
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 ConstantLabeling BestConstantLabeling(const DenseCrf& model) {
   constexpr std::size_t kGrain = 4096;
@@ -31,4 +31,4 @@ ConstantLabeling BestConstantLabeling(const DenseCrf& model) {
   return {best, BoundMaker::Verified(least)};
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -11,7 +11,7 @@
 #include "submarine/bound/bound.h"
 #include "submarine/model/dense_crf.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 struct ConstantLabeling {
   int label;
@@ -19,4 +19,4 @@ struct ConstantLabeling {
 };
 ConstantLabeling BestConstantLabeling(const DenseCrf& model);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -7,7 +7,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 inline void CheckTemperature(double temperature) {
   if (!(temperature >= 0.0) || !std::isfinite(temperature)) {
@@ -16,4 +16,4 @@ inline void CheckTemperature(double temperature) {
   }
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

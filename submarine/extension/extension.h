@@ -1,89 +1,52 @@
-// Submodular extensions of a sparse CRF (docs/math.md, "Submodular extension").
+// The seam between models and solvers: what minimising  g_T(s) over s in EP(F)  asks of a submodular extension F,
+// whichever model it belongs to. Sparse and dense models implement it (sparse_extension.h, dense_extension.h);
+// another kind of model does so in a file of its own, with its evidence beside the others in evidence.h and a
+// verifier in bound/verify.
 //
-// The ground set has one element (a,c) per variable and label cut; a labeling x picks
-// A_x = {(a,c) : x_a in S_c}. An extension is a submodular F with F(A_x) + offset = E(x) for all x,
-// where E is the energy with the cut metric d' <= d. Both of ours share the pairwise part and differ
-// in how they spread the unaries:
+// A point s of the extended polymatroid EP(F) is known by its *evidence*, from which anyone can check that it is in
+// EP(F); solvers look at it summed over the cuts of each label, s'(a, i), which is all that the bound depends on:
 //
-//   optimal:    sum over (a,i) in A of phi_a(i)
-//   alternate:  sum_a sum_i phi_a(i) [(a,i) in A, (a,i+1) not in A],  labels in a cycle;
-//               needs phi >= 0, so a variable with a negative unary is shifted up and the shift
-//               goes into the offset
-//   pairwise:   sum_edges w_ab sum_c l_c [exactly one of (a,c), (b,c) in A]
+//   T log Z_T  <=  g_T(s) = sum_a T log sum_i exp(-s'_ai / T) - offset.
 //
-// F is a sum of cut functions of arcs, so its extended polymatroid EP(F) is described by flows: one
-// number per arc, as far as its capacity goes. A Flow therefore *proves* that its modular function
-// is in EP(F), which is why solvers carry flows and certificates are checked from them.
+// Interfaces are per call, not per number: solvers whose time goes into single flows (PDHG, block Frank-Wolfe) use
+// what the class itself offers beyond this.
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <vector>
 
 #include "submarine/base/matrix.h"
-#include "submarine/model/sparse_crf.h"
 
-namespace submarine {
+namespace submarine::internal {
 
-enum class ExtensionKind { kOptimal, kAlternate };
-
-struct Flow {
-  // edges x cuts, in [-1, 1]: the part of w_ab l_c that runs from (a,c) to (b,c).
-  Matrix<double> edge;
-  // variables x labels, in [0, 1]: the part of phi_a(i) that runs from i to i+1. Alternate only.
-  Matrix<double> cycle;
-};
-
+template <class Real, class EvidenceType>
 class Extension {
  public:
-  // Keeps a reference to the model.
-  Extension(const SparseCrf& model, ExtensionKind kind);
+  using Evidence = EvidenceType;
 
-  const SparseCrf& model() const { return model_; }
-  ExtensionKind kind() const { return kind_; }
-  double offset() const { return offset_; }
+  virtual ~Extension() = default;
 
-  // F(A); `in_set` has one entry per element, (a,c) at a * num_cuts + c.
-  double Value(std::span<const char> in_set) const;
+  virtual std::size_t num_variables() const = 0;
+  virtual std::size_t num_labels() const = 0;
+  virtual double offset() const = 0;  // E(x) = F(A_x) + offset
 
-  // The Lovasz extension of F at a point z of the ground set (variables x cuts).
-  double Lovasz(const Matrix<double>& z) const;
+  // The point at which solvers start, and s' of any evidence.
+  virtual Evidence Start() const = 0;
+  virtual void LabelModular(const Evidence& evidence, Matrix<Real>* s) const = 0;
 
-  // The flow of Edmonds' greedy vertex at z: saturated from large to small, ties 0 (the mean of two
-  // vertices).
-  Flow GreedyFlow(const Matrix<double>& z) const;
+  // Edmonds' greedy vertex at marginals y, which maximises <s, y> over EP(F): s', and
+  // evidence += rate (vertex - evidence).
+  virtual void VertexAt(const Matrix<Real>& y, Matrix<Real>* s) const = 0;
+  virtual void MoveTowardsVertex(const Matrix<Real>& y, double rate, Evidence* evidence) const = 0;
 
-  // Optimal extension only: q_ab = clip(v_a - v_b, -1, 1), a valid flow for every potential v.
-  Flow PotentialFlow(const Matrix<double>& v) const;
+  // The Lovasz extension f(y), unaries included, and the energy of a labeling, offset included.
+  virtual double LovaszAt(const Matrix<Real>& y) const = 0;
+  virtual double Energy(const std::vector<int>& labels) const = 0;
 
-  // All-zero edge flows, half-open cycles: where solvers start.
-  Flow NeutralFlow() const;
-
-  // The modular function of a flow on the ground set (variables x cuts), and summed over the cuts
-  // of each label: s'_ai (variables x labels), which is all that the bound depends on.
-  Matrix<double> Modular(const Flow& flow) const;
-  void LabelModular(const Flow& flow, Matrix<double>* s_label) const;
-
-  // s' of the greedy vertex at z without forming its flow; flow += rate (greedy flow at z - flow).
-  void GreedyLabelModular(const Matrix<double>& z, Matrix<double>* s_label) const;
-  void BlendTowardsGreedy(const Matrix<double>& z, double rate, Flow* flow) const;
-
-  // Row a of LabelModular; `scratch` has num_cuts entries.
-  void LabelModularRow(const Flow& flow, int a, std::span<double> scratch,
-                       std::span<double> s_label) const;
-
- private:
-  void ModularRow(const Flow& flow, int a, double* s) const;
-  void AddUnaryModularRow(std::span<const double> cycle, int a, double* s) const;
-
-  const SparseCrf& model_;
-  ExtensionKind kind_;
-  double offset_;
-  std::vector<double> shift_;  // of every variable's unaries; empty for the optimal extension
+ protected:
+  Extension() = default;
+  Extension(const Extension&) = default;
+  Extension& operator=(const Extension&) = delete;
 };
 
-// y(S_c) for every variable and cut. `storage` holds the result unless all cuts are leaves, where y
-// is its own answer.
-const Matrix<double>& CutSums(const SparseCrf& model, const Matrix<double>& y,
-                              Matrix<double>* storage);
-
-}  // namespace submarine
+}  // namespace submarine::internal

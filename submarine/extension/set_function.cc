@@ -7,7 +7,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 std::vector<double> GreedyVertex(const SetFunction& f, std::span<const double> z) {
   std::vector<std::size_t> order(z.size());
@@ -47,4 +47,4 @@ double WorstViolation(const SetFunction& f, std::span<const double> s) {
   return worst;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

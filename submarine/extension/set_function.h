@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace submarine {
+namespace submarine::internal {
 
 using SetFunction = std::function<double(std::span<const char> in_set)>;
 
@@ -22,4 +22,4 @@ double LovaszValue(const SetFunction& f, std::span<const double> z);
 // s in EP(F).
 double WorstViolation(const SetFunction& f, std::span<const double> s);
 
-}  // namespace submarine
+}  // namespace submarine::internal

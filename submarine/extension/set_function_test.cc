@@ -10,7 +10,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 double Count(std::span<const char> in_set) {
@@ -90,4 +90,4 @@ TEST(SetFunctionTest, EnumerationIsLimited) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

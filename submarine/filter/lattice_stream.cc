@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "submarine/base/parallel.h"
-#include "submarine/filter/lattice.h"
-#include "submarine/filter/lattice_workspace.h"
+#include "submarine/filter/lattice/lattice.h"
+#include "submarine/filter/lattice/lattice_workspace.h"
 #include "submarine/filter/operator_choice.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr std::size_t kBlockFloats = 2048;  // a block and what it is made of stay in the L1 cache
@@ -142,4 +142,4 @@ void LatticeStream::SliceRows(std::size_t first, std::size_t last, const float* 
   }
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
-#include "submarine/filter/gaussian_operator.h"
+#include "submarine/filter/kernel/gaussian_operator.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 class LatticeStream {
  public:
@@ -67,4 +67,4 @@ class LatticeStream {
   std::vector<float> self_;  // sum over parts of their k_aa, unless they stay in
 };
 
-}  // namespace submarine
+}  // namespace submarine::internal

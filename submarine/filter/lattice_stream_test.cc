@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "submarine/base/parallel.h"
-#include "submarine/filter/lattice.h"
-#include "submarine/filter/lattice_reference.h"
+#include "submarine/base/parallel_test_util.h"
+#include "submarine/filter/lattice/lattice.h"
+#include "submarine/filter/lattice/lattice_reference.h"
 #include "submarine/filter/operator_choice.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 class Random {
@@ -106,11 +107,11 @@ TEST_P(LatticeStreamCases, IsTheProductForAnyNumberOfThreads) {
     const Matrix<float> base = random.Values(n, columns);
     Matrix<float> expected = base;
     op->AddProduct(x, -1.5F, &expected);
-    SetThreadCount(1);
+    testing::SetThreadCount(1);
     const Matrix<float> one = Streamed(*op, x, -1.5F, base);
-    SetThreadCount(2);
+    testing::SetThreadCount(2);
     const Matrix<float> two = Streamed(*op, x, -1.5F, base);
-    SetThreadCount(0);
+    testing::SetThreadCount(0);
     EXPECT_TRUE(one == two);
     ASSERT_EQ(one.size(), expected.size());
     double largest = 0.0;
@@ -187,4 +188,4 @@ TEST(LatticeStream, IsOnlyForLatticesOfFewVertices) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "submarine/base/error.h"
-#include "submarine/filter/brute_force.h"
-#include "submarine/filter/lattice.h"
+#include "submarine/filter/kernel/brute_force.h"
+#include "submarine/filter/lattice/lattice.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // Measured on one core with AVX2 (benchmarks/lattice_filter, benchmarks/dense_solvers): nanoseconds
@@ -30,20 +30,6 @@ bool PrefersList(const WeightedKernel& kernel, double list_bytes, const Operator
 }
 
 }  // namespace
-
-std::string_view ToString(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kAuto:
-      return "auto";
-    case OperatorKind::kNeighbourList:
-      return "list";
-    case OperatorKind::kLattice:
-      return "lattice";
-    case OperatorKind::kBruteForce:
-      return "brute-force";
-  }
-  return "unknown";
-}
 
 SumOperator::SumOperator(std::size_t size, std::vector<Part> parts)
     : size_(size), parts_(std::move(parts)) {
@@ -164,4 +150,4 @@ ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> ke
           std::move(kinds)};
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

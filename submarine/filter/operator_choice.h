@@ -2,32 +2,17 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "submarine/filter/gaussian_kernel.h"
-#include "submarine/filter/gaussian_operator.h"
-#include "submarine/filter/lattice_stencil.h"
-#include "submarine/filter/neighbour_list.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
+#include "submarine/filter/kernel/gaussian_operator.h"
+#include "submarine/filter/kernel/operator_options.h"
+#include "submarine/filter/list/neighbour_list.h"
 
-namespace submarine {
-
-enum class OperatorKind { kAuto, kNeighbourList, kLattice, kBruteForce };
-std::string_view ToString(OperatorKind kind);
-
-struct OperatorOptions {
-  OperatorKind kind = OperatorKind::kAuto;
-  double cutoff = 0.001;  // of neighbour lists
-  LatticeOptions lattice = {};
-  std::size_t max_bytes = std::size_t{8} << 30;  // for all parts together
-  // Called now and then while lists are built, with the share done; return false to give up, which throws
-  // Interrupted.
-  std::function<bool(double done)> on_progress = {};
-};
+namespace submarine::internal {
 
 // What the operator will be used for most: kAuto chooses per kernel what is faster for it, by
 // estimated time and within the memory allowed.
@@ -69,8 +54,8 @@ struct ChosenOperator {
 };
 
 // Kernels of factor 0 are dropped. Throws TooLarge with the number when what was asked for does not
-// fit, InvalidInput for kernels that are none.
+// fit, InvalidInput for invalid kernels.
 ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
                             const OperatorUse& use, const OperatorOptions& options);
 
-}  // namespace submarine
+}  // namespace submarine::internal

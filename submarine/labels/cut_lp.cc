@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr double kTolerance = 1e-9;          // of the simplex method, primal and dual
@@ -207,4 +207,4 @@ void CutLp::Solve(const Matrix<double>& d, const Limits& limits) {
 
 std::vector<double> CutLp::lengths() const { return simplex_->Lengths(); }
 
-}  // namespace submarine
+}  // namespace submarine::internal

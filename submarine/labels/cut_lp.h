@@ -15,7 +15,7 @@
 
 #include "submarine/labels/cut_search.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // The labels nearer to i than to k, for all i < k. On geometric metrics these are nearly all the
 // cuts that matter, which a search from random sets is slow to find.
@@ -61,4 +61,4 @@ class CutLp {
   std::unique_ptr<Simplex> simplex_;
 };
 
-}  // namespace submarine
+}  // namespace submarine::internal

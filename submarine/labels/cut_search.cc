@@ -5,7 +5,7 @@
 #include <random>
 #include <unordered_set>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr int kExhaustiveLabels = 12;
@@ -144,4 +144,4 @@ std::vector<CutMask> ValuableCuts(const CutValue& value, double threshold, std::
   return cuts;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -8,7 +8,7 @@
 
 #include "submarine/base/matrix.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // Bit i is set when label i is in the set. S and its complement are the same cut; CanonicalCut
 // picks the side with fewer labels, and the one without label 0 when both have as many.
@@ -34,4 +34,4 @@ struct CutValue {
 std::vector<CutMask> ValuableCuts(const CutValue& value, double threshold, std::size_t max_cuts,
                                   std::span<const CutMask> starts);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -7,7 +7,7 @@
 #include <bit>
 #include <random>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -91,4 +91,4 @@ TEST(CutSearchTest, NothingValuableIsAnEmptyAnswer) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

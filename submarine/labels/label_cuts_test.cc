@@ -15,10 +15,10 @@
 #include "submarine/base/error_test_util.h"
 #include "submarine/base/stopwatch.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::ExpectInvalid;
+using testing::ExpectInvalid;
 
 void ExpectExactMetric(const LabelSpace& space, int num_labels, int truncation) {
   SCOPED_TRACE(::testing::Message() << space.metrics[0].name << ", " << num_labels << " labels");
@@ -218,4 +218,4 @@ TEST(LabelSpaceTest, IsExactOnlyIfEveryMetricIs) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

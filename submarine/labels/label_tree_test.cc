@@ -10,7 +10,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST(LabelTreeTest, HstViolationsNameTheNodes) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -17,6 +17,13 @@
 namespace submarine {
 namespace {
 
+using internal::CanonicalCut;
+using internal::CutLp;
+using internal::CutMask;
+using internal::CutValue;
+using internal::LabelsOf;
+using internal::NearerSides;
+
 constexpr double kRelativeTolerance = 1e-9;  // of known metrics
 constexpr double kExactWithin = 1e-8;        // d/d' - 1 that counts as exact
 

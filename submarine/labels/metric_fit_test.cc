@@ -10,7 +10,7 @@
 #include "submarine/base/error.h"
 #include "submarine/labels/label_tree.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using ::testing::Each;
@@ -334,4 +334,4 @@ TEST(MetricFitTest, RefusesGeneralMetricsOfManyLabels) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -5,7 +5,7 @@
 //   the default), c = 1 when once. No self terms.
 //
 // Unaries are held in single precision: the model is about the numbers stored here. Its kernels are
-// those meant (filter/gaussian_kernel.h), which the ones stored are near.
+// those meant (filter/kernel/gaussian_kernel.h), which the ones stored are near.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
-#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/model/sparse_crf.h"
 
@@ -48,7 +48,7 @@ class DenseCrf {
   // kernel is not normalised yet.
   double PairWeight(std::size_t a, std::size_t b) const;
 
-  // By definition, over all pairs: O(N^2 kernels). bound/dense_verifier.h has bounds that scale.
+  // By definition, over all pairs: O(N^2 kernels). bound/verify/dense/dense_verifier.h has bounds that scale.
   double Energy(std::span<const int> labeling) const;
 
   // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) + ...,

@@ -10,13 +10,13 @@
 #include "submarine/base/error_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::ExpectInvalid;
-using ::submarine::testing::NextLabeling;
-using ::submarine::testing::RandomModels;
+using testing::ExpectInvalid;
 using ::testing::HasSubstr;
+using testing::NextLabeling;
+using testing::RandomModels;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -211,4 +211,4 @@ TEST(DenseCrfTest, DescribesItself) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -10,7 +10,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(FactorGraphTest, RefusesTablesTooLargeToCount) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

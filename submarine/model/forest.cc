@@ -8,7 +8,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 std::vector<Link> Links(const SparseCrf& model) {
   std::vector<Link> links;
@@ -42,7 +42,7 @@ bool DisjointSets::Join(std::size_t x, std::size_t y) {
 }
 
 void CheckForest(std::span<const std::size_t> edges, std::span<const Link> links,
-                 int num_variables) {
+                 std::size_t num_variables) {
   DisjointSets together(static_cast<std::size_t>(num_variables));
   for (std::size_t e : edges) {
     if (e >= links.size()) {
@@ -59,7 +59,7 @@ void CheckForest(std::span<const std::size_t> edges, std::span<const Link> links
 }
 
 void CheckForests(std::span<const WeightedForest> forests, std::span<const Link> links,
-                  int num_variables) {
+                  std::size_t num_variables) {
   if (forests.empty()) throw InvalidInput("there are no forests, expected at least 1");
   double total = 0.0;
   for (std::size_t f = 0; f < forests.size(); ++f) {
@@ -86,7 +86,7 @@ std::vector<double> EdgeProbabilities(std::span<const WeightedForest> forests,
 }
 
 RootedForest Rooted(std::span<const std::size_t> edges, std::span<const Link> links,
-                    int num_variables) {
+                    std::size_t num_variables) {
   const auto variables = static_cast<std::size_t>(num_variables);
   std::vector<std::size_t> begin(variables + 1, 0);
   for (std::size_t e : edges) {
@@ -123,4 +123,4 @@ RootedForest Rooted(std::span<const std::size_t> edges, std::span<const Link> li
   return rooted;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -12,7 +12,7 @@
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 struct Link {
   int a = 0;
@@ -42,12 +42,12 @@ struct WeightedForest {
 
 // Throws InvalidInput unless every edge exists and no cycle is closed.
 void CheckForest(std::span<const std::size_t> edges, std::span<const Link> links,
-                 int num_variables);
+                 std::size_t num_variables);
 
 // Throws InvalidInput unless there is a forest, each passes the above, and the weights are >= 0 and
 // add up to 1 (to 1e-9).
 void CheckForests(std::span<const WeightedForest> forests, std::span<const Link> links,
-                  int num_variables);
+                  std::size_t num_variables);
 
 // rho_e: the sum of the weights of the forests that hold edge e.
 std::vector<double> EdgeProbabilities(std::span<const WeightedForest> forests,
@@ -68,6 +68,6 @@ struct RootedForest {
 
 // The edges must form a forest (CheckForest).
 RootedForest Rooted(std::span<const std::size_t> edges, std::span<const Link> links,
-                    int num_variables);
+                    std::size_t num_variables);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -6,7 +6,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 const std::vector<Link> kSquare = {{0, 1}, {2, 1}, {2, 3}, {3, 0}};
@@ -55,4 +55,4 @@ TEST(Forest, RootedVisitsParentsFirstAndEveryVariableOnce) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

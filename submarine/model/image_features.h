@@ -15,7 +15,7 @@
 #include <string>
 
 #include "submarine/base/matrix.h"
-#include "submarine/filter/gaussian_kernel.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
 
 namespace submarine {
 

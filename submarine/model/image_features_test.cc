@@ -11,7 +11,7 @@
 
 #include "submarine/base/error_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using testing::ExpectInvalid;
@@ -213,4 +213,4 @@ TEST(ImageFeatures, BadSizesAndValuesAreNamed) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -14,7 +14,7 @@
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/sparse_crf.h"
 
-namespace submarine::testing {
+namespace submarine::internal::testing {
 
 class RandomModels {
  public:
@@ -146,4 +146,4 @@ inline bool NextLabeling(std::vector<int>* labeling, int num_labels) {
   return false;
 }
 
-}  // namespace submarine::testing
+}  // namespace submarine::internal::testing

@@ -14,7 +14,7 @@
 #include "submarine/base/safe_sum.h"
 #include "submarine/labels/metric_fit.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // Entries of tables come from decimal files: what differs by less than this, relative to the
@@ -269,7 +269,8 @@ double ScaleOfAnswer(const SparseCrf& model) {
     const auto phi = model.unary().row(a);
     labels.push_back(static_cast<int>(std::min_element(phi.begin(), phi.end()) - phi.begin()));
   }
-  return std::abs(model.Energy(labels)) + model.num_variables() * std::log(model.num_labels());
+  return std::abs(model.Energy(labels)) +
+         static_cast<double>(model.num_variables()) * std::log(model.num_labels());
 }
 
 // The model of the tables, whose modular parts are known, and its defect. Metrics within the
@@ -332,4 +333,4 @@ RecognisedCrf RecogniseSparseCrf(const FactorGraph& graph) {
   return result;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -4,7 +4,7 @@
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // A model and how far it may be from the tables it was made of: |E_model(x) - E_graph(x)| <= defect
 // for every labeling x, energies being sums of real numbers. Whatever bounds T log Z_T or an energy
@@ -34,4 +34,4 @@ struct RecognisedCrf {
 // log Z.
 RecognisedCrf RecogniseSparseCrf(const FactorGraph& graph);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -13,12 +13,12 @@
 #include "submarine/base/error.h"
 #include "submarine/base/long_sum_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::LongSum;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::LongSum;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -344,4 +344,4 @@ TEST(RecogniseTest, InvalidGraphsAreNotMerelyInexpressible) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -162,11 +162,11 @@ std::vector<Edge> GridEdges(int width, int height, int connectivity, double weig
 
 FactorGraph ToFactorGraph(const SparseCrf& model) {
   FactorGraph graph;
-  graph.cardinality.assign(static_cast<std::size_t>(model.num_variables()), model.num_labels());
+  graph.cardinality.assign(model.num_variables(), model.num_labels());
   if (model.constant() != 0.0) graph.factors.push_back({{}, {model.constant()}});
-  for (int a = 0; a < model.num_variables(); ++a) {
-    const auto row = model.unary().row(static_cast<std::size_t>(a));
-    graph.factors.push_back({{a}, {row.begin(), row.end()}});
+  for (std::size_t a = 0; a < model.num_variables(); ++a) {
+    const auto row = model.unary().row(a);
+    graph.factors.push_back({{static_cast<int>(a)}, {row.begin(), row.end()}});
   }
   for (const Edge& e : model.edges()) {
     const Matrix<double>& d = model.metric(e).distance;

@@ -37,7 +37,7 @@ class SparseCrf {
   SparseCrf(Matrix<double> unary, std::vector<Edge> edges, LabelSpace labels,
             double constant = 0.0);
 
-  int num_variables() const { return static_cast<int>(unary_.rows()); }
+  std::size_t num_variables() const { return unary_.rows(); }
   int num_labels() const { return labels_.num_labels(); }
   int num_cuts() const { return labels_.cuts->num_cuts(); }
   std::size_t num_edges() const { return edges_.size(); }
@@ -51,9 +51,8 @@ class SparseCrf {
   }
 
   // The edges incident to variable a, in edge order.
-  std::span<const Incidence> incident(int a) const {
-    return {incidence_.data() + incidence_begin_[static_cast<std::size_t>(a)],
-            incidence_.data() + incidence_begin_[static_cast<std::size_t>(a) + 1]};
+  std::span<const Incidence> incident(std::size_t a) const {
+    return {incidence_.data() + incidence_begin_[a], incidence_.data() + incidence_begin_[a + 1]};
   }
 
   double Energy(std::span<const int> labeling) const;

@@ -14,13 +14,13 @@
 #include "submarine/base/error_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::ExpectInvalid;
-using ::submarine::testing::NextLabeling;
-using ::submarine::testing::RandomModels;
+using testing::ExpectInvalid;
 using ::testing::HasSubstr;
+using testing::NextLabeling;
+using testing::RandomModels;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -91,7 +91,7 @@ TEST(SparseCrfTest, IncidenceListsHoldEveryEdgeOnceAtEachEnd) {
     const SparseCrf model = random.Model(random.Integer(1, 12), 3);
     std::vector<int> sign_sum(model.num_edges(), 0);
     std::vector<int> seen(model.num_edges(), 0);
-    for (int a = 0; a < model.num_variables(); ++a) {
+    for (std::size_t a = 0; a < model.num_variables(); ++a) {
       std::int64_t last = -1;
       for (const Incidence& at : model.incident(a)) {
         const Edge& e = model.edges()[at.edge];
@@ -185,4 +185,4 @@ TEST(ToFactorGraphTest, HasTheSameEnergyEverywhere) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -10,11 +10,11 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/constant_labeling.h"
-#include "submarine/bound/dense_verifier.h"
-#include "submarine/bound/operator_verifier.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/bound/verify/dense/operator_verifier.h"
 #include "submarine/solve/times.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // Groups of pairs as large as they come: far too much, but in a fraction of a second.
@@ -272,4 +272,4 @@ double VerifierCutoff(const DenseCrf& model, double list_cutoff) {
   return std::isfinite(least) ? list_cutoff * least : list_cutoff;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -17,7 +17,7 @@
 #include "submarine/solve/limits.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 struct DenseCertifyOptions {
   bool exact = true;  // about the exact Gaussians, else about the operator's pair weights
@@ -47,4 +47,4 @@ std::vector<int> LabelsOf(const DenseEvidence& evidence);
 // The pairs that the verifier enumerates: those of lists with this cutoff, or a few more.
 double VerifierCutoff(const DenseCrf& model, double list_cutoff);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -6,11 +6,12 @@
 #include <optional>
 #include <utility>
 
-#include "submarine/dense/dense_frank_wolfe.h"
-#include "submarine/dense/dense_pdhg.h"
-#include "submarine/dense/quadratic.h"
+#include "submarine/solver/common/line_search.h"
+#include "submarine/solver/flow/dense_frank_wolfe.h"
+#include "submarine/solver/flow/dense_pdhg.h"
+#include "submarine/solver/flow/quadratic.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 std::optional<double> Finite(double value) {
@@ -19,9 +20,9 @@ std::optional<double> Finite(double value) {
 
 class Chain {
  public:
-  Chain(const DenseProblem& problem, bool exact_pairs, const DenseChainOptions& options,
+  Chain(const DenseExtension& extension, bool exact_pairs, const DenseChainOptions& options,
         const Stopwatch& clock, const DenseTell& tell)
-      : problem_(problem),
+      : extension_(extension),
         exact_pairs_(exact_pairs),
         options_(options),
         strategy_(options.strategy),
@@ -39,17 +40,17 @@ class Chain {
             options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
         solver.keep_proof = true;
         solver.max_proof_bytes = options_.max_proof_bytes;
-        Take(SolveFrankWolfe(problem_, solver));
+        Take(SolveFrankWolfe(extension_, solver));
         if (!Stopped()) PolishLower();
         break;
       }
       case Method::kQuadratic:
-        Take(SolveQuadratic(problem_,
+        Take(SolveQuadratic(extension_,
                             Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
         if (!Stopped()) PolishLower();
         break;
       case Method::kPdhg:
-        Take(SolvePdhg(problem_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
+        Take(SolvePdhg(extension_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
         if (!Stopped()) PolishLower();
         break;
       default:
@@ -76,7 +77,7 @@ class Chain {
   // better one than PDHG's own marginals have before they are very accurate.
   void RunAuto() {
     if (!exact_pairs_) {
-      Take(SolveQuadratic(problem_,
+      Take(SolveQuadratic(extension_,
                           Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
     }
     SolveSample();
@@ -108,7 +109,7 @@ class Chain {
     auto solver = Configure<DensePdhgOptions>(
         "pdhg", std::clamp(options_.max_iterations - iterations_, 1, iterations));
     solver.start = std::move(bound().state);
-    Take(SolvePdhg(problem_, solver));
+    Take(SolvePdhg(extension_, solver));
   }
 
   // Iterations on a sample of the pairs take a fraction of the time and come as far: on average it has the
@@ -118,9 +119,9 @@ class Chain {
     SolvePairs(strategy_.iterations_before_sample);
     if (Stopped() || Gap() <= options_.relative_gap) return;
     const std::unique_ptr<GaussianOperator> sample =
-        problem_.pairs().Sample(strategy_.sample_neighbours);
+        extension_.pairs().Sample(strategy_.sample_neighbours);
     if (sample == nullptr) return;
-    const DenseProblem problem(problem_.model(), *sample);
+    const DenseExtension extension(extension_.model(), *sample);
     const double aim = std::max(options_.relative_gap, strategy_.gap_of_sample);
     double gap = std::numeric_limits<double>::infinity();
     double gap_before = gap;
@@ -140,7 +141,7 @@ class Chain {
         return Tell("pdhg on a sample of the pairs", {before + record.k, begin + record.seconds,
                                                       Finite(bound().upper), Finite(bound().dual)});
       };
-      DenseResult result = SolvePdhg(problem, solver);
+      DenseResult result = SolvePdhg(extension, solver);
       gap_before = std::exchange(gap, RelativeGap(result.upper, result.dual));
       iterations_ += result.iterations;
       bound().state = std::move(result.state);
@@ -202,11 +203,13 @@ class Chain {
     const double share = options_.relative_gap * std::max(1.0, std::abs(least));
     const bool near = std::abs(bound().upper - result->upper) <= share;
     if (near && bound().proof.size() + result->proof.size() <= strategy_.max_hull_terms) {
-      const double t = BestOnSegment(bound().modular, result->modular, options_.temperature);
       Matrix<float> s = bound().modular;
+      Matrix<float> direction = result->modular;
+      for (std::size_t j = 0; j < s.size(); ++j) direction.data()[j] -= s.data()[j];
+      const double t = ExactLineSearch(s, direction, options_.temperature);
       for (std::size_t j = 0; j < s.size(); ++j)
-        s.data()[j] += static_cast<float>(t) * (result->modular.data()[j] - s.data()[j]);
-      const double upper = problem_.Upper(s, options_.temperature);
+        s.data()[j] += static_cast<float>(t) * direction.data()[j];
+      const double upper = extension_.Upper(s, options_.temperature);
       if (upper < least - strategy_.worthwhile_gain * share) {
         for (FlowTerm& term : bound().proof) term.share *= 1.0 - t;
         for (FlowTerm& term : result->proof) {
@@ -241,7 +244,7 @@ class Chain {
     KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), strategy_.mean_field_iterations, tolerance));
     polished_ = true;
     std::vector<int> labels = ArgmaxLabels(found_.mean_field);
-    const double energy = problem_.Energy(labels);
+    const double energy = extension_.Energy(labels);
     if (energy < bound().energy) {
       bound().energy = energy;
       bound().labels = std::move(labels);
@@ -252,8 +255,8 @@ class Chain {
   Matrix<float> MeanFieldStart(double tolerance) {
     DenseMeanFieldResult step = MeanFieldFrom(bound().marginals, 1, tolerance);
     const std::vector<int> rounded = ArgmaxLabels(bound().marginals);
-    if (step.lower > -problem_.Energy(rounded)) return std::move(step.marginals);
-    return Indicator(rounded, problem_.num_labels());
+    if (step.lower > -extension_.Energy(rounded)) return std::move(step.marginals);
+    return Indicator(rounded, extension_.num_labels());
   }
 
   DenseMeanFieldResult MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
@@ -277,7 +280,7 @@ class Chain {
       return Tell("mean field", record);
     };
     mean_field.on_iteration = tell;
-    DenseMeanFieldResult result = SolveMeanField(problem_, mean_field);
+    DenseMeanFieldResult result = SolveMeanField(extension_, mean_field);
     // Mean field does not ask whether to go on after its last iteration.
     if (told < result.iterations) tell(result.iterations, clock_.Seconds() - begin, result.lower);
     return result;
@@ -289,7 +292,7 @@ class Chain {
     found_.mean_field = std::move(result.marginals);
   }
 
-  const DenseProblem& problem_;
+  const DenseExtension& extension_;
   const bool exact_pairs_;
   const DenseChainOptions& options_;
   const DenseStrategy& strategy_;
@@ -304,10 +307,10 @@ class Chain {
 
 }  // namespace
 
-DenseEvidence RunDenseChain(const DenseProblem& problem, bool exact_pairs,
+DenseEvidence RunDenseChain(const DenseExtension& extension, bool exact_pairs,
                             const DenseChainOptions& options, const Stopwatch& clock,
                             const DenseTell& tell) {
-  return Chain(problem, exact_pairs, options, clock, tell).Run();
+  return Chain(extension, exact_pairs, options, clock, tell).Run();
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -12,14 +12,14 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/dense/dense_mean_field.h"
-#include "submarine/dense/dense_problem.h"
-#include "submarine/dense/dense_result.h"
+#include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
-#include "submarine/solve/dense_strategy.h"
 #include "submarine/solve/solve.h"
+#include "submarine/solve/strategy.h"
+#include "submarine/solver/common/dense_result.h"
+#include "submarine/solver/mean_field/dense_mean_field.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // What the solvers have found; all values are their own, about the operator's model, and prove nothing.
 struct DenseEvidence {
@@ -44,8 +44,8 @@ struct DenseChainOptions {
 // Something is proven even where there is no time for anything: one iteration is always made. `tell` is
 // given every record and returns false to stop.
 using DenseTell = std::function<bool(std::string_view phase, const SolveRecord& record)>;
-DenseEvidence RunDenseChain(const DenseProblem& problem, bool exact_pairs,
+DenseEvidence RunDenseChain(const DenseExtension& extension, bool exact_pairs,
                             const DenseChainOptions& options, const Stopwatch& clock,
                             const DenseTell& tell);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -1,6 +1,7 @@
 // How a dense solve keeps its limits, decided before it starts and before its unaries are known.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +10,23 @@
 #include "submarine/solve/solve.h"
 #include "submarine/solve/times.h"
 
-namespace submarine {
+namespace submarine::internal {
+
+struct DenseMemory {
+  double model = 0.0;     // unaries and features, which the caller holds
+  double pairs = 0.0;     // lists, their sample, lattices
+  double matrices = 0.0;  // marginals, potentials, costs and evidence of the solvers
+  double verifier = 0.0;  // what certifying adds to model, pairs and evidence
+
+  double Peak() const;
+};
+
+// `pair_bytes` is what the operator takes (NeighbourList::EstimateBytes, or a lattice's).
+DenseMemory EstimateDenseMemory(const DenseSize& size, std::span<const WeightedKernel> kernels,
+                                Method method, double pair_bytes, bool lists);
+
+// Throws TooLarge, with the number, the limit and what would fit, unless the estimate fits.
+void RequireMemory(const DenseMemory& memory, double max_bytes);
 
 struct DensePlan {
   OperatorOptions pairs;  // with a cutoff that the time limit has room for
@@ -27,4 +44,4 @@ bool HoldsAllPairs(const DenseSize& size);
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
                     const SolveOptions& options, double seconds_left);
 
-}  // namespace submarine
+}  // namespace submarine::internal

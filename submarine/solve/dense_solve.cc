@@ -10,19 +10,19 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/constant_labeling.h"
-#include "submarine/bound/dense_verifier.h"
-#include "submarine/dense/dense_problem.h"
-#include "submarine/dense/dense_result.h"
-#include "submarine/dense/normalisation.h"
-#include "submarine/dense/simplex_kernels.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/bound/verify/dense/normalisation.h"
+#include "submarine/extension/dense_extension.h"
+#include "submarine/extension/simplex_kernels.h"
 #include "submarine/solve/dense_certify.h"
 #include "submarine/solve/dense_chain.h"
 #include "submarine/solve/dense_plan.h"
-#include "submarine/solve/dense_strategy.h"
 #include "submarine/solve/limits.h"
+#include "submarine/solve/strategy.h"
 #include "submarine/solve/times.h"
+#include "submarine/solver/common/dense_result.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr double kShareForLattice =
@@ -68,9 +68,9 @@ class DenseRun {
     }
     if (alarm_.stopped()) return FromUnaries();  // a first bound would take seconds
     MeasureSlowness(alarm_.Seconds() - begin);
-    const DenseProblem problem(model_, *pairs.op);
+    const DenseExtension extension(model_, *pairs.op);
     const bool exactly = CertifiesExactly(pairs);
-    DenseEvidence evidence = RunChain(problem, pairs, exactly);
+    DenseEvidence evidence = RunChain(extension, pairs, exactly);
     evidence.bound.modular = {};  // room for the verifier
     evidence.bound.state = {};
     Certify(pairs, pair_options, exactly, &evidence);
@@ -170,7 +170,8 @@ class DenseRun {
     return *certificate_seconds_;
   }
 
-  DenseEvidence RunChain(const DenseProblem& problem, const ChosenOperator& pairs, bool exactly) {
+  DenseEvidence RunChain(const DenseExtension& extension, const ChosenOperator& pairs,
+                         bool exactly) {
     DenseChainOptions chain;
     chain.method = options_.method;
     chain.temperature = options_.temperature;
@@ -185,7 +186,7 @@ class DenseRun {
       const double reserve = options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly);
       chain.deadline = alarm_.deadline() - reserve;
     }
-    return RunDenseChain(problem, pairs.exact, chain, clock_,
+    return RunDenseChain(extension, pairs.exact, chain, clock_,
                          [this](std::string_view phase, const SolveRecord& record) {
                            return alarm_.Tell(phase, record);
                          });
@@ -255,4 +256,4 @@ SolveResult SolveDense(const DenseCrf& model, const SolveOptions& options, const
   return DenseRun(normalised, options, clock, watch).Solve();
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

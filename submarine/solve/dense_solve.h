@@ -9,9 +9,9 @@
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 SolveResult SolveDense(const DenseCrf& model, const SolveOptions& options, const Stopwatch& clock,
                        const Watch& watch);
 
-}  // namespace submarine
+}  // namespace submarine::internal

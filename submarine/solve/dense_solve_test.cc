@@ -10,25 +10,25 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
-#include "submarine/dense/dense_test_util.h"
-#include "submarine/dense/normalisation_test_util.h"
+#include "submarine/bound/verify/dense/normalisation_test_util.h"
 #include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solve/solve.h"
+#include "submarine/solver/flow/dense_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::ExactValue;
-using ::submarine::testing::ExpectInvalid;
-using ::submarine::testing::ModelOf;
-using ::submarine::testing::NextLabeling;
-using ::submarine::testing::RandomModels;
-using ::submarine::testing::RowSum;
-using ::submarine::testing::SingleRounding;
-using ::submarine::testing::Square;
+using testing::ExactValue;
+using testing::ExpectInvalid;
 using ::testing::HasSubstr;
+using testing::ModelOf;
+using testing::NextLabeling;
 using ::testing::Not;
+using testing::RandomModels;
+using testing::RowSum;
+using testing::SingleRounding;
+using testing::Square;
 
 // Whoever applies the pairs: certificates about the exact Gaussians hold the one value that there is.
 TEST(DenseSolveTest, CertificatesOfAllOperatorsHoldTheSameValue) {
@@ -241,4 +241,4 @@ TEST(DenseSolveTest, IndependentVariablesAreExact) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
-namespace submarine {
+#include "submarine/solver/common/bound_solver.h"
+
+namespace submarine::internal {
+
 bool Alarm::Tell(std::string_view phase, const SolveRecord& record) {
   latest_ = record;
   if (!stopped_ && watch_ && !watch_(phase, record)) {
@@ -37,4 +40,4 @@ bool FitsTime(double seconds, double left) {
   return seconds <= from_now + std::max(kTolerance * from_now, kFloor);
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -7,7 +7,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // The time limit of a call and the watch that may end it sooner: from then on `grace` seconds are left.
 class Alarm {
@@ -42,4 +42,4 @@ bool KeepsGap(const Certificate& certificate, double gap);
 // tenth, or by two seconds.
 bool FitsTime(double seconds, double left);
 
-}  // namespace submarine
+}  // namespace submarine::internal

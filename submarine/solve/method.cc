@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<MethodInfo, 9> kMethods = {{
     {Method::kAuto, "auto", true, true, true,
-     "what suits the model: exact where that is cheap, else the tightest bound that the limits "
-     "allow"},
+     "chosen by the model: exact where that is cheap, otherwise the tightest bound within the "
+     "limits"},
     {Method::kPdhg, "pdhg", true, false, true,
      "the submodular bound, to a certified optimality gap"},
     {Method::kQuadratic, "quadratic", false, false, true,

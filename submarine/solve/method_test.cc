@@ -7,7 +7,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 TEST(MethodTest, EveryMethodHasItsRow) {
@@ -39,4 +39,4 @@ TEST(MethodTest, HelpIsAboutTheKindAskedFor) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -8,26 +8,46 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/machine.h"
+#include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/dense/dense_result.h"
-#include "submarine/dense/normalisation.h"
+#include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/model/recognise.h"
 #include "submarine/solve/dense_plan.h"
 #include "submarine/solve/dense_solve.h"
 #include "submarine/solve/sparse_solve.h"
-#include "submarine/solve/sparse_strategy.h"
+#include "submarine/solve/strategy.h"
 #include "submarine/solve/times.h"
-#include "submarine/solver/elimination_order.h"
-#include "submarine/solver/progress.h"
+#include "submarine/solver/common/dense_result.h"
+#include "submarine/solver/common/progress.h"
+#include "submarine/solver/exact/elimination_order.h"
 
 namespace submarine {
 namespace {
 
+using internal::CheckDenseTemperature;
+using internal::ChooseSparse;
+using internal::Describe;
+using internal::EliminationSeconds;
+using internal::ExactPlan;
+using internal::NeedsNormalisation;
+using internal::PhysicalMemoryBytes;
+using internal::PlanDense;
+using internal::PlanExact;
+using internal::RecognisedCrf;
+using internal::RecogniseSparseCrf;
+using internal::RequirePositiveTemperature;
+using internal::RowSumSource;
+using internal::SizeOf;
+using internal::SolveTablesByTrw;
+using internal::Stopwatch;
+using internal::ThreadLimit;
+using internal::WithNormalisation;
+
 constexpr double kShareOfMachine = 0.75;
 constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 
-// Exact inference is cheap up to this many table entries (a few seconds), in so little memory, on tables
-// of so many entries altogether.
+// Exact inference is cheap up to this many table entries (a few seconds), bytes of memory, and entries of
+// the given tables.
 constexpr double kCheapEntries = 6e8;
 constexpr double kCheapBytes = 2e9;
 constexpr double kCheapTables = 2e7;
@@ -42,6 +62,10 @@ class Call {
     if (!(options.temperature >= 0.0) || !std::isfinite(options.temperature))
       throw InvalidInput(
           fmt::format("the temperature is {}, expected a finite number >= 0", options.temperature));
+    if (options.threads < 0)
+      throw InvalidInput(
+          fmt::format("the number of threads is {}, expected 0 or more", options.threads));
+    if (options.threads > 0) threads_.emplace(options.threads);
     if (options_.max_bytes == 0) options_.max_bytes = DefaultMemory();
   }
 
@@ -72,6 +96,7 @@ class Call {
 
  private:
   SolveOptions options_;
+  std::optional<ThreadLimit> threads_;
   const Stopwatch clock_;
 };
 
@@ -123,7 +148,7 @@ void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
 }
 
 // Every pair is an edge, so that elimination meets one table over all variables. Beyond 64 of them it
-// has more than 2^64 entries, and building the pairs first would be in vain.
+// has more than 2^64 entries, so that building the pairs first would be wasted.
 void CheckTableOfAll(const DenseCrf& model, std::size_t max_bytes) {
   constexpr std::size_t kMostVariables = 64;
   if (model.num_variables() <= kMostVariables) return;

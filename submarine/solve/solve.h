@@ -19,29 +19,28 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/base/termination.h"
 #include "submarine/bound/certificate.h"
-#include "submarine/extension/extension.h"
-#include "submarine/filter/operator_choice.h"
+#include "submarine/extension/kinds.h"
+#include "submarine/filter/kernel/operator_options.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
 #include "submarine/solve/method.h"
-#include "submarine/solver/bound_solver.h"
-#include "submarine/solver/hybrid.h"
 
 namespace submarine {
 
 // What the certificate of a dense model is about.
 enum class Certify {
   kAuto,  // the exact Gaussian model where enumerating its pairs takes seconds, else the operator's
-  kExact,     // the exact Gaussian model, whatever that takes
-  kOperator,  // the model whose pair weights are the operator's (bound/operator_verifier.h)
-  kNone,      // nothing: marginals and labels only
+  kExact,  // the exact Gaussian model, whatever that takes
+  kOperator,  // the model whose pair weights are the operator's (bound/verify/dense/operator_verifier.h)
+  kNone,  // nothing: marginals and labels only
 };
 std::string_view ToString(Certify certify);
 
-// Whose marginals are returned. Where unaries are weak and pairs strong, all pixels can agree on a soft
-// distribution at no cost to the upper bound; mean field's marginals say more there.
+// Which marginals are returned. Where unaries are weak and pairs strong, all pixels can share one flat
+// distribution at no cost to the upper bound; mean field's marginals are more informative there.
 enum class DenseMarginals { kUpperBound, kMeanField };
 std::string_view ToString(DenseMarginals marginals);
 
@@ -56,6 +55,7 @@ struct SolveOptions {
   double interrupt_seconds =
       1.2;                     // dense models: for the certificate once `watch` has asked to stop
   std::size_t max_bytes = 0;   // 0: DefaultMemory()
+  int threads = 0;             // 0: all cores
   bool deterministic = false;  // decide nothing by the clock
 
   // Sparse models and tables.
@@ -78,7 +78,7 @@ struct SolveOptions {
 
 double DefaultGap(Method method, ModelKind kind);
 int DefaultIterations(Method method, ModelKind kind);
-// What a solve may hold where nobody says: a share of the machine's memory.
+// The memory limit where none is given: a share of the machine's memory.
 std::size_t DefaultMemory();
 
 struct SolveRecord {

@@ -11,18 +11,18 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
-#include "submarine/bound/verifier.h"
+#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solver/exact.h"
+#include "submarine/solver/exact/exact.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
-using ::submarine::testing::ExpectInvalid;
-using ::submarine::testing::RandomModels;
+using testing::ExpectInvalid;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::RandomModels;
 
 SparseCrf Grid(int width, int height, int labels, double weight) {
   RandomModels random(17);
@@ -155,4 +155,4 @@ TEST(SolveTest, WithoutTimeForASolverTheUnariesProveSomething) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -7,23 +7,24 @@
 #include <utility>
 
 #include "submarine/base/parallel.h"
-#include "submarine/base/row_kernels.h"
-#include "submarine/bound/hybrid_dual.h"
-#include "submarine/bound/trw_verifier.h"
-#include "submarine/bound/verifier.h"
+#include "submarine/base/simd/row_kernels.h"
+#include "submarine/bound/verify/sparse/hybrid_dual.h"
+#include "submarine/bound/verify/sparse/trw_verifier.h"
+#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/forest.h"
 #include "submarine/solve/limits.h"
-#include "submarine/solve/sparse_strategy.h"
+#include "submarine/solve/strategy.h"
 #include "submarine/solve/times.h"
-#include "submarine/solver/exact.h"
-#include "submarine/solver/forest_packing.h"
-#include "submarine/solver/frank_wolfe.h"
-#include "submarine/solver/mean_field.h"
-#include "submarine/solver/pdhg.h"
-#include "submarine/solver/rounding.h"
-#include "submarine/solver/trw.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/flow/frank_wolfe.h"
+#include "submarine/solver/flow/pdhg.h"
+#include "submarine/solver/flow/rounding.h"
+#include "submarine/solver/forest/forest_packing.h"
+#include "submarine/solver/forest/hybrid.h"
+#include "submarine/solver/forest/trw.h"
+#include "submarine/solver/mean_field/mean_field.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows) {
@@ -305,8 +306,9 @@ class SparseRun {
     };
     mean_field.interrupted = [this] { return Interrupted(); };
     MeanFieldResult result = SolveMeanField(model_, mean_field);
-    if (!solved_.certificate.lower || *result.lower > *solved_.certificate.lower)
-      solved_.certificate.lower = result.lower;
+    const Bound lower = VerifiedLower(model_, result.marginals, options_.temperature);
+    if (!solved_.certificate.lower || lower > *solved_.certificate.lower)
+      solved_.certificate.lower = lower;
     return result;
   }
 
@@ -432,4 +434,4 @@ SolveResult SolveByElimination(const SparseCrf& model, std::string description,
   return Eliminate(model, std::move(description), options, clock, watch);
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

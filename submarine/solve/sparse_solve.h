@@ -7,7 +7,7 @@
 #include "submarine/model/sparse_crf.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // The model and how far its energies may be from those of the given tables, for any labeling.
 SolveResult SolveSparse(const SparseCrf& model, double defect, const SolveOptions& options,
@@ -24,4 +24,4 @@ SolveResult SolveByElimination(const SparseCrf& model, std::string description,
 
 std::string Describe(const FactorGraph& graph);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 // --- Dense models
@@ -180,4 +180,4 @@ double IterationSeconds(const SparseSize& size) {
 
 double EliminationSeconds(double table_entries) { return kTableEntrySeconds * table_entries; }
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -11,7 +11,7 @@
 #include "submarine/model/sparse_crf.h"
 #include "submarine/solve/method.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 // --- Dense models
 
@@ -69,4 +69,4 @@ double IterationSeconds(const SparseSize& size);
 // Of an entry of a table in exact inference.
 double EliminationSeconds(double table_entries);
 
-}  // namespace submarine
+}  // namespace submarine::internal

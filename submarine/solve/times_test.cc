@@ -7,7 +7,7 @@
 #include "submarine/labels/label_cuts.h"
 #include "submarine/solve/limits.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr Method kSparseMethods[] = {Method::kPdhg, Method::kFrankWolfe, Method::kBlockFrankWolfe,
@@ -91,4 +91,4 @@ TEST(TimesTest, ATenthOrTwoSecondsMayBeOverrun) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -14,6 +14,8 @@
 namespace submarine {
 namespace {
 
+using internal::ShrinkImage;
+
 constexpr int kGuessColumns = 200;      // of the copies that the guess is made on
 constexpr int kGuessWindow = 2;         // radius of the windows that are matched
 constexpr double kGuessShare = 0.002;   // of consistent pixels that may lie beyond

@@ -10,7 +10,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 constexpr int kMaxSteps = 10000;
@@ -222,4 +222,4 @@ Calibration Calibrate(const Matrix<float>& marginals, std::span<const float> est
   return SummariseBins(filled, static_cast<std::int64_t>(pixels.size()));
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

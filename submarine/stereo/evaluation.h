@@ -13,7 +13,7 @@
 
 #include "submarine/base/matrix.h"
 
-namespace submarine {
+namespace submarine::internal {
 
 struct DisparityErrors {
   std::int64_t pixels = 0;  // how many were compared
@@ -69,4 +69,4 @@ Calibration Calibrate(const Matrix<float>& marginals, std::span<const float> est
                       std::span<const float> truth, std::span<const std::uint8_t> mask = {},
                       int bins = 10);
 
-}  // namespace submarine
+}  // namespace submarine::internal

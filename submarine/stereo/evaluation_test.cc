@@ -12,7 +12,7 @@
 
 #include "submarine/base/error_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using ::testing::DoubleEq;
@@ -369,4 +369,4 @@ TEST(Evaluation, BadValuesAreNamed) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

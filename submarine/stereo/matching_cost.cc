@@ -16,6 +16,8 @@
 namespace submarine {
 namespace {
 
+using internal::ParallelFor;
+
 constexpr int kCensusColumns = 4;  // neighbours to either side
 constexpr int kCensusRows = 3;
 constexpr float kCensusBits = (2 * kCensusColumns + 1) * (2 * kCensusRows + 1) - 1;

@@ -11,7 +11,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -218,4 +218,4 @@ TEST(MatchingCost, RefusesBadInput) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

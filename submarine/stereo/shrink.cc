@@ -10,7 +10,7 @@
 
 #include "submarine/base/error.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 struct Blocks {
@@ -115,4 +115,4 @@ std::vector<float> ShrinkTruth(std::span<const float> disparity, int width, int 
   return small;
 }
 
-}  // namespace submarine
+}  // namespace submarine::internal

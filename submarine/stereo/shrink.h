@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace submarine {
+namespace submarine::internal {
 
 // The mean of every factor x factor block. Rows top-down, channels innermost.
 std::vector<float> ShrinkImage(std::span<const float> values, int width, int height, int channels,
@@ -26,4 +26,4 @@ std::vector<float> ShrinkImage(std::span<const float> values, int width, int hei
 // a depth edge, the mean of the two would be a depth where there is nothing.
 std::vector<float> ShrinkTruth(std::span<const float> disparity, int width, int height, int factor);
 
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -10,7 +10,7 @@
 
 #include "submarine/base/error_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -162,4 +162,4 @@ TEST(Shrink, BadArgumentsAreNamed) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -14,7 +14,7 @@
 #include "submarine/solve/solve.h"
 #include "tests/attack/nasty_models.h"
 
-namespace submarine::attack {
+namespace submarine::internal::attack {
 namespace {
 
 constexpr int kCases = 20000;
@@ -132,4 +132,4 @@ TEST_P(AttackTest, CertificatesHold) {
 INSTANTIATE_TEST_SUITE_P(Shards, AttackTest, ::testing::Range(0, kShards));
 
 }  // namespace
-}  // namespace submarine::attack
+}  // namespace submarine::internal::attack

@@ -13,7 +13,7 @@
 #include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
 
-namespace submarine::attack {
+namespace submarine::internal::attack {
 namespace {
 
 using testing::NextLabeling;
@@ -334,4 +334,4 @@ class Generator {
 
 Case MakeCase(std::uint64_t seed) { return Generator(seed).Make(); }
 
-}  // namespace submarine::attack
+}  // namespace submarine::internal::attack

@@ -12,7 +12,7 @@
 #include "submarine/model/sparse_crf.h"
 #include "submarine/solve/solve.h"
 
-namespace submarine::attack {
+namespace submarine::internal::attack {
 
 // T log Z_T, or -min E at T = 0, and by how much the enumeration itself may be off.
 struct Truth {
@@ -31,4 +31,4 @@ struct Case {
 // The same case for the same seed, on every machine.
 Case MakeCase(std::uint64_t seed);
 
-}  // namespace submarine::attack
+}  // namespace submarine::internal::attack

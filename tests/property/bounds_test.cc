@@ -4,16 +4,16 @@
 
 #include <cmath>
 
-#include "submarine/bound/verifier.h"
+#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/extension/set_function.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solver/exact.h"
-#include "submarine/solver/frank_wolfe.h"
-#include "submarine/solver/mean_field.h"
-#include "submarine/solver/pdhg.h"
-#include "submarine/solver/rounding.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/flow/frank_wolfe.h"
+#include "submarine/solver/flow/pdhg.h"
+#include "submarine/solver/flow/rounding.h"
+#include "submarine/solver/mean_field/mean_field.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using testing::NextLabeling;
@@ -98,7 +98,7 @@ TEST(Bounds, SolversStayInsideTheExtendedPolymatroid) {
     pdhg.max_iterations = random.Integer(0, 60);
     pdhg.relative_gap = 0.0;
     for (ExtensionKind kind : {ExtensionKind::kOptimal, ExtensionKind::kAlternate}) {
-      const Extension extension(model, kind);
+      const SparseExtension extension(model, kind);
       const SetFunction f = [&](std::span<const char> in_set) { return extension.Value(in_set); };
       fw.extension = kind;
       std::vector<BoundResult> results{SolveFrankWolfe(model, fw), SolveBlockFrankWolfe(model, fw)};
@@ -120,7 +120,7 @@ TEST(Bounds, ExtensionsExtendTheEnergy) {
     const LabelCuts& cuts = *model.labels().cuts;
     const auto num_cuts = static_cast<std::size_t>(cuts.num_cuts());
     for (ExtensionKind kind : {ExtensionKind::kOptimal, ExtensionKind::kAlternate}) {
-      const Extension extension(model, kind);
+      const SparseExtension extension(model, kind);
       std::vector<int> labeling(model.unary().rows(), 0);
       do {
         std::vector<char> in_set(labeling.size() * num_cuts);
@@ -189,8 +189,8 @@ TEST(Bounds, AlternateOptimumIsUninformative) {
     const int labels = random.Integer(2, 5);
     const SparseCrf drawn = random.Model(random.Integer(2, 7), random.Labels(labels), 0.5, 10.0);
     const SparseCrf model(drawn.unary(), drawn.edges(), drawn.labels());
-    const double optimum = model.num_variables() * std::log(labels);
-    const Extension extension(model, ExtensionKind::kAlternate);
+    const double optimum = static_cast<double>(model.num_variables()) * std::log(labels);
+    const SparseExtension extension(model, ExtensionKind::kAlternate);
     Flow flow = extension.NeutralFlow();
     for (std::size_t a = 0; a < flow.cycle.rows(); ++a) {
       const auto phi = model.unary().row(a);
@@ -212,4 +212,4 @@ TEST(Bounds, AlternateOptimumIsUninformative) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

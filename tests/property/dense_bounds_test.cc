@@ -7,19 +7,19 @@
 #include <string_view>
 #include <vector>
 
-#include "submarine/bound/dense_verifier.h"
-#include "submarine/bound/operator_verifier.h"
-#include "submarine/bound/operator_verifier_test_util.h"
-#include "submarine/bound/verifier.h"
-#include "submarine/dense/dense_pdhg.h"
-#include "submarine/extension/extension.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/bound/verify/dense/operator_verifier.h"
+#include "submarine/bound/verify/dense/operator_verifier_test_util.h"
+#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/extension/set_function.h"
-#include "submarine/filter/brute_force.h"
+#include "submarine/extension/sparse_extension.h"
+#include "submarine/filter/kernel/brute_force.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solve/solve.h"
-#include "submarine/solver/exact.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/flow/dense_pdhg.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using testing::InDouble;
@@ -67,7 +67,7 @@ TEST(DenseBounds, BracketTheExactPartitionFunction) {
       EXPECT_LE(at.dual, mixed) << "weak duality";
     }
     // The sparse verifier, which knows no kernels, sees the same numbers.
-    const Extension extension(sparse, ExtensionKind::kOptimal);
+    const SparseExtension extension(sparse, ExtensionKind::kOptimal);
     const VerifiedPoint at = VerifiedAt(model, y, all);
     const double upper = VerifiedUpper(model, {{1.0, FlowShape::kClip, v}}, all);
     EXPECT_NEAR(
@@ -99,7 +99,7 @@ TEST(DenseBounds, FlowsStayInsideTheExtendedPolymatroid) {
       for (std::size_t b = 0; b < a; ++b) total_weight += op.Value(a, b);
     }
     const SparseCrf sparse = ToSparseCrf(model);
-    const Extension extension(sparse, ExtensionKind::kOptimal);
+    const SparseExtension extension(sparse, ExtensionKind::kOptimal);
     const SetFunction f = [&](std::span<const char> in_set) { return extension.Value(in_set); };
     const Matrix<float> v = RandomPotential(model, &random);
     for (FlowShape shape : {FlowShape::kClip, FlowShape::kSign}) {
@@ -265,10 +265,10 @@ TEST(DenseBounds, TamperedProofsStillProveUpperBounds) {
     const OperatorOptions options{.kind = OperatorKind::kLattice};
     const ChosenOperator pairs =
         MakeOperator(model.num_variables(), PairWeights(model), {}, options);
-    const DenseProblem problem(model, *pairs.op);
+    const DenseExtension extension(model, *pairs.op);
     DensePdhgOptions steps;
     steps.max_iterations = 30;
-    FlowProof proof = SolvePdhg(problem, steps).proof;
+    FlowProof proof = SolvePdhg(extension, steps).proof;
     const OperatorVerifier verifier(model, pairs.kinds, options);
     const double exact = LogPartition(model, pairs.kinds, options);
     EXPECT_GE(verifier.Upper(proof), exact - Rounding(exact));
@@ -282,4 +282,4 @@ TEST(DenseBounds, TamperedProofsStillProveUpperBounds) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

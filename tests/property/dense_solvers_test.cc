@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "submarine/bound/dense_verifier.h"
-#include "submarine/dense/dense_frank_wolfe.h"
-#include "submarine/dense/dense_mean_field.h"
-#include "submarine/dense/dense_pdhg.h"
-#include "submarine/dense/dense_test_util.h"
-#include "submarine/dense/quadratic.h"
-#include "submarine/filter/brute_force.h"
-#include "submarine/filter/lattice.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/filter/kernel/brute_force.h"
+#include "submarine/filter/lattice/lattice.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solver/exact.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/flow/dense_frank_wolfe.h"
+#include "submarine/solver/flow/dense_pdhg.h"
+#include "submarine/solver/flow/dense_test_util.h"
+#include "submarine/solver/flow/quadratic.h"
+#include "submarine/solver/mean_field/dense_mean_field.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using testing::KernelsOf;
@@ -48,21 +48,21 @@ std::vector<NamedOperator> Operators(const DenseCrf& model, RandomModels* random
   return operators;
 }
 
-DenseResult Solve(const DenseProblem& problem, int method, int iterations) {
+DenseResult Solve(const DenseExtension& extension, int method, int iterations) {
   if (method == 0) {
     DensePdhgOptions options;
     options.max_iterations = iterations;
-    return SolvePdhg(problem, options);
+    return SolvePdhg(extension, options);
   }
   if (method == 1) {
     QuadraticOptions options;
     options.max_iterations = iterations;
-    return SolveQuadratic(problem, options);
+    return SolveQuadratic(extension, options);
   }
   DenseFrankWolfeOptions options;
   options.max_iterations = iterations;
   options.step = method == 2 ? FrankWolfeStep::kLineSearch : FrankWolfeStep::kHarmonic;
-  return SolveFrankWolfe(problem, options);
+  return SolveFrankWolfe(extension, options);
 }
 
 void ExpectDistributions(const Matrix<float>& y) {
@@ -96,8 +96,8 @@ TEST(DenseSolvers, ProofsHoldForTheExactModelWhateverTheOperator) {
       SCOPED_TRACE(::testing::Message()
                    << "trial " << trial << ": " << model.Description() << ", " << named.name
                    << ", method " << method << ", " << iterations << " iterations");
-      const DenseProblem problem(model, *named.op);
-      const DenseResult result = Solve(problem, method, iterations);
+      const DenseExtension extension(model, *named.op);
+      const DenseResult result = Solve(extension, method, iterations);
       ExpectDistributions(result.marginals);
       // In the operator's own model, whose weights are at most about those of the exact one.
       EXPECT_LE(result.dual, result.upper + 2.0 * SingleRounding(model));
@@ -110,7 +110,7 @@ TEST(DenseSolvers, ProofsHoldForTheExactModelWhateverTheOperator) {
       DenseMeanFieldOptions options;
       options.max_iterations = iterations;
       options.damped = random.Integer(0, 1) == 0;
-      const DenseMeanFieldResult mean_field = SolveMeanField(problem, options);
+      const DenseMeanFieldResult mean_field = SolveMeanField(extension, options);
       ExpectDistributions(mean_field.marginals);
       EXPECT_TRUE(std::isfinite(mean_field.lower));
       EXPECT_LE(VerifiedAt(model, mean_field.marginals, pairs).lower, exact + Rounding(exact));
@@ -120,4 +120,4 @@ TEST(DenseSolvers, ProofsHoldForTheExactModelWhateverTheOperator) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

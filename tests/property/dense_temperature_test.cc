@@ -5,13 +5,14 @@
 #include <cmath>
 #include <vector>
 
-#include "submarine/bound/operator_verifier_test_util.h"
+#include "submarine/bound/verify/dense/operator_verifier_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solve/solve.h"
-#include "submarine/solver/exact.h"
+#include "submarine/solver/common/bound_solver.h"
+#include "submarine/solver/exact/exact.h"
 #include "tests/property/relaxation_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using testing::OperatorModel;
@@ -142,4 +143,4 @@ TEST(DenseTemperature, CertificatesScaleWithTheEnergy) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

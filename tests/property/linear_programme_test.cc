@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solver/exact.h"
-#include "submarine/solver/pdhg.h"
-#include "submarine/solver/rounding.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/flow/pdhg.h"
+#include "submarine/solver/flow/rounding.h"
 #include "tests/property/relaxation_test_util.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using testing::RandomModels;
@@ -61,4 +61,4 @@ TEST(LinearProgramme, IsTightForTwoLabels) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -11,12 +11,12 @@
 
 #include "submarine/model/sparse_crf.h"
 
-namespace submarine::testing {
+namespace submarine::internal::testing {
 
 // min <phi,y> + sum w l t,  t >= +-(y_a(S) - y_b(S)),  rows of y in the simplex.
 inline double RelaxationBySimplex(const SparseCrf& model) {
   const LabelCuts& cuts = *model.labels().cuts;
-  const int variables = model.num_variables();
+  const auto variables = static_cast<int>(model.num_variables());
   const int labels = model.num_labels();
   std::vector<double> cost(model.unary().data(), model.unary().data() + model.unary().size());
   CoinPackedMatrix matrix(false, 0.0, 0.0);
@@ -65,4 +65,4 @@ inline double RelaxationBySimplex(const SparseCrf& model) {
   return simplex.objectiveValue() + model.constant();
 }
 
-}  // namespace submarine::testing
+}  // namespace submarine::internal::testing

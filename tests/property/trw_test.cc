@@ -1,6 +1,6 @@
 // What tree-reweighted and hybrid bounds promise, over 3000 random models: on the right side of the
 // exact value, in the right order among themselves, monotone, and proven by their evidence.
-#include "submarine/solver/trw.h"
+#include "submarine/solver/forest/trw.h"
 
 #include <gtest/gtest.h>
 
@@ -8,18 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "submarine/bound/hybrid_dual.h"
-#include "submarine/bound/trw_verifier.h"
-#include "submarine/bound/verifier.h"
+#include "submarine/bound/verify/sparse/hybrid_dual.h"
+#include "submarine/bound/verify/sparse/trw_verifier.h"
+#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solver/exact.h"
-#include "submarine/solver/forest_packing.h"
-#include "submarine/solver/frank_wolfe.h"
-#include "submarine/solver/hybrid.h"
-#include "submarine/solver/mean_field.h"
-#include "submarine/solver/pdhg.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/flow/frank_wolfe.h"
+#include "submarine/solver/flow/pdhg.h"
+#include "submarine/solver/forest/forest_packing.h"
+#include "submarine/solver/forest/hybrid.h"
+#include "submarine/solver/mean_field/mean_field.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 using testing::RandomModels;
@@ -262,4 +262,4 @@ TEST(Trw, OptimisedRhoIsTighter) {
 }
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "submarine/labels/label_tree.h"
-#include "submarine/solver/frank_wolfe.h"
-#include "submarine/solver/pdhg.h"
+#include "submarine/solver/flow/frank_wolfe.h"
+#include "submarine/solver/flow/pdhg.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 SparseCrf PaperGrid(const LabelSpace& labels, double weight, std::uint64_t seed) {
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(PaperSetting, GridTable,
                                            Row{"tree 2", 10, -20058, -49418, .594, .778}));
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

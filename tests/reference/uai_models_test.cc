@@ -11,15 +11,15 @@
 #include <string>
 
 #include "submarine/base/error.h"
-#include "submarine/bound/verifier.h"
-#include "submarine/io/uai.h"
+#include "submarine/bound/verify/sparse/verifier.h"
+#include "submarine/io/model/uai.h"
 #include "submarine/model/recognise.h"
-#include "submarine/solver/exact.h"
-#include "submarine/solver/mean_field.h"
-#include "submarine/solver/pdhg.h"
-#include "submarine/solver/rounding.h"
+#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/flow/pdhg.h"
+#include "submarine/solver/flow/rounding.h"
+#include "submarine/solver/mean_field/mean_field.h"
 
-namespace submarine {
+namespace submarine::internal {
 namespace {
 
 std::filesystem::path Models() {
@@ -126,4 +126,4 @@ TEST_P(SpinGlasses, AreSolvedExactlyAndRefusedAsCrf) {
 INSTANTIATE_TEST_SUITE_P(Refused, SpinGlasses, ::testing::Values("Grids_11", "Grids_15"));
 
 }  // namespace
-}  // namespace submarine
+}  // namespace submarine::internal

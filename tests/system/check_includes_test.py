@@ -22,8 +22,8 @@ class CheckIncludes(unittest.TestCase):
             run = subprocess.run([sys.executable, CHECK, tree], capture_output=True, text=True, check=False)
             return run.returncode, run.stdout
 
-    def assert_clean(self, files):
-        code, output = self.check(files)
+    def assert_clean(self, files, rule=RULE):
+        code, output = self.check(files, rule)
         self.assertEqual(code, 0, output)
 
     def assert_flaw(self, where, files, rule=RULE):
@@ -72,6 +72,33 @@ class CheckIncludes(unittest.TestCase):
 
     def test_cyclic_rule(self):
         self.assert_flaw("CMakeLists.txt:1", {}, "submarine_folder(base USES model)\nsubmarine_folder(model USES base)\n")
+
+    def test_what_is_used_is_stated(self):
+        rule = RULE + "submarine_folder(solve USES model)\n"
+        self.assert_flaw("submarine/solve/s.cc:1", {"submarine/solve/s.cc": '#include "submarine/base/a.h"\n'}, rule)
+
+    def test_tests_may_use_more(self):
+        rule = RULE + "submarine_folder(solve USES model TEST_USES io)\n"
+        self.assert_clean({"submarine/solve/s_test.cc": '#include "submarine/io/r.h"\n#include "submarine/base/a.h"\n'},
+                          rule)
+        self.assert_flaw("submarine/solve/s.cc:1", {"submarine/solve/s.cc": '#include "submarine/io/r.h"\n'}, rule)
+
+    def test_folders_in_folders(self):
+        rule = RULE + "submarine_folder(io/image USES base)\n"
+        self.assert_clean({"submarine/io/image/p.cc": '#include "submarine/base/a.h"\n#include <fstream>\n'}, rule)
+        self.assert_flaw("submarine/io/r.cc:1", {"submarine/io/r.cc": '#include "submarine/io/image/p.h"\n'}, rule)
+        rule += "submarine_folder(base/low USES base)\n"
+        self.assert_clean({"submarine/base/low/l.cc": '#include "submarine/base/a_internal.h"\n'}, rule)
+
+    def test_public_headers_include_public_ones(self):
+        headers = "set(PUBLIC_HEADERS\n  submarine/base/a.h\n  submarine/base/b.h)\n"
+        self.assert_clean({"cmake/public_headers.cmake": headers,
+                           "submarine/base/b.h": '#include "submarine/base/a.h"\n'})
+        self.assert_flaw("submarine/base/b.h:1", {"cmake/public_headers.cmake": headers,
+                                                  "submarine/base/b.h": '#include "submarine/base/c.h"\n'})
+
+    def test_full_folder(self):
+        self.assert_flaw("submarine/base:1", {f"submarine/base/a{k}.h": "" for k in range(25)})
 
 
 if __name__ == "__main__":

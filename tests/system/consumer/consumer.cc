@@ -1,13 +1,15 @@
 #include <iostream>
-#include <vector>
 
-#include "submarine/base/version.h"
-#include "submarine/model/sparse_crf.h"
+#include "submarine/submarine.h"
+
+using namespace submarine;
 
 int main() {
-  submarine::SparseCrf model(submarine::Matrix<double>(6, 3, 0.5),
-                             submarine::GridEdges(3, 2, 4, 2.0), submarine::PottsLabels(3));
-  const std::vector<int> labeling = {0, 1, 1,
-                                     0, 1, 1};  // cuts the two edges between columns 0 and 1
-  std::cout << submarine::kVersion << " energy " << model.Energy(labeling) << "\n";
+  SparseCrf model(Matrix<double>(6, 3, 0.5), GridEdges(3, 2, 4, 2.0), PottsLabels(3));
+  const SolveResult result = Solve(model, {.relative_gap = 1e-4});
+  if (!result.usable()) return 1;
+  const auto& marginals = std::get<Matrix<double>>(result.marginals);
+  std::cout << kVersion << " log Z in [" << *result.certificate.lower << ", "
+            << *result.certificate.upper << "], " << ToString(result.termination)
+            << ", p = " << marginals(0, 0) << "\n";
 }

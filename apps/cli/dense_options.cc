@@ -1,0 +1,165 @@
+#include "apps/cli/dense_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/option_checks.h"
+#include "submarine/base/error.h"
+
+namespace submarine::apps {
+
+void AddOutputOption(CLI::App* sub, std::string* directory) {
+  sub->add_option("-o,--output", *directory, "Directory for the results; open report.html in it")
+      ->required();
+}
+
+void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
+  SolveOptions* solve = &command->solve;
+  std::vector<std::pair<std::string, Method>> methods;
+  for (const MethodInfo& info : Methods()) {
+    // A picture has far too many variables for exact inference.
+    if (info.dense && info.method != Method::kExact) methods.emplace_back(info.name, info.method);
+  }
+  // The default is named first.
+  std::stable_partition(methods.begin(), methods.end(),
+                        [&](const auto& method) { return method.second == solve->method; });
+  AddChoice<Method>(sub, "--method", &solve->method, methods, MethodHelp(ModelKind::kDense));
+  AddChoice<bool>(sub, "--step", &solve->harmonic_steps,
+                  {{"line-search", false}, {"harmonic", true}},
+                  "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
+  sub->add_option("--gap", solve->relative_gap, "Stop when upper - dual <= gap * max(1, |upper|)")
+      ->check(NumberBetween(0, 1e12))
+      ->default_str(fmt::format(
+          "{:g}", solve->relative_gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense))));
+  sub->add_option("--max-iterations", solve->max_iterations, "Stop after this many iterations")
+      ->check(NumberBetween(0, 2000000000))
+      ->default_str(fmt::format("{}, fw {}", DefaultIterations(Method::kAuto, ModelKind::kDense),
+                                DefaultIterations(Method::kFrankWolfe, ModelKind::kDense)));
+  AddLimitOptions(sub, solve);
+  sub->add_option("--top", command->top,
+                  "Write only the K most probable labels of every pixel; 0: all")
+      ->type_name("K")
+      ->check(NumberBetween(0, kMaxLabels))
+      ->capture_default_str();
+  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
+      ->check(NumberBetween(0, 100000))
+      ->capture_default_str();
+  sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+}
+
+void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
+  sub->add_option(
+         "--time-limit", solve->time_limit_seconds,
+         "Seconds for everything, from reading to writing; returns the best result that could be "
+         "certified by then")
+      ->check(NumberBetween(0, 1e12));
+  sub->add_option_function<double>(
+         "--max-memory,--memory",
+         [solve](double gigabytes) {
+           solve->max_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9));
+         },
+         "Gigabytes of memory for everything; what needs more is refused before it starts")
+      ->check(NumberBetween(0, 1e6))
+      ->default_str(
+          fmt::format("{:.1f} on this machine", static_cast<double>(DefaultMemory()) / 1e9));
+}
+
+double WritingSeconds(std::size_t num_variables, std::size_t num_labels) {
+  // Compressing takes most of it.
+  constexpr double kSecondsPerValue = 8e-8;
+  constexpr double kSecondsPerPixel = 2e-6;
+  return static_cast<double>(num_variables) *
+         (kSecondsPerValue * static_cast<double>(num_labels) + kSecondsPerPixel);
+}
+
+double WritingSeconds(const DenseCrf& model) {
+  return WritingSeconds(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
+}
+
+void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
+  const char* group = "Model";
+  sub->add_option("--spatial", *spatial,
+                  "Position kernel: sigma in pixels, weight (0: no such kernel)")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("SIGMA,WEIGHT")
+      ->default_str(fmt::format("{:g}", fmt::join(*spatial, ",")))
+      ->group(group);
+  sub->add_option("--bilateral", *bilateral,
+                  "Position and colour kernel: sigma in pixels, sigma in grey levels (0 to 255), "
+                  "weight (0: no such kernel)")
+      ->delimiter(',')
+      ->expected(3)
+      ->type_name("SXY,SRGB,WEIGHT")
+      ->default_str(fmt::format("{:g}", fmt::join(*bilateral, ",")))
+      ->group(group);
+}
+
+void CheckKernelOption(const char* option, const std::vector<double>& numbers) {
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+    if (!(numbers[i] > 0.0 && std::isfinite(numbers[i])))
+      throw InvalidInput(
+          fmt::format("{} has a sigma of {:g}, expected more than 0", option, numbers[i]));
+  }
+  if (!(numbers.back() >= 0.0 && std::isfinite(numbers.back()))) {
+    throw InvalidInput(
+        fmt::format("{} has a weight of {:g}, expected 0 or more", option, numbers.back()));
+  }
+}
+
+void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
+  const char* group = "Dense models";
+  OperatorOptions& pairs = solve->pairs;
+  AddChoice<OperatorKind>(
+      sub, "--pairs", &pairs.kind,
+      {{"auto", OperatorKind::kAuto},
+       {"list", OperatorKind::kNeighbourList},
+       {"lattice", OperatorKind::kLattice},
+       {"brute-force", OperatorKind::kBruteForce}},
+      "How the solver sums over pairs. list: exactly, up to the cutoff; lattice: "
+      "approximately, for wide kernels; brute-force: all of them; auto: list or "
+      "lattice, whichever is faster for the kernel")
+      ->group(group);
+  sub->add_option(
+         "--cutoff", pairs.cutoff,
+         "Neighbour lists leave out pairs whose kernel value is below this, between 0 and 1; "
+         "certificates account for them")
+      ->check(NumberInside(0, 1))
+      ->capture_default_str()
+      ->group(group);
+  sub->add_option("--levels", pairs.lattice.levels,
+                  "Soft levels of ordered lattice filters, 2 to 64")
+      ->check(NumberBetween(2, 64))
+      ->capture_default_str()
+      ->group(group);
+  sub->add_option("--hard-bins", pairs.lattice.hard_bins,
+                  "Hard bins instead of soft levels, as published: 2 to 64; 0: soft levels")
+      ->check(NumberBetween(0, 64))
+      ->capture_default_str()
+      ->group(group);
+  AddChoice<Certify>(
+      sub, "--certify", &solve->certify,
+      {{"auto", Certify::kAuto},
+       {"exact", Certify::kExact},
+       {"operator", Certify::kOperator},
+       {"none", Certify::kNone}},
+      "What the bounds are about. exact: the Gaussian model, by enumerating its "
+      "pairs; operator: the model with the pair weights of --pairs; auto: exact where "
+      "that takes about a minute at most; none: labels and marginals without bounds")
+      ->group(group);
+  std::vector<std::pair<std::string, DenseMarginals>> owners = {
+      {"upper-bound", DenseMarginals::kUpperBound}, {"mean-field", DenseMarginals::kMeanField}};
+  if (solve->marginals == DenseMarginals::kMeanField) std::swap(owners[0], owners[1]);
+  AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->marginals, owners,
+                            "Which marginals to return: those of the upper bound, or those of mean "
+                            "field started from them, which are less flat where the unaries say "
+                            "little")
+      ->group(group);
+}
+
+}  // namespace submarine::apps

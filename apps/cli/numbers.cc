@@ -1,0 +1,33 @@
+#include "apps/cli/numbers.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace submarine::apps {
+namespace {
+
+// fmt prints the nearest decimal; where that lies on the wrong side, the next one is tried.
+std::string RoundedTo(double value, int decimals, bool down) {
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  const long double unit = std::pow(10.0L, -decimals);
+  for (long double shifted = value;;) {
+    std::string text = fmt::format("{:.{}f}", static_cast<double>(shifted), decimals);
+    long double read = 0.0L;
+    std::from_chars(text.data(), text.data() + text.size(), read);
+    if (down ? read <= value : read >= value) return text;
+    const long double step = shifted + (down ? -unit : unit);
+    // Beyond 2^53 units a unit is less than the distance to the next number.
+    shifted = static_cast<double>(step) != static_cast<double>(shifted)
+                  ? step
+                  : std::nextafter(static_cast<double>(shifted), down ? -HUGE_VAL : HUGE_VAL);
+  }
+}
+
+}  // namespace
+
+std::string RoundedDown(double value, int decimals) { return RoundedTo(value, decimals, true); }
+std::string RoundedUp(double value, int decimals) { return RoundedTo(value, decimals, false); }
+
+}  // namespace submarine::apps

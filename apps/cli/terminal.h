@@ -1,0 +1,50 @@
+// What the command shows while it works: a progress line on a terminal, rare lines in a log
+// otherwise.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "submarine/base/stopwatch.h"
+
+namespace submarine::apps {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // The latest text is shown with the time since the beginning: in place on a terminal, renewed several
+  // times a second; otherwise as a line of its own after 1.5 s and then every 8. A thread does so, so that
+  // phases which do not report show that they are at work, too.
+  void Show(const std::string& text);
+  void Clear();
+
+ private:
+  void Tick(const std::stop_token& stop);
+  void Draw();
+
+  const bool terminal_;
+  internal::Stopwatch clock_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::string text_;
+  bool shown_ = false;
+  double next_seconds_;
+  std::jthread ticker_;  // none where the line is quiet
+};
+
+// From the first call on, Ctrl-C (and SIGTERM, and SIGHUP) only sets a flag; a second one ends the
+// program at once.
+void CatchInterrupts();
+bool Interrupted();
+
+// "3.2 s", "4 min 10 s", "2 h 5 min".
+std::string DurationText(double seconds);
+
+}  // namespace submarine::apps

@@ -1,0 +1,263 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/messages.h"
+#include "apps/cli/option_checks.h"
+#include "apps/commands.h"
+#include "apps/generate/generate_scene.h"
+#include "submarine/base/error.h"
+#include "submarine/io/file/atomic_file.h"
+#include "submarine/io/model/dense_bundle.h"
+#include "submarine/io/model/grid_bundle.h"
+#include "submarine/io/model/metric_spec.h"
+#include "submarine/model/sparse_crf.h"
+
+namespace submarine::apps {
+namespace {
+
+using internal::AtomicFile;
+
+constexpr double kGridWeight = 1.0;
+constexpr double kDenseWeight = 0.05;
+constexpr int kConnectivity = 4;
+
+struct GenerateOptions {
+  bool dense = false;
+  bool stereo = false;
+  int width = 100;
+  int height = 100;
+  int labels = 20;
+  std::optional<int> connectivity;
+  std::optional<double> weight;
+  std::optional<double> sigma;
+  std::optional<double> bilateral_sigma;
+  std::optional<double> colour_sigma;
+  double low = 0.0;
+  double high = 10.0;
+  std::string metric = "potts";
+  std::uint64_t seed = 1;
+  bool strict_hst = false;
+  std::string output;
+};
+
+// Uniform in [0, 1) from the generator's bits alone: std::uniform_real_distribution may differ between
+// standard libraries, and a seed should name the same model everywhere.
+double Uniform(std::mt19937_64* rng) { return static_cast<double>((*rng)() >> 11) * 0x1p-53; }
+
+Matrix<double> RandomUnaries(std::size_t variables, std::size_t labels,
+                             const GenerateOptions& options) {
+  std::mt19937_64 rng(options.seed);
+  Matrix<double> unary(variables, labels);
+  for (std::size_t k = 0; k < unary.size(); ++k) {
+    unary.data()[k] = options.low + (options.high - options.low) * Uniform(&rng);
+  }
+  return unary;
+}
+
+// A patch of one colour and one label: the pixels that are nearer to its centre than to the others.
+struct Patch {
+  double x;
+  double y;
+  std::array<double, 3> colour;
+  std::size_t label;
+};
+
+std::vector<Patch> RandomPatches(const GenerateOptions& options, std::mt19937_64* rng) {
+  std::vector<Patch> patches(static_cast<std::size_t>(2 * options.labels));
+  for (std::size_t p = 0; p < patches.size(); ++p) {
+    patches[p].x = options.width * Uniform(rng);
+    patches[p].y = options.height * Uniform(rng);
+    for (double& channel : patches[p].colour) channel = 255.0 * Uniform(rng);
+    patches[p].label = p % static_cast<std::size_t>(options.labels);
+  }
+  return patches;
+}
+
+// A noisy picture of patches. The unaries are uniform, but only half as far above `low` for the label
+// of the patch: a guess that the picture must improve on.
+DenseSpec RandomPicture(const GenerateOptions& options) {
+  constexpr double kColourNoise = 20.0;
+  std::mt19937_64 rng(options.seed);
+  const std::vector<Patch> patches = RandomPatches(options, &rng);
+  const auto labels = static_cast<std::size_t>(options.labels);
+  DenseSpec spec;
+  spec.width = options.width;
+  spec.height = options.height;
+  spec.channels = 3;
+  spec.metric = options.metric;
+  const auto pixels =
+      static_cast<std::size_t>(options.width) * static_cast<std::size_t>(options.height);
+  spec.unary = Matrix<float>(pixels, labels);
+  spec.image.reserve(3 * pixels);
+  for (std::size_t a = 0; a < pixels; ++a) {
+    const std::size_t row = a / static_cast<std::size_t>(options.width);
+    const auto x = static_cast<double>(a % static_cast<std::size_t>(options.width));
+    const auto y = static_cast<double>(row);
+    const auto distance = [&](const Patch& patch) {
+      return (patch.x - x) * (patch.x - x) + (patch.y - y) * (patch.y - y);
+    };
+    const Patch& patch = *std::min_element(
+        patches.begin(), patches.end(),
+        [&](const Patch& p, const Patch& q) { return distance(p) < distance(q); });
+    for (const double channel : patch.colour) {
+      const double noisy = channel + kColourNoise * (Uniform(&rng) - 0.5);
+      spec.image.push_back(static_cast<float>(std::clamp(noisy, 0.0, 255.0)));
+    }
+    for (std::size_t i = 0; i < labels; ++i) {
+      const double height = (options.high - options.low) * Uniform(&rng);
+      spec.unary(a, i) = static_cast<float>(options.low + (i == patch.label ? 0.5 : 1.0) * height);
+    }
+  }
+  return spec;
+}
+
+void CheckPixels(const GenerateOptions& options) {
+  if (options.width < 1 || options.height < 1 ||
+      options.width > std::numeric_limits<int>::max() / options.height) {
+    throw InvalidInput(
+        fmt::format("a picture of {} x {} pixels cannot be made", options.width, options.height));
+  }
+}
+
+void GenerateDense(const GenerateOptions& options) {
+  if (options.connectivity) {
+    throw InvalidInput("--connectivity is for grids: in a dense model every pair is joined");
+  }
+  CheckPixels(options);
+  const double weight = options.weight.value_or(kDenseWeight);
+  DenseSpec spec = RandomPicture(options);
+  spec.kernels.push_back({.type = DenseKernelType::kPosition,
+                          .sigma = {options.sigma.value_or(2.0)},
+                          .weight = weight});
+  spec.kernels.push_back({.type = DenseKernelType::kBilateral,
+                          .sigma = {options.bilateral_sigma.value_or(10.0)},
+                          .colour_sigma = {options.colour_sigma.value_or(20.0)},
+                          .weight = weight});
+  const std::filesystem::path output = options.output;
+  WriteDenseBundle(output, spec);
+  PrintLine(fmt::format("Wrote {}: {}.", options.output,
+                        BuildDenseCrf(spec, output.parent_path()).Description()));
+}
+
+void GenerateGrid(const GenerateOptions& options, LabelSpace labels) {
+  if (options.sigma || options.bilateral_sigma || options.colour_sigma) {
+    throw InvalidInput("--sigma, --bilateral-sigma and --colour-sigma need --dense");
+  }
+  const int connectivity = options.connectivity.value_or(kConnectivity);
+  std::vector<Edge> edges =
+      GridEdges(options.width, options.height, connectivity, options.weight.value_or(kGridWeight));
+  const auto variables =
+      static_cast<std::size_t>(options.width) * static_cast<std::size_t>(options.height);
+  const SparseCrf model(RandomUnaries(variables, static_cast<std::size_t>(options.labels), options),
+                        std::move(edges), std::move(labels));
+  WriteGridBundle(options.output, model, options.width, options.height, connectivity,
+                  options.metric);
+  PrintLine(fmt::format("Wrote {}: {}.", options.output, model.Description()));
+}
+
+void GenerateStereo(const GenerateOptions& options) {
+  if (options.dense || options.connectivity || options.weight)
+    throw InvalidInput(
+        "--stereo makes pictures, not a model: --dense, --connectivity and --weight do not apply");
+  CheckPixels(options);
+  GenerateScene(options.output, options.width, options.height, options.labels, options.seed);
+  PrintLine(fmt::format(
+      "Wrote {0}/left.png, {0}/right.png and {0}/disparity.png: {1} x {2} pixels, disparities "
+      "below {3}.",
+      options.output, options.width, options.height, options.labels));
+}
+
+void RunGenerate(const GenerateOptions& options) {
+  if (options.stereo) {
+    GenerateStereo(options);
+    return;
+  }
+  const std::filesystem::path output = options.output;
+  if (output.extension() != ".json") {
+    throw InvalidInput(
+        fmt::format("--output is \"{}\", expected a name that ends in .json", options.output));
+  }
+  { const AtomicFile probe(output); }  // better known now than after the arrays are written
+  std::vector<std::string> warnings;
+  CheckLabelCount(options.labels);
+  LabelSpace labels = ParseMetricSpec(options.metric, options.labels, options.strict_hst, &warnings,
+                                      output.parent_path());
+  for (const std::string& warning : warnings) PrintWarning(warning);
+  if (!(options.low <= options.high)) {
+    throw InvalidInput(
+        fmt::format("the unaries' range {} to {} is empty", options.low, options.high));
+  }
+  if (options.dense) {
+    GenerateDense(options);
+  } else {
+    GenerateGrid(options, std::move(labels));
+  }
+}
+
+}  // namespace
+
+void AddGenerateCommand(CLI::App* app) {
+  auto options = std::make_shared<GenerateOptions>();
+  CLI::App* command = app->add_subcommand(
+      "generate",
+      "Write a random model: a grid with uniform unaries and one edge weight, or a picture with "
+      "Gaussian kernels");
+  command->add_flag("--dense", options->dense,
+                    "A dense model: a noisy picture of patches, a position and a bilateral kernel");
+  command->add_flag(
+      "--stereo", options->stereo,
+      "A stereo pair with its true disparities instead of a model; --output is a directory");
+  command->add_option("--width", options->width, "Columns")->capture_default_str();
+  command->add_option("--height", options->height, "Rows")->capture_default_str();
+  command
+      ->add_option("--labels", options->labels, "Labels, 2 to 1024; of a stereo pair, disparities")
+      ->capture_default_str();
+  command->add_option("--connectivity", options->connectivity, "4 or 8 neighbours (grids)")
+      ->default_str(fmt::format("{}", kConnectivity));
+  command->add_option("--weight", options->weight, "Weight of every edge, or of both kernels")
+      ->default_str(fmt::format("{:g}, dense {:g}", kGridWeight, kDenseWeight));
+  command->add_option("--sigma", options->sigma, "Pixels: width of the position kernel (dense)")
+      ->default_str("2");
+  command
+      ->add_option("--bilateral-sigma", options->bilateral_sigma,
+                   "Pixels: width of the bilateral kernel (dense)")
+      ->default_str("10");
+  command
+      ->add_option("--colour-sigma", options->colour_sigma,
+                   "Its width in grey levels, 0 to 255 (dense)")
+      ->default_str("20");
+  command->add_option("--low", options->low, "Smallest unary")->capture_default_str();
+  command->add_option("--high", options->high, "Largest unary")->capture_default_str();
+  command
+      ->add_option("--metric", options->metric,
+                   "potts, linear, truncated:T, tree:SPEC or tree:FILE.json (beside the output)")
+      ->capture_default_str();
+  command->add_flag("--strict-hst", options->strict_hst, "Refuse trees that break the r-HST rules");
+  command->add_option("--seed", options->seed, "Seed of the random numbers")
+      ->check(NumberBetween(0, 1.8e19))
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output", options->output,
+                   "JSON header to write; arrays are written next to it")
+      ->required();
+  command->footer(
+      "Examples:\n"
+      "  submarine generate --width 100 --height 100 --labels 20 --weight 5 -o model.json\n"
+      "  submarine generate --labels 20 --metric tree:5x4:1,0.5 --weight 2 -o tree.json\n"
+      "  submarine generate --dense --width 64 --height 48 --labels 5 -o dense.json\n"
+      "  submarine generate --stereo --width 320 --height 240 --labels 32 -o scene");
+  command->callback([options] { RunGenerate(*options); });
+}
+
+}  // namespace submarine::apps

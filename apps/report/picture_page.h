@@ -1,0 +1,59 @@
+// Results over the pixels of a picture, written as files of a bundle and described for its page
+// (docs/formats.md, "Bundles and the report page").
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/solve/bundle.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine::apps {
+
+class PicturePage {
+ public:
+  PicturePage(const Bundle* bundle, int width, int height, const std::string& title);
+
+  // NAME.png: samples from 0 to 255, 1 or 3 channels innermost.
+  void AddPicture(const std::string& name, const std::string& file, int channels,
+                  std::span<const float> samples);
+  // file.png, coloured from dark (low) to light (high). NaN is grey.
+  void AddColoured(const std::string& name, const std::string& file, std::span<const float> values,
+                   double low, double high, const std::string& unit);
+  // file.png with one colour per label, and a legend.
+  void AddLabels(const std::string& name, const std::string& file, std::span<const int> labels,
+                 const std::vector<std::string>& names,
+                 const std::vector<std::array<std::uint8_t, 3>>& colours);
+  // file.npy, shown for the pixel under the cursor.
+  void AddValues(const std::string& name, const std::string& file, std::span<const float> values,
+                 const std::string& unit);
+  // marginals.npy with all labels (top = 0), or the `top` most probable ones of every pixel as
+  // marginals_top.npy and marginals_top_labels.npy.
+  void AddMarginals(const MarginalRows& marginals, int top, const std::string& label,
+                    const std::vector<std::string>& names);
+  void AddFact(const std::string& what, const std::string& value);
+  void AddNote(const std::string& sentence);
+  void AddPlot(nlohmann::ordered_json plot);
+
+  const nlohmann::ordered_json& json() const { return page_; }
+
+ private:
+  std::size_t pixels() const;
+  void CheckCount(std::size_t count) const;
+
+  const Bundle& bundle_;
+  int width_;
+  int height_;
+  nlohmann::ordered_json page_;
+};
+
+// Ends a bundle: adds the page, unless it is null, to the summary, writes summary.json and report.html, and moves everything
+// into place.
+void FinishBundle(nlohmann::ordered_json summary, const std::string& kind,
+                  const nlohmann::ordered_json& page, Bundle* bundle);
+
+}  // namespace submarine::apps

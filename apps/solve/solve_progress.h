@@ -1,0 +1,40 @@
+// The progress line of a solve: phase, bounds, and how much longer it may take.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/terminal.h"
+#include "apps/solve/model_input.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine::apps {
+
+// A Watch: shows every record it is told of, and asks to stop after an interrupt.
+class SolveProgress {
+ public:
+  SolveProgress(const SolveOptions& options, bool quiet) : options_(options), line_(quiet) {}
+
+  bool operator()(std::string_view phase, const SolveRecord& record);
+  void Clear() { line_.Clear(); }
+
+ private:
+  std::string TimeToGap() const;
+  std::string TimeToEndOfPhase(const SolveRecord& record) const;
+
+  const SolveOptions& options_;
+  ProgressLine line_;
+  std::vector<std::pair<double, double>> gaps_;  // (seconds, gap)
+  std::string phase_;
+  double phase_begin_ = 0.0;
+};
+
+// Solve() within what the clock has left of the time limit when `writing` seconds still have to follow.
+// The result's seconds are the clock's.
+SolveResult SolveInTime(const ModelInput& input, SolveOptions options,
+                        const internal::Stopwatch& clock, double writing, SolveProgress* progress);
+
+}  // namespace submarine::apps

@@ -1,0 +1,201 @@
+#include "apps/stereo/stereo.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "apps/cli/option_checks.h"
+#include "submarine/base/error.h"
+#include "submarine/io/file/npy.h"
+#include "submarine/io/image/image.h"
+#include "submarine/io/model/dense_bundle.h"
+#include "submarine/io/model/metric_spec.h"
+#include "submarine/stereo/disparity.h"
+#include "submarine/stereo/shrink.h"
+
+namespace submarine::apps {
+namespace {
+
+using internal::Calibrate;
+using internal::CompareDisparities;
+using internal::NpyReader;
+using internal::ShapeText;
+using internal::ShrinkImage;
+using internal::ShrinkTruth;
+using internal::Sparsify;
+
+constexpr int kFewestDisparities = 2;
+constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+
+// Rec. 601 luma.
+std::vector<float> Grey(const std::vector<float>& rgb) {
+  std::vector<float> grey(rgb.size() / 3);
+  for (std::size_t a = 0; a < grey.size(); ++a)
+    grey[a] = 0.299F * rgb[3 * a] + 0.587F * rgb[3 * a + 1] + 0.114F * rgb[3 * a + 2];
+  return grey;
+}
+
+void RequireSize(const std::string& file, int width, int height, const StereoPair& pair,
+                 int shrink) {
+  // What shrinking drops at the right and at the bottom is not known here any more.
+  if (width / shrink != pair.width || height / shrink != pair.height) {
+    throw InvalidInput(fmt::format("{} is {} x {}, expected {} x {} as the views", file, width,
+                                   height, pair.width * shrink, pair.height * shrink));
+  }
+}
+
+struct TruthSpec {
+  std::string file;
+  std::optional<double> factor;
+};
+
+// A comma may belong to the file's name: it separates a factor only where a number follows.
+TruthSpec ParseTruth(const std::string& spec) {
+  const std::size_t comma = spec.rfind(',');
+  if (comma == std::string::npos) return {spec, {}};
+  const std::string text = spec.substr(comma + 1);
+  const double factor = ParseNumber(text);
+  if (std::isnan(factor)) return {spec, {}};
+  if (!(factor > 0.0 && std::isfinite(factor)))
+    throw InvalidInput(fmt::format("the factor of --truth is {}, expected a number above 0", text));
+  return {spec.substr(0, comma), factor};
+}
+
+std::vector<float> ReadTruthArray(const std::string& file, const StereoPair& pair, int shrink) {
+  NpyReader reader(file);
+  if (reader.shape().size() != 2) {
+    throw InvalidInput(
+        fmt::format("{} has shape {}, expected (height, width)", file, ShapeText(reader.shape())));
+  }
+  RequireSize(file, static_cast<int>(reader.shape()[1]), static_cast<int>(reader.shape()[0]), pair,
+              shrink);
+  std::vector<double> values(reader.count());
+  reader.ReadTo(std::span<double>(values));
+  std::vector<float> truth(values.size());
+  for (std::size_t a = 0; a < values.size(); ++a)
+    truth[a] = std::isfinite(values[a]) ? static_cast<float>(values[a]) : kUnknown;
+  return ShrinkTruth(truth, static_cast<int>(reader.shape()[1]),
+                     static_cast<int>(reader.shape()[0]), shrink);
+}
+
+DenseKernelSpec Kernel(DenseKernelType type, double sigma, double colour_sigma, double weight) {
+  DenseKernelSpec kernel;
+  kernel.type = type;
+  kernel.sigma = {sigma};
+  if (type == DenseKernelType::kBilateral) kernel.colour_sigma = {colour_sigma};
+  kernel.weight = weight;
+  return kernel;
+}
+
+}  // namespace
+
+StereoPair ReadStereoPair(const std::string& left, const std::string& right, int shrink) {
+  const Image l = ReadImage(left);
+  const Image r = ReadImage(right);
+  if (l.width != r.width || l.height != r.height) {
+    throw InvalidInput(
+        fmt::format("{} is {} x {}, but {} is {} x {}; expected two views of one size", left,
+                    l.width, l.height, right, r.width, r.height));
+  }
+  if (l.width / shrink < 2 || l.height / shrink < 1) {
+    throw InvalidInput(fmt::format("{} is {} x {} pixels{}, too small for any disparity", left,
+                                   l.width, l.height,
+                                   shrink > 1 ? fmt::format(" and is shrunk by {}", shrink) : ""));
+  }
+  StereoPair pair{l.width / shrink, l.height / shrink, l.channels, ColourValues(l),
+                  ColourValues(r)};
+  if (l.channels != r.channels) {
+    (l.channels == 3 ? pair.left : pair.right) = Grey(l.channels == 3 ? pair.left : pair.right);
+    pair.channels = 1;
+  }
+  if (shrink > 1) {
+    for (std::vector<float>* view : {&pair.left, &pair.right})
+      *view = ShrinkImage(*view, l.width, l.height, pair.channels, shrink);
+  }
+  return pair;
+}
+
+std::vector<float> ReadTruth(const std::string& spec, const StereoPair& pair, int shrink) {
+  const TruthSpec parsed = ParseTruth(spec);
+  if (std::filesystem::path(parsed.file).extension() == ".npy")
+    return ReadTruthArray(parsed.file, pair, shrink);
+  const Image image = ReadImage(parsed.file);
+  RequireSize(parsed.file, image.width, image.height, pair, shrink);
+  const double factor = parsed.factor.value_or(image.max_value > 255 ? 256.0 : 1.0);
+  const auto channels = static_cast<std::size_t>(image.channels);
+  std::vector<float> truth(image.samples.size() / channels);
+  for (std::size_t a = 0; a < truth.size(); ++a) {
+    const int sample = image.samples[a * channels];
+    truth[a] = sample == 0 ? kUnknown : static_cast<float>(sample / factor);
+  }
+  return ShrinkTruth(truth, image.width, image.height, shrink);
+}
+
+std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pair, int shrink) {
+  const Image image = ReadImage(file);
+  RequireSize(file, image.width, image.height, pair, shrink);
+  const std::vector<float> shrunk =
+      ShrinkImage(ColourValues(image), image.width, image.height, image.channels, shrink);
+  std::vector<std::uint8_t> mask(shrunk.size() / static_cast<std::size_t>(image.channels));
+  for (std::size_t a = 0; a < mask.size(); ++a)
+    mask[a] = shrunk[a * static_cast<std::size_t>(image.channels)] > 127.0F ? 1 : 0;
+  return mask;
+}
+
+StereoSettings DefaultStereoSettings() {
+  StereoSettings settings;
+  settings.matching = {.kind = MatchingKind::kCensus, .truncate = 22.0};
+  settings.metric = "truncated:2";
+  settings.spatial_sigma = 1.5;
+  settings.spatial_weight = 0.5;
+  settings.bilateral_sigma = 6.0;
+  settings.bilateral_colour_sigma = 10.0;
+  settings.bilateral_weight = 0.1;
+  return settings;
+}
+
+DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
+                          const StereoCheck& check) {
+  DenseSpec spec;
+  spec.width = pair.width;
+  spec.height = pair.height;
+  spec.metric = settings->metric;
+  spec.channels = pair.channels;
+  spec.image = settings->guide_by_right ? pair.right : pair.left;
+  if (settings->spatial_weight > 0.0) {
+    spec.kernels.push_back(
+        Kernel(DenseKernelType::kPosition, settings->spatial_sigma, 0.0, settings->spatial_weight));
+  }
+  if (settings->bilateral_weight > 0.0) {
+    spec.kernels.push_back(Kernel(DenseKernelType::kBilateral, settings->bilateral_sigma,
+                                  settings->bilateral_colour_sigma, settings->bilateral_weight));
+  }
+  const auto check_for = [&](int labels) {
+    if (check) check(BuildKernels(spec), ParseMetricSpec(spec.metric, labels, false, nullptr));
+  };
+  if (settings->disparities == 0) {
+    check_for(kFewestDisparities);
+    settings->disparities = GuessDisparities(pair.LeftView(), pair.RightView());
+  }
+  check_for(settings->disparities);
+  spec.unary =
+      MatchingCosts(pair.LeftView(), pair.RightView(), settings->disparities, settings->matching);
+  return BuildDenseCrf(spec);
+}
+
+StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>& marginals,
+                            const std::vector<float>& entropies, const std::vector<float>& truth,
+                            const std::vector<std::uint8_t>& mask) {
+  StereoJudgement judgement{CompareDisparities(disparities, truth),
+                            {},
+                            Sparsify(disparities, truth, entropies),
+                            Calibrate(marginals, disparities, truth)};
+  if (!mask.empty()) judgement.masked = CompareDisparities(disparities, truth, mask);
+  return judgement;
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,173 @@
+#include "apps/stereo/stereo_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "apps/solve/solve_output.h"
+#include "submarine/io/image/png.h"
+#include "submarine/stereo/disparity.h"
+
+namespace submarine::apps {
+namespace {
+
+using internal::Calibration;
+using internal::DisparityErrors;
+using internal::Sparsification;
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kPngFactor = 256.0;  // of disparity.png, as many benchmarks have it
+constexpr double kLargestShownError = 4.0;
+
+std::string Percent(double share) { return fmt::format("{:.2f}%", 100.0 * share); }
+
+Json ErrorsJson(const DisparityErrors& errors) {
+  return {{"pixels", errors.pixels},
+          {"bad_0.5", errors.bad_half},
+          {"bad_1", errors.bad_one},
+          {"bad_2", errors.bad_two},
+          {"mean_absolute", errors.mean_absolute}};
+}
+
+void AddErrorFacts(const DisparityErrors& errors, const std::string& where, PicturePage* page) {
+  page->AddFact(fmt::format("bad pixels, > 1 px{}", where), Percent(errors.bad_one));
+  page->AddFact(fmt::format("bad pixels, > 0.5 px{}", where), Percent(errors.bad_half));
+  page->AddFact(fmt::format("bad pixels, > 2 px{}", where), Percent(errors.bad_two));
+  page->AddFact(fmt::format("mean absolute error{}", where),
+                fmt::format("{:.3f} px", errors.mean_absolute));
+}
+
+void AddJudgement(const StereoJudgement& judgement, PicturePage* page) {
+  AddErrorFacts(judgement.all, "", page);
+  if (judgement.masked) AddErrorFacts(*judgement.masked, " (not occluded)", page);
+  const Sparsification& s = judgement.sparsification;
+  page->AddFact("area under the sparsification curve (oracle, chance)",
+                fmt::format("{:.4f} ({:.4f}, {:.4f})", s.area, s.oracle_area, s.random_area));
+  page->AddFact("expected calibration error", Percent(judgement.calibration.expected_error));
+  page->AddPlot(
+      {{"title", "Does uncertainty point at errors?"},
+       {"x", {{"label", "share of most uncertain pixels removed"}, {"values", s.removed}}},
+       {"y", {{"label", "bad pixels (> 1 px) among the rest"}}},
+       {"series", Json::array({{{"name", "by entropy"}, {"values", s.by_uncertainty}},
+                               {{"name", "by true error (oracle)"}, {"values", s.oracle}}})},
+       {"style", "line"}});
+  page->AddPlot({{"title", "Do probabilities mean what they say?"},
+                 {"x",
+                  {{"label", "marginal mass within 1 px of the estimate"},
+                   {"values", judgement.calibration.confidence}}},
+                 {"y", {{"label", "share of pixels that are within 1 px"}}},
+                 {"series", Json::array({{{"name", "pixels of this confidence"},
+                                          {"values", judgement.calibration.frequency}}})},
+                 {"diagonal", true},
+                 {"style", "points"}});
+}
+
+void AddTruth(const StereoSettings& settings, const StereoResult& result, const StereoTruth& truth,
+              PicturePage* page) {
+  page->AddColoured("ground truth", "truth_colour", truth.disparity, 0.0, settings.disparities - 1,
+                    "px");
+  std::vector<float> error(truth.disparity.size());
+  for (std::size_t a = 0; a < error.size(); ++a)
+    error[a] = std::abs(result.disparities[a] - truth.disparity[a]);
+  page->AddColoured("error", "error_colour", error, 0.0, kLargestShownError, "px");
+  page->AddValues("truth", "truth", truth.disparity, "px");
+  page->AddValues("error", "error", error, "px");
+}
+
+void WriteDisparityPng(const Bundle& bundle, const StereoPair& pair,
+                       const std::vector<float>& disparities) {
+  std::vector<std::uint16_t> samples(disparities.size());
+  std::transform(disparities.begin(), disparities.end(), samples.begin(), [](float d) {
+    return static_cast<std::uint16_t>(std::clamp(std::lround(kPngFactor * d), 0L, 65535L));
+  });
+  WritePng16(bundle.File("disparity.png"), pair.width, pair.height, samples);
+}
+
+}  // namespace
+
+StereoResult ConcludeStereo(const SolveResult& outcome, const StereoTruth& truth) {
+  const auto& marginals = std::get<Matrix<float>>(outcome.marginals);
+  StereoResult result{
+      RefinedDisparities(marginals, outcome.labels), Entropies(outcome.marginals), {}};
+  if (!truth.disparity.empty()) {
+    result.judgement =
+        JudgeStereo(result.disparities, marginals, result.entropies, truth.disparity, truth.mask);
+  }
+  return result;
+}
+
+Json SettingsJson(const StereoSettings& settings, const std::string& left, const std::string& right,
+                  int shrink) {
+  const MatchingOptions& matching = settings.matching;
+  return {{"left", left},
+          {"right", right},
+          {"shrink", shrink},
+          {"disparities", settings.disparities},
+          {"unary", ToString(matching)},
+          {"truncate", std::isfinite(matching.truncate) ? Json(matching.truncate) : Json(nullptr)},
+          {"scale", matching.factor},
+          {"metric", settings.metric},
+          {"spatial", {settings.spatial_sigma, settings.spatial_weight}},
+          {"bilateral",
+           {settings.bilateral_sigma, settings.bilateral_colour_sigma, settings.bilateral_weight}},
+          {"guide", settings.guide_by_right ? "right" : "left"}};
+}
+
+Json JudgementJson(const StereoJudgement& judgement, const std::string& truth) {
+  const Sparsification& s = judgement.sparsification;
+  const Calibration& c = judgement.calibration;
+  Json json = {{"file", truth}, {"all", ErrorsJson(judgement.all)}};
+  if (judgement.masked) json["not_occluded"] = ErrorsJson(*judgement.masked);
+  json["sparsification"] = {{"removed", s.removed},         {"by_entropy", s.by_uncertainty},
+                            {"oracle", s.oracle},           {"area", s.area},
+                            {"oracle_area", s.oracle_area}, {"chance_area", s.random_area}};
+  json["calibration"] = {{"confidence", c.confidence},
+                         {"frequency", c.frequency},
+                         {"count", c.count},
+                         {"expected_error", c.expected_error}};
+  return json;
+}
+
+std::string JudgementText(const StereoJudgement& judgement) {
+  const DisparityErrors& errors = judgement.all;
+  std::string text = fmt::format(
+      "Bad pixels: {} beyond 0.5 px, {} beyond 1 px, {} beyond 2 px of {} known; mean error {:.3f} "
+      "px.\n",
+      Percent(errors.bad_half), Percent(errors.bad_one), Percent(errors.bad_two), errors.pixels,
+      errors.mean_absolute);
+  if (judgement.masked) {
+    text += fmt::format("Not occluded: {} beyond 1 px of {}.\n", Percent(judgement.masked->bad_one),
+                        judgement.masked->pixels);
+  }
+  return text;
+}
+
+PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,
+                       const StereoSettings& settings, const SolveResult& outcome,
+                       const StereoResult& result, const StereoTruth& truth, int top) {
+  PicturePage page(bundle, pair.width, pair.height, title);
+  const double last = settings.disparities - 1;
+  WriteDisparityPng(*bundle, pair, result.disparities);
+  page.AddPicture("left view", "left", pair.channels, pair.left);
+  page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px");
+  page.AddColoured("uncertainty", "entropy_colour", result.entropies, 0.0,
+                   std::log(settings.disparities), "nats");
+  if (result.judgement) AddTruth(settings, result, truth, &page);
+  page.AddValues("disparity", "disparity", result.disparities, "px");
+  page.AddValues("entropy", "entropy", result.entropies, "nats");
+  std::vector<std::string> names;
+  for (int k = 0; k < settings.disparities; ++k) names.push_back(fmt::format("{}", k));
+  page.AddMarginals(outcome.marginals, top, "disparity (px)", names);
+  if (result.judgement) AddJudgement(*result.judgement, &page);
+  page.AddNote(
+      "Uncertainty is the entropy of each pixel's marginal: 0 where one disparity has all the "
+      "probability, log of their number where all are equal.");
+  return page;
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,39 @@
+// What a stereo solve leaves behind: disparities, their uncertainty, the evaluation against ground truth, the page.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/report/picture_page.h"
+#include "apps/solve/bundle.h"
+#include "apps/stereo/stereo.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine::apps {
+
+struct StereoTruth {
+  std::vector<float> disparity;    // NaN: unknown; empty: no truth
+  std::vector<std::uint8_t> mask;  // empty: none
+};
+
+struct StereoResult {
+  std::vector<float> disparities;
+  std::vector<float> entropies;  // nats
+  std::optional<StereoJudgement> judgement;
+};
+
+StereoResult ConcludeStereo(const SolveResult& outcome, const StereoTruth& truth);
+
+nlohmann::ordered_json SettingsJson(const StereoSettings& settings, const std::string& left,
+                                    const std::string& right, int shrink);
+nlohmann::ordered_json JudgementJson(const StereoJudgement& judgement, const std::string& truth);
+std::string JudgementText(const StereoJudgement& judgement);
+
+// Writes all files of the bundle but summary.json and the page itself.
+PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,
+                       const StereoSettings& settings, const SolveResult& outcome,
+                       const StereoResult& result, const StereoTruth& truth, int top);
+
+}  // namespace submarine::apps

@@ -1,0 +1,34 @@
+# The headers that are installed. Everything else is in submarine::internal and may change from one version to the
+# next. tools/check_includes.py sees to it that these include one another only.
+set(PUBLIC_HEADERS
+  submarine/submarine.h
+  submarine/base/aligned_memory.h
+  submarine/base/error.h
+  submarine/base/matrix.h
+  submarine/base/termination.h
+  submarine/labels/label_cuts.h
+  submarine/labels/label_tree.h
+  submarine/labels/metric_fit.h
+  submarine/filter/kernel/gaussian_kernel.h
+  submarine/filter/kernel/operator_options.h
+  submarine/model/dense_crf.h
+  submarine/model/factor_graph.h
+  submarine/model/image_features.h
+  submarine/model/sparse_crf.h
+  submarine/extension/kinds.h
+  submarine/bound/bound.h
+  submarine/bound/certificate.h
+  submarine/solve/method.h
+  submarine/solve/solve.h
+  submarine/stereo/disparity.h
+  submarine/stereo/matching_cost.h)
+
+# Of the library of files, submarine::io.
+set(PUBLIC_IO_HEADERS
+  submarine/io/image/image.h
+  submarine/io/image/png.h
+  submarine/io/model/dense_bundle.h
+  submarine/io/model/fg.h
+  submarine/io/model/grid_bundle.h
+  submarine/io/model/metric_spec.h
+  submarine/io/model/uai.h)

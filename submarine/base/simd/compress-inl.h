@@ -1,0 +1,44 @@
+// For SIMD kernels, included once per instruction set (hwy/foreach_target.h). Highway's CompressStore of
+// Debian 12 is compiled to a copy of its whole table of permutations per call where there is no
+// instruction for it: half the time of the kernels that used it.
+#if defined(SUBMARINE_BASE_COMPRESS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SUBMARINE_BASE_COMPRESS_INL_H_
+#undef SUBMARINE_BASE_COMPRESS_INL_H_
+#else
+#define SUBMARINE_BASE_COMPRESS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace submarine::internal {
+namespace HWY_NAMESPACE {
+
+// Stores the lanes of `values` that are in the mask, in their order, and returns their number. `out` has
+// room for a whole register.
+template <class D, class V, class M, class T = hwy::HWY_NAMESPACE::TFromD<D>>
+HWY_INLINE std::size_t StoreCompressed(D d, V values, M mask, T* HWY_RESTRICT out) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  HWY_ALIGN T lanes[hn::MaxLanes(D())];
+  hn::Store(values, d, lanes);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    out[count] = lanes[i];
+    count += (bits >> i) & 1U;
+  }
+  return count;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace submarine::internal
+HWY_AFTER_NAMESPACE();
+
+#endif

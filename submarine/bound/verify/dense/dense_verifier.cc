@@ -1,0 +1,369 @@
+#include "submarine/bound/verify/dense/dense_verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "submarine/base/safe_sum.h"
+#include "submarine/bound/bound_internal.h"
+#include "submarine/bound/temperature.h"
+#include "submarine/bound/verify/dense/dense_verifier_internal.h"
+
+namespace submarine::internal {
+namespace dense_verifier {
+
+void CheckOptions(const PairOptions& options) {
+  CheckTemperature(options.temperature);
+  if (!(options.cutoff >= 0.0) || !std::isfinite(options.cutoff)) {
+    throw InvalidInput(
+        fmt::format("the cutoff is {}, expected a finite number >= 0", options.cutoff));
+  }
+  if (!(options.far_tolerance >= 0.0) || !std::isfinite(options.far_tolerance)) {
+    throw InvalidInput(fmt::format(
+        "the tolerance for far pairs is {}, expected a finite number >= 0", options.far_tolerance));
+  }
+}
+
+void CheckProof(const DenseCrf& model, const FlowProof& proof) {
+  const auto cuts = static_cast<std::size_t>(model.num_cuts());
+  double sum = 0.0;
+  for (std::size_t t = 0; t < proof.size(); ++t) {
+    const FlowTerm& term = proof[t];
+    if (term.v.rows() != model.num_variables() || term.v.cols() != cuts) {
+      throw InvalidInput(fmt::format(
+          "potential {} of the proof is {} x {}, the model has {} variables and {} cuts", t,
+          term.v.rows(), term.v.cols(), model.num_variables(), cuts));
+    }
+    if (!(term.share >= 0.0) || !std::isfinite(term.share)) {
+      throw InvalidInput(
+          fmt::format("potential {} of the proof has share {}, expected 0 to 1", t, term.share));
+    }
+    sum += term.share;
+    for (std::size_t a = 0; a < term.v.rows(); ++a) {
+      for (std::size_t c = 0; c < cuts; ++c) {
+        if (!std::isfinite(term.v(a, c))) {
+          throw InvalidInput(fmt::format(
+              "potential {} of the proof is {} at variable {}, cut {}, expected a finite number", t,
+              term.v(a, c), a, c));
+        }
+      }
+    }
+  }
+  constexpr double kShareRounding = 1e-9;
+  if (sum > 1.0 + kShareRounding) {
+    throw InvalidInput(fmt::format("the shares of the proof sum to {}, expected at most 1", sum));
+  }
+}
+
+std::vector<std::size_t> ActiveCuts(const DenseCrf& model) {
+  std::vector<std::size_t> active;
+  for (std::size_t c = 0; c < model.metric().length.size(); ++c) {
+    if (model.metric().length[c] > 0.0) active.push_back(c);
+  }
+  return active;
+}
+
+double LargestLabelLength(const DenseCrf& model) {
+  std::vector<double> sum(static_cast<std::size_t>(model.num_labels()), 0.0);
+  for (int c = 0; c < model.num_cuts(); ++c) {
+    for (int i : model.labels().cuts->set(c)) {
+      sum[static_cast<std::size_t>(i)] += model.metric().length[static_cast<std::size_t>(c)];
+    }
+  }
+  return *std::max_element(sum.begin(), sum.end());
+}
+
+// exp turns the two roundings of an argument -x into x exp(-x) ulps, which sum to at most the entropy,
+// log L: with those of the sum and of its logarithm, T takes less than the 32 + L roundings that Add
+// reckons with. What may underflow is T log sum.
+void AddSoftMaximum(std::span<const double> s, double temperature, double magnitude,
+                    double roundings, SafeSum* bound) {
+  const double least = *std::min_element(s.begin(), s.end());
+  if (temperature == 0.0) {
+    bound->Add(-least, magnitude, roundings);
+    return;
+  }
+  double sum = 0.0;
+  for (const double value : s) sum += std::exp((least - value) / temperature);
+  bound->Add(temperature * std::log(sum) - least, temperature + magnitude, roundings);
+  bound->Widen(kUnderflow);
+}
+
+double KernelUlps(const PairTree& tree, double weight, double far_weight) {
+  const double of_features = tree.feature_error() / std::numeric_limits<double>::epsilon();
+  return 0.5 * static_cast<double>(tree.dimension() + 3) * far_weight +
+         of_features * (weight + far_weight);
+}
+
+// Rounding is a few ulps, which every sum of weights allows for.
+double LeastFactor(const DenseCrf& model, const GaussianKernel& kernel) {
+  return model.pair_factor() * kernel.weight * (1.0 - kernel.scale_error);
+}
+
+double LargestFactor(const DenseCrf& model, const GaussianKernel& kernel) {
+  return model.pair_factor() * kernel.weight * (1.0 + kernel.scale_error);
+}
+
+}  // namespace dense_verifier
+
+namespace {
+
+using dense_verifier::ActiveCuts;
+using dense_verifier::AddSoftMaximum;
+using dense_verifier::CheckOptions;
+using dense_verifier::CheckProof;
+using dense_verifier::ForLeaves;
+using dense_verifier::KernelUlps;
+using dense_verifier::kGrain;
+using dense_verifier::kLeaf;
+using dense_verifier::LargestLabelLength;
+using dense_verifier::LeastFactor;
+using dense_verifier::Progress;
+
+// Squared distances beyond which weight * exp(-squared / 2) is below the cutoff; negative if all are.
+double SquaredLimit(double weight, double cutoff) {
+  if (weight == 0.0 || weight < cutoff) return -1.0;
+  if (cutoff == 0.0) return std::numeric_limits<double>::infinity();
+  return 2.0 * std::log(weight / cutoff);
+}
+
+// Boxes are compared with a little more than the limit, so that rounding never hides a pair from one
+// of its two ends: |flow| <= 1 needs both.
+double BoxLimit(double limit) { return limit + 1e-12 * (1.0 + std::abs(limit)); }
+
+// Differences are rounded to single precision: to the same magnitude from both ends, and any
+// antisymmetric flow within its bounds is a flow. One quiet comparison of the magnitude, then the sign:
+// compilers vectorise this, but not two comparisons in a row, which become branches.
+SUBMARINE_FOR_WIDE_REGISTERS void AddClip(const float* __restrict v_a, const float* __restrict v_b,
+                                          double weight, std::size_t cuts, double* __restrict out) {
+  for (std::size_t c = 0; c < cuts; ++c) {
+    const float difference = v_a[c] - v_b[c];
+    const float size = std::abs(difference);
+    const float flow = std::copysign(std::isless(size, 1.0F) ? size : 1.0F, difference);
+    out[c] += weight * static_cast<double>(flow);
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void AddSign(const float* __restrict v_a, const float* __restrict v_b,
+                                          double weight, std::size_t cuts, double* __restrict out) {
+  for (std::size_t c = 0; c < cuts; ++c) {
+    const float difference = v_a[c] - v_b[c];
+    const float size = std::abs(difference);
+    const float flow = std::copysign(std::isgreater(size, 0.0F) ? 1.0F : 0.0F, difference);
+    out[c] += weight * static_cast<double>(flow);
+  }
+}
+
+// Sums the flow of every pair within the cutoff at each of its ends. A pair is met twice, from
+// either end, so that every variable's sum belongs to one thread; both ends see the same value.
+class FlowSums {
+ public:
+  FlowSums(const DenseCrf& model, const FlowProof& proof, const PairOptions& options)
+      : model_(model),
+        proof_(proof),
+        cutoff_(options.cutoff),
+        temperature_(options.temperature),
+        active_(ActiveCuts(model)),
+        sum_(model.num_variables(), active_.size(), 0.0),
+        label_length_(LargestLabelLength(model)),
+        degree_(model.num_variables(), 0.0),
+        kernel_ulps_(model.num_variables(), 0.0),
+        roundings_(model.num_variables(), 0.0) {
+    double shares = 0.0;
+    for (const FlowTerm& term : proof) shares += term.share;
+    share_scale_ = 1.0 / std::max(1.0, shares);
+  }
+
+  void Add(const GaussianKernel& kernel, const Progress& progress) {
+    const PairTree tree(kernel);
+    const std::vector<Matrix<float>> potentials = InTreeOrder(tree);
+    const double factor = LeastFactor(model_, kernel);
+    ForLeaves(tree, progress,
+              [&](std::size_t leaf) { AddLeaf(tree, kernel, potentials, factor, leaf); });
+  }
+
+  // sum_a T log sum_i exp(-s'_a(i) / T) - constant.
+  double Above() const {
+    const std::size_t n = model_.num_variables();
+    std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
+    ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
+      std::vector<double> s(static_cast<std::size_t>(model_.num_labels()));
+      for (std::size_t a = begin; a < end; ++a) AddVariable(a, &s, &partial[begin / kGrain]);
+    });
+    SafeSum bound;
+    bound.Add(-model_.constant());
+    for (const SafeSum& part : partial) bound.Add(part);
+    return bound.Above();
+  }
+
+ private:
+  struct LeafSums {
+    Matrix<double> sum;
+    double degree[kLeaf] = {};
+    double far_degree[kLeaf] = {};  // sum of w_ab |f_a - f_b|^2
+    double pairs[kLeaf] = {};
+  };
+
+  std::vector<Matrix<float>> InTreeOrder(const PairTree& tree) const {
+    std::vector<Matrix<float>> potentials;
+    for (const FlowTerm& term : proof_) {
+      Matrix<float> v(tree.size(), active_.size());
+      for (std::size_t p = 0; p < tree.size(); ++p) {
+        for (std::size_t c = 0; c < active_.size(); ++c) {
+          v(p, c) = term.v(tree.variable(p), active_[c]);
+        }
+      }
+      potentials.push_back(std::move(v));
+    }
+    return potentials;
+  }
+
+  void AddLeaf(const PairTree& tree, const GaussianKernel& kernel,
+               const std::vector<Matrix<float>>& potentials, double factor, std::size_t leaf) {
+    const std::size_t self = tree.leaf_node(leaf);
+    const PairTree::Node& node = tree.node(self);
+    LeafSums sums{Matrix<double>(node.size(), active_.size(), 0.0)};
+    tree.Walk([&](std::size_t other) {
+      const double limit =
+          SquaredLimit(kernel.weight * (node.scale * tree.node(other).scale), cutoff_);
+      if (tree.SquaredDistance(self, other).least > BoxLimit(limit)) return false;
+      if (tree.node(other).is_leaf()) {
+        AddLeafPair(tree, potentials, factor, self, other, limit, &sums);
+      }
+      return true;
+    });
+    for (std::size_t i = 0; i < node.size(); ++i) {
+      const std::size_t a = tree.variable(node.begin + i);
+      for (std::size_t c = 0; c < active_.size(); ++c) sum_(a, c) += sums.sum(i, c);
+      degree_[a] += sums.degree[i];
+      kernel_ulps_[a] += KernelUlps(tree, sums.degree[i], sums.far_degree[i]);
+      roundings_[a] += sums.pairs[i] * static_cast<double>(proof_.size());
+    }
+  }
+
+  void AddLeafPair(const PairTree& tree, const std::vector<Matrix<float>>& potentials,
+                   double factor, std::size_t self, std::size_t other, double limit,
+                   LeafSums* sums) const {
+    const PairTree::Node& from = tree.node(self);
+    const PairTree::Node& to = tree.node(other);
+    double point[kMaxFeatureDimension];
+    double squared[kLeaf];
+    double weight[kLeaf];
+    std::size_t position[kLeaf];
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      tree.Point(from.begin + i, point);
+      if (tree.SquaredDistance(point, other).least > BoxLimit(limit)) continue;
+      tree.SquaredDistances(point, to.begin / kLeaf, squared);
+      std::size_t count = 0;
+      for (std::size_t j = 0; j < to.size(); ++j) {
+        position[count] = to.begin + j;
+        weight[count] = squared[j];
+        count += squared[j] <= limit && to.begin + j != from.begin + i ? 1 : 0;
+      }
+      for (std::size_t k = 0; k < count; ++k) {
+        // The product of scales first: it is the same from both ends.
+        const double far = weight[k];
+        weight[k] = factor *
+                    ((tree.scale(from.begin + i) * tree.scale(position[k])) * std::exp(-0.5 * far));
+        sums->degree[i] += weight[k];
+        sums->far_degree[i] += weight[k] * far;
+      }
+      sums->pairs[i] += static_cast<double>(count);
+      if (count == 0) continue;
+      for (std::size_t t = 0; t < potentials.size(); ++t) {
+        const Matrix<float>& v = potentials[t];
+        const double share = proof_[t].share * share_scale_;
+        const auto add = proof_[t].shape == FlowShape::kClip ? AddClip : AddSign;
+        for (std::size_t k = 0; k < count; ++k) {
+          add(v.row(from.begin + i).data(), v.row(position[k]).data(), share * weight[k], v.cols(),
+              sums->sum.row(i).data());
+        }
+      }
+    }
+  }
+
+  void AddVariable(std::size_t a, std::vector<double>* s, SafeSum* bound) const {
+    const std::vector<double>& length = model_.metric().length;
+    double largest = 0.0;
+    for (std::size_t i = 0; i < s->size(); ++i) {
+      (*s)[i] = model_.unary()(a, i);
+      largest = std::max(largest, std::abs((*s)[i]));
+    }
+    for (std::size_t c = 0; c < active_.size(); ++c) {
+      const double on_cut = length[active_[c]] * sum_(a, c);
+      for (int i : model_.labels().cuts->set(static_cast<int>(active_[c]))) {
+        (*s)[static_cast<std::size_t>(i)] += on_cut;
+      }
+    }
+    AddSoftMaximum(*s, temperature_, largest + degree_[a] * label_length_,
+                   roundings_[a] + static_cast<double>(s->size() + active_.size()), bound);
+    bound->Widen(kernel_ulps_[a] * label_length_);
+  }
+
+  const DenseCrf& model_;
+  const FlowProof& proof_;
+  double cutoff_;
+  double temperature_;
+  std::vector<std::size_t> active_;
+  double share_scale_;
+  Matrix<double> sum_;  // sum_b w_ab q_ab per active cut, without its length
+  double label_length_;
+  std::vector<double> degree_;       // sum_b w_ab
+  std::vector<double> kernel_ulps_;  // by which it may be off because of distances and features
+  std::vector<double> roundings_;    // that sum_ has gone through
+};
+
+}  // namespace
+
+Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options) {
+  CheckOptions(options);
+  CheckProof(model, proof);
+  FlowSums sums(model, proof, options);
+  Progress progress(options, model.kernels().size());
+  for (const GaussianKernel& kernel : model.kernels()) {
+    if (kernel.weight > 0.0 && !proof.empty()) sums.Add(kernel, progress);
+    progress.NextPart();
+  }
+  progress.Report(0.0);
+  return BoundMaker::Verified(sums.Above());
+}
+
+double EstimatePairs(const DenseCrf& model, double cutoff) {
+  CheckOptions({.cutoff = cutoff});
+  constexpr std::size_t kSample = 200;
+  const std::size_t n = model.num_variables();
+  const std::size_t sample = std::min(kSample, n);
+  double pairs = 0.0;
+  for (const GaussianKernel& kernel : model.kernels()) {
+    if (kernel.weight == 0.0) continue;
+    const PairTree tree(kernel);
+    const auto partners = [&](std::size_t p) {
+      double point[kMaxFeatureDimension];
+      double squared[kLeaf];
+      double count = 0.0;
+      tree.Point(p, point);
+      const double from_scale = tree.node(tree.leaf_node(p / kLeaf)).scale;
+      tree.Walk([&](std::size_t n_other) {
+        const PairTree::Node& other = tree.node(n_other);
+        const double limit = SquaredLimit(kernel.weight * (from_scale * other.scale), cutoff);
+        if (tree.SquaredDistance(point, n_other).least > BoxLimit(limit)) return false;
+        if (other.is_leaf()) {
+          tree.SquaredDistances(point, other.begin / kLeaf, squared);
+          for (std::size_t j = 0; j < other.size(); ++j) {
+            if (squared[j] <= limit && other.begin + j != p) count += 1.0;
+          }
+        }
+        return true;
+      });
+      return count;
+    };
+    const double found = ParallelSum(
+        sample, 1, [&](std::size_t begin, std::size_t) { return partners(begin * n / sample); });
+    pairs += 0.5 * found * static_cast<double>(n) / static_cast<double>(sample);
+  }
+  return pairs;
+}
+
+}  // namespace submarine::internal

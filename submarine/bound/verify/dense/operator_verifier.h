@@ -1,0 +1,66 @@
+// Recomputes what a certificate about an operator's model claims, from the raw model and the evidence
+// alone, in double and by code that shares nothing with the operators. The operator's model is the
+// dense model whose pair weights are, kernel by kernel,
+//
+//   brute force     w r_a r_b exp(-|f_a - f_b|^2 / 2),
+//   neighbour list  the same where exp(-|f_a - f_b|^2 / 2) >= cutoff, else 0,
+//   lattice         w k_ab of filter/lattice/lattice_reference.h for a != b, else 0,
+//
+// with the features and scale factors meant, which the stored ones are near
+// (filter/kernel/gaussian_kernel.h); a lattice is made of the stored features. They are all symmetric and
+// nonnegative, so that whatever flow is antisymmetric and within [-1, 1] proves an upper bound: for
+// lattice kernels that of the levels which the potentials choose (filter/lattice/lattice_levels.h), for the
+// others clip or sign. The total variation of a lattice kernel is over-estimated by levels, which leaves
+// the dual value below the least upper bound.
+//
+// Every value is rounded to its safe side and is the same for any number of threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/filter/operator_choice.h"
+#include "submarine/model/dense_crf.h"
+
+namespace submarine::internal {
+
+class OperatorPairs;
+
+class OperatorVerifier {
+ public:
+  // Called now and then, in the thread of the caller, with the share of the work done; return false
+  // to give up, which throws Interrupted.
+  using OnProgress = std::function<bool(double done)>;
+
+  // kinds[m] is how kernel m of the model is applied; of the options, cutoff and lattice are used.
+  // The model must outlive this. Throws InvalidInput when there are not as many kinds as kernels, or
+  // one of them is kAuto, and for a temperature that is negative or not finite.
+  OperatorVerifier(const DenseCrf& model, std::span<const OperatorKind> kinds,
+                   const OperatorOptions& options, double temperature = 1.0);
+  ~OperatorVerifier();
+
+  // The bound on T log Z_T that the proof gives. Throws InvalidInput for an invalid proof, like VerifiedUpper.
+  Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
+
+  // T H(y) - <E>_y, or less: a lower bound on T log Z_T. Rows of the marginals are normalised first; a row
+  // that is no distribution throws InvalidInput, here and below.
+  Bound Lower(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
+
+  // T H(y) - f(y), or less: a lower bound on the least upper bound.
+  Bound Dual(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
+
+  // At least E(x), and above it by rounding alone. Throws InvalidInput for labels out of range.
+  Bound Energy(const std::vector<int>& labeling, const OnProgress& on_progress = {}) const;
+
+ private:
+  const DenseCrf& model_;
+  double temperature_;
+  std::vector<std::unique_ptr<OperatorPairs>> parts_;  // kernels of weight 0 have none
+};
+
+}  // namespace submarine::internal

@@ -1,0 +1,449 @@
+#include "submarine/bound/verify/dense/operator_verifier_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "submarine/base/parallel.h"
+#include "submarine/bound/verify/dense/pair_tree.h"
+#include "submarine/filter/lattice/lattice_levels.h"
+#include "submarine/filter/lattice/lattice_reference.h"
+
+namespace submarine::internal {
+namespace {
+
+using dense_verifier::ForLeaves;
+using dense_verifier::KernelUlps;
+using dense_verifier::kGrain;
+using dense_verifier::kLeaf;
+
+double LargestOf(const Matrix<double>& distance) {
+  return *std::max_element(distance.data(), distance.data() + distance.size());
+}
+
+double SumOf(std::span<const double> values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+// cost_j = sum_i y_i d(i, j).
+void ExpectedCosts(std::span<const double> y, const Matrix<double>& distance, double* cost) {
+  std::fill_n(cost, y.size(), 0.0);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (y[i] == 0.0) continue;
+    for (std::size_t j = 0; j < y.size(); ++j) cost[j] += y[i] * distance(i, j);
+  }
+}
+
+// Of a sum over flows that has gone through `terms` of them per potential, and of what cuts make of it.
+double FlowRoundings(const OperatorPairs::Flows& flows, double terms) {
+  return 32.0 + 2.0 * (1.0 + terms) * static_cast<double>(flows.proof.size()) +
+         4.0 * static_cast<double>(flows.active.size());
+}
+
+// One comparison, then the sign: loops without branches are turned into vector instructions.
+void AddFlow(FlowShape shape, const float* __restrict from, const float* __restrict to,
+             double weight, std::size_t cuts, double* __restrict out) {
+  if (shape == FlowShape::kClip) {
+    for (std::size_t c = 0; c < cuts; ++c) {
+      const double difference = static_cast<double>(from[c]) - static_cast<double>(to[c]);
+      const double size = std::abs(difference);
+      out[c] += weight * std::copysign(std::isless(size, 1.0) ? size : 1.0, difference);
+    }
+  } else {
+    for (std::size_t c = 0; c < cuts; ++c) {
+      const double difference = static_cast<double>(from[c]) - static_cast<double>(to[c]);
+      const double size = std::abs(difference);
+      out[c] += weight * std::copysign(std::isgreater(size, 0.0) ? 1.0 : 0.0, difference);
+    }
+  }
+}
+
+class ListedPairs final : public OperatorPairs {
+ public:
+  ListedPairs(const GaussianKernel& kernel, const PairFactors& factor, double cutoff)
+      : tree_(kernel), factor_(factor) {
+    if (cutoff == 0.0) return;
+    // A pair whose side of the cutoff rounding could change carries no flow and is paid for.
+    const double limit = -2.0 * std::log(cutoff);
+    const double ulps = static_cast<double>(tree_.dimension()) + 8.0;
+    const double slack = ulps * std::numeric_limits<double>::epsilon() * (1.0 + limit) +
+                         2.0 * tree_.feature_error() * (1.0 + limit);
+    least_limit_ = limit - slack;
+    largest_limit_ = limit + slack;
+  }
+
+  void AddFlows(const Flows& flows, const Progress& progress, FlowSums* sums) const override;
+  SafeSum Expected(const Matrix<double>& y, const Matrix<double>& distance,
+                   const Progress& progress) const override;
+  SafeSum Variation(const Matrix<double>& z, std::span<const double> length, double ulps,
+                    const Progress& progress) const override;
+
+ private:
+  // Partners of one variable in one leaf.
+  struct Partners {
+    std::size_t count = 0;
+    std::size_t position[kLeaf];
+    double weight[kLeaf];
+    double sum = 0.0;       // of weights
+    double far_ulps = 0.0;  // by which it may be off because of distances and features
+  };
+  // visit(p, partners) for every position p of the leaf and every leaf with partners of it; of each
+  // pair either both ends, which then see the same weight, or that with the smaller position. The
+  // pairs and their weights are the fewest and least for both ends, which is for flows, and the most
+  // and largest else.
+  template <class Visit>
+  void ForPartners(std::size_t leaf, bool both_ends, const Visit& visit) const;
+  bool Find(std::size_t p, std::size_t other, bool both_ends, Partners* partners) const;
+  template <class Body>
+  SafeSum SumLeaves(const Progress& progress, const Body& body) const;
+
+  PairTree tree_;
+  PairFactors factor_;
+  // Of squared distances: a pair is certain to be within the first, and not beyond the second.
+  double least_limit_ = std::numeric_limits<double>::infinity();
+  double largest_limit_ = std::numeric_limits<double>::infinity();
+};
+
+bool ListedPairs::Find(std::size_t p, std::size_t other, bool both_ends, Partners* partners) const {
+  const PairTree::Node& to = tree_.node(other);
+  double point[kMaxFeatureDimension];
+  double squared[kLeaf];
+  tree_.Point(p, point);
+  tree_.SquaredDistances(point, to.begin / kLeaf, squared);
+  *partners = {};
+  const double factor = both_ends ? factor_.least : factor_.largest;
+  const double limit = both_ends ? least_limit_ : largest_limit_;
+  double far_weight = 0.0;
+  for (std::size_t j = 0; j < to.size(); ++j) {
+    const std::size_t q = to.begin + j;
+    if (!(squared[j] <= limit) || q == p || (q < p && !both_ends)) continue;
+    const double weight =
+        factor * ((tree_.scale(p) * tree_.scale(q)) * std::exp(-0.5 * squared[j]));
+    partners->position[partners->count] = q;
+    partners->weight[partners->count++] = weight;
+    partners->sum += weight;
+    far_weight += weight * squared[j];
+  }
+  partners->far_ulps = KernelUlps(tree_, partners->sum, far_weight);
+  return partners->count > 0;
+}
+
+template <class Visit>
+void ListedPairs::ForPartners(std::size_t leaf, bool both_ends, const Visit& visit) const {
+  const std::size_t self = tree_.leaf_node(leaf);
+  const PairTree::Node& node = tree_.node(self);
+  // Rounding must not hide a pair from one of its ends.
+  const double box_limit = largest_limit_ + 1e-12 * (1.0 + std::abs(largest_limit_));
+  Partners partners;
+  tree_.Walk([&](std::size_t other) {
+    if (!both_ends && tree_.node(other).end <= node.begin) return false;
+    if (tree_.SquaredDistance(self, other).least > box_limit) return false;
+    if (tree_.node(other).is_leaf()) {
+      for (std::size_t p = node.begin; p < node.end; ++p) {
+        if (Find(p, other, both_ends, &partners)) visit(p, partners);
+      }
+    }
+    return true;
+  });
+}
+
+template <class Body>
+SafeSum ListedPairs::SumLeaves(const Progress& progress, const Body& body) const {
+  std::vector<SafeSum> part(tree_.num_leaves());
+  ForLeaves(tree_, progress, [&](std::size_t leaf) { body(leaf, &part[leaf]); });
+  SafeSum sum;
+  for (const SafeSum& p : part) sum.Add(p);
+  return sum;
+}
+
+void ListedPairs::AddFlows(const Flows& flows, const Progress& progress, FlowSums* sums) const {
+  std::vector<Matrix<float>> potentials;  // in the order of the tree
+  for (const FlowTerm& term : flows.proof) {
+    Matrix<float>& v = potentials.emplace_back(tree_.size(), flows.active.size());
+    for (std::size_t p = 0; p < tree_.size(); ++p) {
+      for (std::size_t c = 0; c < v.cols(); ++c) {
+        v(p, c) = term.v(tree_.variable(p), flows.active[c]);
+      }
+    }
+  }
+  ForLeaves(tree_, progress, [&](std::size_t leaf) {
+    const PairTree::Node& node = tree_.node(tree_.leaf_node(leaf));
+    Matrix<double> sum(node.size(), flows.active.size(), 0.0);
+    double degree[kLeaf] = {};
+    double far_ulps[kLeaf] = {};
+    double count[kLeaf] = {};
+    ForPartners(leaf, true, [&](std::size_t p, const Partners& partners) {
+      const std::size_t i = p - node.begin;
+      degree[i] += partners.sum;
+      far_ulps[i] += partners.far_ulps;
+      count[i] += static_cast<double>(partners.count);
+      for (std::size_t t = 0; t < potentials.size(); ++t) {
+        const Matrix<float>& v = potentials[t];
+        for (std::size_t k = 0; k < partners.count; ++k) {
+          AddFlow(flows.proof[t].shape, v.row(p).data(), v.row(partners.position[k]).data(),
+                  flows.share[t] * partners.weight[k], v.cols(), sum.row(i).data());
+        }
+      }
+    });
+    for (std::size_t i = 0; i < node.size(); ++i) {
+      const std::size_t a = tree_.variable(node.begin + i);
+      for (std::size_t c = 0; c < sum.cols(); ++c) sums->sum(a, c) += sum(i, c);
+      sums->ulps[a] += far_ulps[i] + degree[i] * FlowRoundings(flows, count[i]);
+    }
+  });
+}
+
+SafeSum ListedPairs::Expected(const Matrix<double>& y, const Matrix<double>& distance,
+                              const Progress& progress) const {
+  const double largest = LargestOf(distance);
+  const double roundings = 4.0 * static_cast<double>(y.cols() + kLeaf);
+  return SumLeaves(progress, [&](std::size_t leaf, SafeSum* sum) {
+    const PairTree::Node& node = tree_.node(tree_.leaf_node(leaf));
+    Matrix<double> cost(node.size(), y.cols());
+    std::vector<double> near(y.cols());
+    for (std::size_t i = 0; i < node.size(); ++i) {
+      ExpectedCosts(y.row(tree_.variable(node.begin + i)), distance, cost.row(i).data());
+    }
+    ForPartners(leaf, false, [&](std::size_t p, const Partners& partners) {
+      std::fill(near.begin(), near.end(), 0.0);
+      for (std::size_t k = 0; k < partners.count; ++k) {
+        const double* other = y.row(tree_.variable(partners.position[k])).data();
+        for (std::size_t j = 0; j < near.size(); ++j) near[j] += partners.weight[k] * other[j];
+      }
+      double value = 0.0;
+      for (std::size_t j = 0; j < near.size(); ++j) value += cost(p - node.begin, j) * near[j];
+      sum->Add(value, 0.0, roundings);
+      sum->Widen(partners.far_ulps * largest);
+    });
+  });
+}
+
+SafeSum ListedPairs::Variation(const Matrix<double>& z, std::span<const double> length, double ulps,
+                               const Progress& progress) const {
+  const double all_lengths = SumOf(length);
+  const double roundings = 4.0 * static_cast<double>(z.cols() + kLeaf);
+  return SumLeaves(progress, [&](std::size_t leaf, SafeSum* sum) {
+    std::vector<double> apart(z.cols());
+    ForPartners(leaf, false, [&](std::size_t p, const Partners& partners) {
+      const double* from = z.row(tree_.variable(p)).data();
+      std::fill(apart.begin(), apart.end(), 0.0);
+      for (std::size_t k = 0; k < partners.count; ++k) {
+        const double* to = z.row(tree_.variable(partners.position[k])).data();
+        for (std::size_t c = 0; c < apart.size(); ++c) {
+          apart[c] += partners.weight[k] * std::abs(from[c] - to[c]);
+        }
+      }
+      double value = 0.0;
+      for (std::size_t c = 0; c < apart.size(); ++c) value += length[c] * apart[c];
+      sum->Add(value, 0.0, roundings);
+      sum->Widen(all_lengths * (partners.far_ulps + 2.0 * ulps * partners.sum));
+    });
+  });
+}
+
+class LatticePairs final : public OperatorPairs {
+ public:
+  LatticePairs(const GaussianKernel& kernel, const PairFactors& factor,
+               const LatticeOptions& options)
+      : options_(options),
+        factor_(factor),
+        lattice_(kernel, options),
+        row_sums_(lattice_.Product(std::vector<double>(kernel.size(), 1.0))) {}
+
+  void AddFlows(const Flows& flows, const Progress& progress, FlowSums* sums) const override;
+  SafeSum Expected(const Matrix<double>& y, const Matrix<double>& distance,
+                   const Progress& progress) const override;
+  SafeSum Variation(const Matrix<double>& z, std::span<const double> length, double ulps,
+                    const Progress& progress) const override;
+
+ private:
+  const std::vector<double>& Diagonal() const {
+    std::call_once(diagonal_once_, [&] { diagonal_ = lattice_.Diagonal(); });
+    return diagonal_;
+  }
+  // Of a sum over all variables of what has gone through a product.
+  double Roundings() const {
+    const std::size_t blocks = lattice_.size() / kGrain;
+    return lattice_.roundings() + lattice_.diagonal_roundings() +
+           static_cast<double>(2 * kGrain * LatticeReference::kBlock + blocks);
+  }
+
+  LatticeOptions options_;
+  PairFactors factor_;
+  LatticeReference lattice_;
+  std::vector<double> row_sums_;
+  mutable std::once_flag diagonal_once_;
+  mutable std::vector<double> diagonal_;
+};
+
+// The nodes of all columns belong to the proof: every choice of them gives a flow.
+class ProofLevels {
+ public:
+  ProofLevels(const FlowTerm& term, const std::vector<std::size_t>& active,
+              const LatticeOptions& options)
+      : v_(term.v) {
+    if (term.shape == FlowShape::kSign && options.hard_bins > 0) {
+      hard_bins_ = options.hard_bins;
+      ranges_ = FindRanges(v_, 0, v_.cols());
+      if (options.hard_bins_per_column) return;
+      float least = ranges_.least[active.front()];
+      float largest = ranges_.largest[active.front()];
+      for (const std::size_t c : active) {
+        least = std::min(least, ranges_.least[c]);
+        largest = std::max(largest, ranges_.largest[c]);
+      }
+      ranges_ = {std::vector<float>(v_.cols(), least), std::vector<float>(v_.cols(), largest)};
+    } else {
+      soft_ = ColumnLevels::Soft(
+          v_, term.shape == FlowShape::kClip ? NodeRule::kUnitCells : NodeRule::kQuantiles,
+          options.levels, 0, v_.cols());
+    }
+  }
+
+  std::size_t cells(std::size_t column) const {
+    return hard_bins_ > 0 ? static_cast<std::size_t>(hard_bins_ - 1)
+                          : soft_.nodes(column).size() - 1;
+  }
+
+  std::vector<double> Levels(std::size_t column) const {
+    return hard_bins_ > 0 ? HardLevels(column) : SoftLevels(column);
+  }
+
+ private:
+  std::vector<double> HardLevels(std::size_t column) const {
+    const ColumnLevels bins =
+        ColumnLevels::Hard(hard_bins_, {ranges_.least[column]}, {ranges_.largest[column]});
+    std::vector<double> level(v_.rows());
+    for (std::size_t a = 0; a < level.size(); ++a) {
+      float s = 0.0F;
+      bins.Row(v_.row(a).data() + column, &s);
+      level[a] = s;
+    }
+    return level;
+  }
+
+  std::vector<double> SoftLevels(std::size_t column) const {
+    const std::vector<float>& nodes = soft_.nodes(column);
+    std::vector<double> level(v_.rows(), 0.0);
+    for (std::size_t a = 0; a < level.size() && nodes.size() > 1; ++a) {
+      const float v = v_(a, column);
+      const auto above = std::upper_bound(nodes.begin() + 1, nodes.end() - 1, v);
+      const double low = *(above - 1);
+      const double share = (v - low) / (static_cast<double>(*above) - low);
+      level[a] = static_cast<double>(above - 1 - nodes.begin()) + std::clamp(share, 0.0, 1.0);
+    }
+    return level;
+  }
+
+  const Matrix<float>& v_;
+  int hard_bins_ = 0;
+  ColumnRanges ranges_;
+  ColumnLevels soft_;
+};
+
+void LatticePairs::AddFlows(const Flows& flows, const Progress& progress, FlowSums* sums) const {
+  const std::size_t columns = flows.active.size();
+  for (std::size_t t = 0; t < flows.proof.size() && columns > 0; ++t) {
+    const ProofLevels levels(flows.proof[t], flows.active, options_);
+    for (std::size_t c = 0; c < columns; ++c) {
+      progress.Report(static_cast<double>(t * columns + c) /
+                      static_cast<double>(flows.proof.size() * columns));
+      const std::size_t column = flows.active[c];
+      if (levels.cells(column) == 0) continue;  // a constant potential has no flow
+      const std::vector<double> flow = lattice_.Flow(levels.Levels(column), levels.cells(column));
+      const double factor = factor_.least * flows.share[t];
+      for (std::size_t a = 0; a < flow.size(); ++a) sums->sum(a, c) += factor * flow[a];
+    }
+  }
+  // A flow is T minus three products with shares that add up to 2, each of them at most T.
+  const double roundings = 3.0 * lattice_.roundings() + FlowRoundings(flows, 16.0);
+  for (std::size_t a = 0; a < row_sums_.size(); ++a) {
+    sums->ulps[a] += factor_.least * row_sums_[a] * roundings;
+  }
+}
+
+// Half of sum_j <(y d)_j, K y_j>, self terms apart.
+SafeSum LatticePairs::Expected(const Matrix<double>& y, const Matrix<double>& distance,
+                               const Progress& progress) const {
+  const std::size_t n = y.rows();
+  const std::size_t labels = y.cols();
+  const double roundings = Roundings() + 4.0 * static_cast<double>(labels);
+  std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
+  for (std::size_t first = 0; first < labels; first += LatticeReference::kBlock) {
+    progress.Report(static_cast<double>(first) / static_cast<double>(labels));
+    const std::size_t columns = std::min(LatticeReference::kBlock, labels - first);
+    Matrix<double> block(n, columns);
+    for (std::size_t a = 0; a < n; ++a) {
+      std::copy_n(y.row(a).data() + first, columns, block.row(a).data());
+    }
+    const Matrix<double> near = lattice_.Product(block);
+    const std::vector<double>& self = Diagonal();
+    ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
+      std::vector<double> cost(labels);
+      for (std::size_t a = begin; a < end; ++a) {
+        ExpectedCosts(y.row(a), distance, cost.data());
+        double with_self = 0.0;
+        double of_self = 0.0;
+        for (std::size_t i = 0; i < columns; ++i) {
+          with_self += cost[first + i] * near(a, i);
+          of_self += cost[first + i] * block(a, i);
+        }
+        const double half = 0.5 * factor_.largest;
+        partial[begin / kGrain].Add(half * with_self, 0.0, roundings);
+        partial[begin / kGrain].Add(-half * self[a] * of_self, 0.0, roundings);
+      }
+    });
+  }
+  SafeSum sum;
+  for (const SafeSum& part : partial) sum.Add(part);
+  return sum;
+}
+
+SafeSum LatticePairs::Variation(const Matrix<double>& z, std::span<const double> length,
+                                double ulps, const Progress& progress) const {
+  const std::size_t n = z.rows();
+  const double roundings = Roundings();
+  const double weight = factor_.largest * SumOf(row_sums_);
+  Matrix<float> column(n, 1);
+  std::vector<double> x(n);
+  SafeSum sum;
+  for (std::size_t c = 0; c < z.cols(); ++c) {
+    progress.Report(static_cast<double>(c) / static_cast<double>(z.cols()));
+    for (std::size_t a = 0; a < n; ++a) {
+      x[a] = z(a, c);
+      column(a, 0) = static_cast<float>(x[a]);
+    }
+    const ColumnLevels levels = ColumnLevels::Soft(column, NodeRule::kMixed, options_.levels, 0, 1);
+    std::vector<double> nodes(levels.nodes(0).begin(), levels.nodes(0).end());
+    // They were chosen for values in single precision: the first and the last move out if need be.
+    const auto [least, largest] = std::minmax_element(x.begin(), x.end());
+    if (*least == *largest) continue;
+    if (nodes.size() == 1) nodes.push_back(nodes.front());
+    nodes.front() = std::min(nodes.front(), *least);
+    nodes.back() = std::max(nodes.back(), *largest);
+    const LatticeReference::Variation variation = lattice_.TotalVariation(x, nodes, Diagonal());
+    sum.Add(length[c] * factor_.largest * variation.pairs, 0.0, roundings);
+    sum.Add(-length[c] * factor_.largest * variation.self, 0.0, roundings);
+    // 1 - P is off by a few ulps of 1, and the values by those that they come with.
+    sum.Widen(length[c] * weight * (8.0 + 2.0 * ulps) * (nodes.back() - nodes.front()));
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::unique_ptr<OperatorPairs> MakeListedPairs(const GaussianKernel& kernel,
+                                               const PairFactors& factor, double cutoff) {
+  return std::make_unique<ListedPairs>(kernel, factor, cutoff);
+}
+
+std::unique_ptr<OperatorPairs> MakeLatticePairs(const GaussianKernel& kernel,
+                                                const PairFactors& factor,
+                                                const LatticeOptions& options) {
+  return std::make_unique<LatticePairs>(kernel, factor, options);
+}
+
+}  // namespace submarine::internal

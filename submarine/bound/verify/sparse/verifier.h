@@ -1,0 +1,42 @@
+// Recomputes what a certificate claims from the raw model and the evidence alone: plain double
+// loops over labels, edges and sets, sharing neither kernels nor cut programs with the solvers.
+// Every value is rounded to its safe side by a bound on the error of the summation. Temperatures that
+// are negative or not finite throw InvalidInput.
+#pragma once
+
+#include <span>
+
+#include "submarine/base/matrix.h"
+#include "submarine/bound/bound.h"
+#include "submarine/extension/sparse_extension.h"
+#include "submarine/model/factor_graph.h"
+#include "submarine/model/sparse_crf.h"
+
+namespace submarine::internal {
+
+// The bound on T log Z_T that `flow` proves. Throws InvalidInput when the flow is not a proof:
+// wrong shape, |edge flow| > 1, or cycle flow outside [0, 1].
+Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
+                    double temperature);
+
+// The bound that flow 0 on all edges proves under the optimal extension: edges only take away from Z, so
+// that of the unaries alone.
+Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature);
+
+// T H(y) - f(y) - offset at the marginals, f the Lovasz extension: a lower bound on the least upper
+// bound. Rows are normalised first; a row that is no distribution (negative, NaN, zero) throws
+// InvalidInput.
+Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
+                   double temperature);
+
+// The mean-field free energy T H(y) - <E> under the product distribution y, with the metric of the
+// model: a lower bound on T log Z_T. Rows as above.
+Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature);
+
+// The energy of a labeling, rounded upwards by no more than some ulps of it, however its terms cancel.
+// As T log Z_T >= -E(x), what it is minus of is a lower bound at every T, and at T = 0 on -min E.
+// Infinite where a factor forbids the labeling. Throws InvalidInput for what is no labeling.
+Bound VerifiedEnergy(const SparseCrf& model, std::span<const int> labeling);
+Bound VerifiedEnergy(const FactorGraph& graph, std::span<const int> labeling);
+
+}  // namespace submarine::internal

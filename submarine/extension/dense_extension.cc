@@ -1,0 +1,255 @@
+#include "submarine/extension/dense_extension.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/extension/simplex_kernels.h"
+
+namespace submarine::internal {
+DenseExtension::DenseExtension(const DenseCrf& model, const GaussianOperator& pairs)
+    : model_(model), pairs_(pairs), degrees_(Degrees(pairs)) {
+  if (pairs.size() != model.num_variables()) {
+    throw InvalidInput(fmt::format("the operator has {} variables, but the model has {}",
+                                   pairs.size(), model.num_variables()));
+  }
+  self_weights_ = SelfTerms(PairWeights(model));
+  self_weights_.resize(num_variables(), 0.0F);  // a model may have no kernels
+  const LabelCuts& cuts = *model.labels().cuts;
+  const std::vector<double>& length = model.metric().length;
+  std::vector<double> pull(num_labels(), 0.0);
+  std::vector<double> quadratic_pull(num_labels(), 0.0);
+  for (int c = 0; c < cuts.num_cuts(); ++c) {
+    const double l = length[static_cast<std::size_t>(c)];
+    if (l == 0.0) continue;
+    active_.push_back(c);
+    length_.push_back(static_cast<float>(l));
+    // A cut and its complement are the same cut: what counts is the smaller side.
+    const std::size_t inside = cuts.set(c).size();
+    const std::size_t smaller = std::max<std::size_t>(1, std::min(inside, num_labels() - inside));
+    mobility_.push_back(1.0F / static_cast<float>(smaller));
+    for (std::size_t i = 0; i < num_labels(); ++i) {
+      if (cuts.contains(c, static_cast<int>(i)) != (inside <= num_labels() - inside)) continue;
+      pull[i] += l;
+      quadratic_pull[i] += l * static_cast<double>(smaller);
+    }
+  }
+  reach_ = *std::max_element(pull.begin(), pull.end());
+  quadratic_reach_ = *std::max_element(quadratic_pull.begin(), quadratic_pull.end());
+  plain_ = cuts.leaves_only() && active_.size() == num_labels() &&
+           std::all_of(length_.begin(), length_.end(), [&](float l) { return l == length_[0]; });
+}
+
+void DenseExtension::StepPotentials(std::span<const float> y, float step,
+                                    std::span<float> v) const {
+  if (plain_) {
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] += step * y[i];
+    return;
+  }
+  thread_local std::vector<double> labels;
+  thread_local std::vector<double> sums;
+  labels.assign(y.begin(), y.end());
+  sums.resize(static_cast<std::size_t>(model_.num_cuts()));
+  model_.labels().cuts->SumOverCuts(labels, sums);
+  for (std::size_t c = 0; c < v.size(); ++c)
+    v[c] += step * mobility_[c] * static_cast<float>(sums[static_cast<std::size_t>(active_[c])]);
+}
+
+Matrix<float> DenseExtension::CutSums(const Matrix<float>& y) const {
+  if (plain_) return y;
+  Matrix<float> z(y.rows(), num_active());
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      StepPotentials(y.row(a), 1.0F, z.row(a));
+      for (std::size_t c = 0; c < z.cols(); ++c) z(a, c) /= mobility_[c];
+    }
+  });
+  return z;
+}
+
+void DenseExtension::AddToLabels(const Matrix<float>& f, Matrix<float>* s) const {
+  const LabelCuts& cuts = *model_.labels().cuts;
+  ParallelFor(f.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> on_cuts(static_cast<std::size_t>(cuts.num_cuts()));
+    std::vector<double> on_labels(num_labels());
+    for (std::size_t a = begin; a < end; ++a) {
+      std::fill(on_cuts.begin(), on_cuts.end(), 0.0);
+      for (std::size_t c = 0; c < f.cols(); ++c)
+        on_cuts[static_cast<std::size_t>(active_[c])] = static_cast<double>(length_[c]) * f(a, c);
+      cuts.SumOverLabels(on_cuts, on_labels);
+      for (std::size_t i = 0; i < on_labels.size(); ++i)
+        (*s)(a, i) += static_cast<float>(on_labels[i]);
+    }
+  });
+}
+
+void DenseExtension::LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<float>* s) const {
+  CopyMatrix(model_.unary(), s);
+  if (plain_) {
+    pairs_.AddFlow(v, shape, length_[0], s);
+    return;
+  }
+  Matrix<float> flow(v.rows(), v.cols());
+  pairs_.AddFlow(v, shape, 1.0F, &flow);
+  AddToLabels(flow, s);
+}
+
+void DenseExtension::LabelModular(const FlowProof& proof, Matrix<float>* s) const {
+  CopyMatrix(model_.unary(), s);
+  Matrix<float> point(s->rows(), s->cols());
+  Matrix<float> v(s->rows(), num_active());
+  for (const FlowTerm& term : proof) {
+    for (std::size_t a = 0; a < v.rows(); ++a) {
+      for (std::size_t c = 0; c < v.cols(); ++c)
+        v(a, c) = term.v(a, static_cast<std::size_t>(active_[c]));
+    }
+    LabelModular(v, term.shape, &point);
+    for (std::size_t k = 0; k < s->size(); ++k)
+      s->data()[k] += static_cast<float>(term.share) * (point.data()[k] - model_.unary().data()[k]);
+  }
+}
+
+void DenseExtension::VertexAt(const Matrix<float>& y, Matrix<float>* s) const {
+  LabelModular(CutSums(y), FlowShape::kSign, s);
+}
+
+void DenseExtension::MoveTowardsVertex(const Matrix<float>& y, double rate,
+                                       FlowProof* proof) const {
+  for (FlowTerm& term : *proof) term.share *= 1.0 - rate;
+  StoreEvidence(CutSums(y), FlowShape::kSign, rate, &proof->emplace_back());
+}
+
+double DenseExtension::LovaszAt(const Matrix<float>& y) const { return -Dual(y, 0.0) - offset(); }
+
+void DenseExtension::QuadraticModular(const Matrix<float>& y, Matrix<float>* s) const {
+  CopyMatrix(model_.unary(), s);
+  const auto add_own = [&](const Matrix<float>& z, float factor, Matrix<float>* out) {
+    ParallelFor(z.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t a = begin; a < end; ++a) {
+        for (std::size_t c = 0; c < z.cols(); ++c) (*out)(a, c) += factor * degrees_[a] * z(a, c);
+      }
+    });
+  };
+  if (plain_) {
+    pairs_.AddProduct(y, -length_[0], s);
+    add_own(y, length_[0], s);
+    return;
+  }
+  const Matrix<float> z = CutSums(y);
+  Matrix<float> flow(z.rows(), z.cols());
+  pairs_.AddProduct(z, -1.0F, &flow);
+  add_own(z, 1.0F, &flow);
+  AddToLabels(flow, s);
+}
+
+void DenseExtension::MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) const {
+  CopyMatrix(model_.unary(), s);
+  if (plain_) {
+    // d(i, j) = 2 l [i != j], and the masses of all labels add up to the degree.
+    pairs_.AddProduct(y, -2.0F * length_[0], s);
+    return;
+  }
+  const Matrix<double>& distance = model_.metric().distance;
+  Matrix<float> mass(y.rows(), y.cols());
+  pairs_.AddProduct(y, 1.0F, &mass);
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t i = 0; i < y.cols(); ++i) {
+        double sum = 0.0;
+        for (std::size_t j = 0; j < y.cols(); ++j) sum += distance(i, j) * mass(a, j);
+        (*s)(a, i) += static_cast<float>(sum);
+      }
+    }
+  });
+}
+
+double DenseExtension::MeanFieldConstant(std::size_t a) const {
+  return plain_ ? 2.0 * static_cast<double>(length_[0]) * degrees_[a] : 0.0;
+}
+
+double DenseExtension::Upper(const Matrix<float>& s, double temperature) const {
+  const auto T = static_cast<float>(temperature);
+  return ParallelSum(s.rows(), kRowGrain,
+                     [&](std::size_t begin, std::size_t end) {
+                       double sum = 0.0;
+                       for (std::size_t a = begin; a < end; ++a)
+                         sum += LogSumExpRow(s.row(a).data(), T, s.cols());
+                       return sum;
+                     }) -
+         model_.constant();
+}
+
+double DenseExtension::Dual(const Matrix<float>& y, double temperature) const {
+  const auto T = static_cast<float>(temperature);
+  double value = ParallelSum(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    double sum = 0.0;
+    for (std::size_t a = begin; a < end; ++a)
+      sum += EntropyMinusEnergyRow(y.row(a).data(), model_.unary().row(a).data(), T, y.cols());
+    return sum;
+  });
+  const std::vector<double> variation = pairs_.TotalVariation(plain_ ? y : CutSums(y));
+  for (std::size_t c = 0; c < variation.size(); ++c)
+    value -= static_cast<double>(length_[c]) * variation[c];
+  return value - model_.constant();
+}
+
+double DenseExtension::Energy(const std::vector<int>& labels) const {
+  if (const std::optional<double> cut = plain_ ? pairs_.CutWeight(labels) : std::nullopt) {
+    double energy = model_.constant() + 2.0 * static_cast<double>(length_[0]) * *cut;
+    for (std::size_t a = 0; a < labels.size(); ++a)
+      energy += model_.unary()(a, static_cast<std::size_t>(labels[a]));
+    return energy;
+  }
+  // The dual value of a labeling is minus its energy in the metric of the cuts.
+  return -Dual(Indicator(labels, num_labels()), 0.0);
+}
+
+void DenseExtension::StoreEvidence(const Matrix<float>& v, FlowShape shape, double share,
+                                   FlowTerm* term) const {
+  term->share = share;
+  term->shape = shape;
+  const auto cuts = static_cast<std::size_t>(model_.num_cuts());
+  if (term->v.rows() != v.rows() || term->v.cols() != cuts) term->v = Matrix<float>(v.rows(), cuts);
+  ParallelFor(v.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    if (active_.size() == cuts) {
+      std::copy(v.row(begin).data(), v.row(begin).data() + (end - begin) * cuts,
+                term->v.row(begin).data());
+      return;
+    }
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t c = 0; c < v.cols(); ++c)
+        term->v(a, static_cast<std::size_t>(active_[c])) = v(a, c);
+    }
+  });
+}
+
+std::vector<int> ArgmaxLabels(const Matrix<float>& y) {
+  std::vector<int> labels(y.rows());
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const auto row = y.row(a);
+      labels[a] = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
+    }
+  });
+  return labels;
+}
+
+void CopyMatrix(const Matrix<float>& from, Matrix<float>* to) {
+  if (to->rows() != from.rows() || to->cols() != from.cols())
+    *to = Matrix<float>(from.rows(), from.cols());
+  ParallelFor(from.size(), kRowGrain * 64, [&](std::size_t begin, std::size_t end) {
+    std::copy(from.data() + begin, from.data() + end, to->data() + begin);
+  });
+}
+
+Matrix<float> Indicator(const std::vector<int>& labels, std::size_t num_labels) {
+  Matrix<float> y(labels.size(), num_labels);
+  for (std::size_t a = 0; a < labels.size(); ++a) y(a, static_cast<std::size_t>(labels[a])) = 1.0F;
+  return y;
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,59 @@
+// What solvers hand to the verifiers (bound/verify): evidence that anyone can turn into a bound again, from
+// the model alone. One type per extension.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/filter/kernel/gaussian_operator.h"
+#include "submarine/model/forest.h"
+
+namespace submarine::internal {
+
+// --- Sparse extensions (extension/sparse_extension.h): a flow on every arc.
+struct Flow {
+  // edges x cuts, in [-1, 1]: the part of w_ab l_c that runs from (a,c) to (b,c).
+  Matrix<double> edge;
+  // variables x labels, in [0, 1]: the part of phi_a(i) that runs from i to i+1. Alternate only.
+  Matrix<double> cycle;
+};
+
+// --- Dense extension (extension/dense_extension.h): potentials, whose flows are never stored.
+// A convex combination of potentials is the evidence for an upper bound:
+//   q_ab = sum_t share_t psi_t(v^t_a - v^t_b),
+// with differences rounded to single precision, which are antisymmetric as well.
+// The columns of v are the cuts of the model's label space.
+struct FlowTerm {
+  double share = 1.0;
+  FlowShape shape = FlowShape::kClip;
+  Matrix<float> v;
+};
+using FlowProof = std::vector<FlowTerm>;
+
+// --- Forests
+// The model as a convex combination of forests: unary[f] holds the unary costs of forest f
+// (variables x largest number of labels; what stands beyond a variable's labels is ignored), and
+// each of its edges has the model's energies divided by rho_e. For weights p_f that average to
+// the model, sum_f p_f phi^f = phi,
+//
+//   T log Z_T <= sum_f p_f T log Z_T(forest f),
+//
+// because T log Z_T is convex in the energies.
+struct TrwEvidence {
+  std::vector<WeightedForest> forests;
+  std::vector<Matrix<double>> unary;
+};
+
+// One forest with the flows on the other edges (0 on its own): the evidence for
+// VerifiedHybridUpper.
+struct HybridPart {
+  double weight = 1.0;
+  std::vector<std::size_t> forest;
+  Matrix<double> flow;
+  // Node costs of the forest's distribution that proves the dual value (variables x labels): the
+  // evidence for VerifiedHybridDual (bound/verify/sparse/hybrid_dual.h).
+  Matrix<double> costs;
+};
+
+}  // namespace submarine::internal

@@ -1,0 +1,249 @@
+#include "submarine/filter/kernel/row_sums.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/base/simd/wide_registers.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kBucket = 32;
+
+// exp of numbers from -700 to 0 to 1e-13 of itself: 2^n times the series of what is left, |f| <= log(2)
+// / 2. Without branches, so that compilers make vector instructions of loops over it.
+inline double ExpOfNegative(double x) {
+  constexpr double kLog2 = 0.6931471805599453;
+  constexpr double kShift = 0x1.8p52;  // beside it, doubles are the integers
+  const double shifted = x * (1.0 / kLog2) + kShift;
+  const double f = x - (shifted - kShift) * kLog2;
+  double series = 1.0 / 39916800.0;
+  series = series * f + 1.0 / 3628800.0;
+  series = series * f + 1.0 / 362880.0;
+  series = series * f + 1.0 / 40320.0;
+  series = series * f + 1.0 / 5040.0;
+  series = series * f + 1.0 / 720.0;
+  series = series * f + 1.0 / 120.0;
+  series = series * f + 1.0 / 24.0;
+  series = series * f + 1.0 / 6.0;
+  series = series * f + 0.5;
+  series = series * f + 1.0;
+  series = series * f + 1.0;
+  const std::uint64_t power = std::bit_cast<std::uint64_t>(shifted) << 52;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(series) + power);
+}
+
+// sum_b exp(-|f - f_b|^2 / 2) over the kBucket slots of a bucket, dimension by dimension; `squared`
+// holds what empty slots begin with.
+SUBMARINE_FOR_WIDE_REGISTERS double SumOfBucket(const double* point, const double* bucket,
+                                                std::size_t dimension, const double* squared) {
+  double sum[kBucket];
+  for (std::size_t j = 0; j < kBucket; ++j) sum[j] = squared[j];
+  for (std::size_t d = 0; d < dimension; ++d) {
+    for (std::size_t j = 0; j < kBucket; ++j) {
+      const double apart = point[d] - bucket[d * kBucket + j];
+      sum[j] += apart * apart;
+    }
+  }
+  // In a loop of its own, or compilers see branches.
+  for (double& x : sum) {
+    const double far = x;
+    x = std::isless(far, 1400.0) ? far : 1400.0;
+  }
+  for (double& x : sum) x = ExpOfNegative(-0.5 * x);
+  for (std::size_t width = kBucket / 2; width > 0; width /= 2) {
+    for (std::size_t j = 0; j < width; ++j) sum[j] += sum[j + width];
+  }
+  return sum[0];
+}
+
+class SumTree {
+ public:
+  explicit SumTree(const GaussianKernel& kernel)
+      : dimension_(kernel.dimension()), order_(kernel.size()) {
+    std::iota(order_.begin(), order_.end(), 0U);
+    Build(kernel, 0, order_.size(), 0);
+  }
+
+  std::size_t size() const { return order_.size(); }
+  std::size_t num_buckets() const { return leaf_.size(); }
+
+  // The sums of the variables of a bucket to *sums; returns the number of pairs looked at.
+  double SumRows(std::size_t bucket, double tolerance, std::vector<double>* sums) const {
+    const Node& own = nodes_[leaf_[bucket]];
+    Rows rows{leaf_[bucket], tolerance / static_cast<double>(size())};
+    AddBucket(leaf_[bucket], &rows);
+    // What is nearest first: the larger the sums already are, the more may be left to groups.
+    for (std::size_t n = leaf_[bucket]; n != 0; n = nodes_[n].parent) {
+      const Node& parent = nodes_[nodes_[n].parent];
+      AddNode(parent.left == n ? parent.right : parent.left, &rows);
+    }
+    for (std::size_t k = own.begin; k < own.end; ++k)
+      (*sums)[order_[k]] = rows.sum[k - own.begin] + rows.common;
+    return rows.pairs;
+  }
+
+ private:
+  struct Node {
+    std::size_t begin;
+    std::size_t end;
+    std::size_t parent;
+    std::size_t left = 0;  // 0 for a leaf
+    std::size_t right = 0;
+    std::size_t points = 0;  // of a leaf: where its slots begin in points_
+  };
+  // The sums of one bucket as they grow.
+  struct Rows {
+    std::size_t node;
+    double share;  // of a sum that a pair may be off by
+    double sum[kBucket] = {};
+    double common = 0.0;  // for all rows
+    double least = 1.0;   // of the sums so far
+    double pairs = 0.0;
+  };
+  struct Range {
+    double least = 0.0;
+    double largest = 0.0;
+  };
+
+  std::size_t Build(const GaussianKernel& kernel, std::size_t begin, std::size_t end,
+                    std::size_t parent) {
+    const std::size_t self = nodes_.size();
+    nodes_.push_back({begin, end, parent});
+    std::size_t widest = 0;
+    double width = -1.0;
+    box_.resize(box_.size() + 2 * dimension_);
+    for (std::size_t d = 0; d < dimension_; ++d) {
+      double low = kernel.features(order_[begin], d);
+      double high = low;
+      for (std::size_t k = begin; k < end; ++k) {
+        low = std::min(low, kernel.features(order_[k], d));
+        high = std::max(high, kernel.features(order_[k], d));
+      }
+      box_[2 * self * dimension_ + d] = low;
+      box_[(2 * self + 1) * dimension_ + d] = high;
+      if (high - low > width) {
+        width = high - low;
+        widest = d;
+      }
+    }
+    if (end - begin <= kBucket) {
+      nodes_[self].points = points_.size();
+      leaf_.push_back(self);
+      for (std::size_t d = 0; d < dimension_; ++d) {
+        for (std::size_t j = 0; j < kBucket; ++j)
+          points_.push_back(kernel.features(order_[std::min(begin + j, end - 1)], d));
+      }
+      return self;
+    }
+    const std::size_t middle = begin + (end - begin) / 2;
+    const auto at = [&](std::size_t k) { return order_.begin() + static_cast<std::ptrdiff_t>(k); };
+    std::nth_element(at(begin), at(middle), at(end), [&](std::uint32_t a, std::uint32_t b) {
+      const double x = kernel.features(a, widest);
+      const double y = kernel.features(b, widest);
+      return x < y || (x == y && a < b);
+    });
+    const std::size_t left = Build(kernel, begin, middle, self);
+    const std::size_t right = Build(kernel, middle, end, self);
+    nodes_[self].left = left;
+    nodes_[self].right = right;
+    return self;
+  }
+
+  Range SquaredDistance(std::size_t a, std::size_t b) const {
+    const double* low_a = box_.data() + 2 * a * dimension_;
+    const double* low_b = box_.data() + 2 * b * dimension_;
+    Range range;
+    for (std::size_t d = 0; d < dimension_; ++d) {
+      const double below = low_a[d] - low_b[dimension_ + d];
+      const double above = low_b[d] - low_a[dimension_ + d];
+      const double near = std::max({0.0, below, above});
+      const double far = std::max(-below, -above);
+      range.least += near * near;
+      range.largest += far * far;
+    }
+    return range;
+  }
+
+  void AddNode(std::size_t n, Rows* rows) const {
+    const Node& node = nodes_[n];
+    const Range squared = SquaredDistance(rows->node, n);
+    const double largest = std::exp(-0.5 * squared.least);
+    const double least = std::exp(-0.5 * squared.largest);
+    if (0.5 * (largest - least) <= rows->share * (rows->least + rows->common)) {
+      rows->common += 0.5 * (largest + least) * static_cast<double>(node.end - node.begin);
+    } else if (node.left == 0) {
+      AddBucket(n, rows);
+    } else {
+      const bool left_first = SquaredDistance(rows->node, node.left).least <=
+                              SquaredDistance(rows->node, node.right).least;
+      AddNode(left_first ? node.left : node.right, rows);
+      AddNode(left_first ? node.right : node.left, rows);
+    }
+  }
+
+  void AddBucket(std::size_t n, Rows* rows) const {
+    const Node& own = nodes_[rows->node];
+    const Node& other = nodes_[n];
+    double nothing[kBucket];
+    for (std::size_t j = 0; j < kBucket; ++j)
+      nothing[j] = j < other.end - other.begin ? 0.0 : std::numeric_limits<float>::max();
+    double point[kMaxFeatureDimension];
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < own.end - own.begin; ++k) {
+      for (std::size_t d = 0; d < dimension_; ++d) point[d] = points_[own.points + d * kBucket + k];
+      rows->sum[k] += SumOfBucket(point, points_.data() + other.points, dimension_, nothing);
+      least = std::min(least, rows->sum[k]);
+    }
+    rows->least = least;
+    rows->pairs += static_cast<double>((own.end - own.begin) * (other.end - other.begin));
+  }
+
+  std::size_t dimension_;
+  std::vector<std::uint32_t> order_;
+  std::vector<Node> nodes_;  // the root first
+  std::vector<std::size_t> leaf_;
+  std::vector<double> box_;     // per node: dimension_ lows, dimension_ highs
+  std::vector<double> points_;  // (leaf, dimension, slot)
+};
+
+}  // namespace
+
+std::vector<double> GaussianRowSums(const GaussianKernel& kernel, const RowSumOptions& options) {
+  CheckKernel(kernel);
+  const SumTree tree(kernel);
+  std::vector<double> sums(tree.size(), 0.0);
+  const std::size_t batch = std::max<std::size_t>(128, tree.num_buckets() / 100);
+  for (std::size_t begin = 0; begin < tree.num_buckets(); begin += batch) {
+    const std::size_t count = std::min(batch, tree.num_buckets() - begin);
+    ParallelFor(count, 1, [&](std::size_t k, std::size_t) {
+      tree.SumRows(begin + k, options.tolerance, &sums);
+    });
+    const auto done = static_cast<double>(begin + count);
+    if (options.on_progress &&
+        !options.on_progress(done / static_cast<double>(tree.num_buckets()))) {
+      throw Interrupted("the normalisation was interrupted before it had a result");
+    }
+  }
+  return sums;
+}
+
+double EstimateRowSumPairs(const GaussianKernel& kernel, double tolerance) {
+  CheckKernel(kernel);
+  const SumTree tree(kernel);
+  constexpr std::size_t kSample = 32;
+  const std::size_t sample = std::min(kSample, tree.num_buckets());
+  std::vector<double> unused(tree.size());
+  const double pairs = ParallelSum(sample, 1, [&](std::size_t k, std::size_t) {
+    return tree.SumRows(k * tree.num_buckets() / sample, tolerance, &unused);
+  });
+  return pairs * static_cast<double>(tree.num_buckets()) / static_cast<double>(sample);
+}
+
+}  // namespace submarine::internal

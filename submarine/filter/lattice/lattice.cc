@@ -1,0 +1,194 @@
+#include "submarine/filter/lattice/lattice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/filter/lattice/lattice_diagonal.h"
+#include "submarine/filter/lattice/lattice_workspace.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kVertexGrain = 1024;
+constexpr std::size_t kPixelGrain = 4096;
+
+RowsView ViewRows(const Matrix<float>& x) {
+  const std::size_t padded = PaddedChannels(x.cols());
+  // Row a ends, padding included, at a * cols + padded.
+  const std::size_t spare = padded - x.cols();
+  const std::size_t unreadable = (spare + x.cols() - 1) / x.cols();
+  return {x.data(), x.cols(), x.rows() - std::min(x.rows(), unreadable)};
+}
+
+}  // namespace
+
+LatticeOperator::LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options)
+    : name_(kernel.name), options_(options) {
+  CheckLatticeOptions(options);
+  CheckKernel(kernel);
+  CheckNormalised(kernel);
+  stencil_ = MakeLatticeStencil(static_cast<int>(kernel.dimension()), options);
+  lattice_ = BuildLattice(kernel, stencil_, options.max_bytes);
+}
+
+LatticeOperator::~LatticeOperator() = default;
+
+void LatticeOperator::CheckShapes(const Matrix<float>& x, const Matrix<float>& out) const {
+  if (x.rows() != size() || out.rows() != size() || x.cols() != out.cols()) {
+    throw InvalidInput(
+        fmt::format("lattice of {} variables was given a {} x {} matrix to apply to and a {} x {} "
+                    "one to add to",
+                    size(), x.rows(), x.cols(), out.rows(), out.cols()));
+  }
+}
+
+void LatticeOperator::CheckWorkspace(std::size_t floats) const {
+  const std::size_t bytes = floats * sizeof(float) + lattice_.bytes();
+  if (bytes > options_.max_bytes) {
+    throw TooLarge(fmt::format("applying kernel \"{}\" needs about {} MiB, expected at most {} MiB",
+                               name_, bytes >> 20, options_.max_bytes >> 20));
+  }
+}
+
+const SplatLists& LatticeOperator::Lists() const {
+  std::call_once(lists_once_, [&] { lists_ = BuildSplatLists(lattice_); });
+  return lists_;
+}
+
+const SplatParts& LatticeOperator::Parts() const {
+  std::call_once(parts_once_, [&] { parts_ = BuildSplatParts(lattice_); });
+  return parts_;
+}
+
+void LatticeOperator::ReserveTables(std::size_t padded, Workspace* workspace) const {
+  const std::size_t table = lattice_.num_vertices * padded;
+  const std::size_t in_parts = Parts().empty() ? 0 : Parts().num_rows() * padded;
+  CheckWorkspace(2 * table + in_parts);
+  workspace->front.Reserve(table);
+  workspace->back.Reserve(table);
+  workspace->parts.Reserve(in_parts);
+}
+
+void LatticeOperator::Splat(const Matrix<float>& x, Workspace* workspace) const {
+  const std::size_t m = lattice_.num_vertices;
+  const std::size_t padded = PaddedChannels(x.cols());
+  const RowsView rows = ViewRows(x);
+  const SplatParts& parts = Parts();
+  if (parts.empty()) {
+    const SplatLists& lists = Lists();
+    float* z = workspace->front.data();
+    ParallelFor(m, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      SplatToVertices(rows, x.cols(), lists.begin.data(), lists.entry.data(), begin, end, z);
+    });
+    return;
+  }
+  float* table = workspace->parts.data();
+  ParallelFor(size(), parts.part_pixels, [&](std::size_t begin, std::size_t end) {
+    const std::uint32_t* row = parts.row_begin.data() + begin / parts.part_pixels;
+    std::fill(table + row[0] * padded, table + row[1] * padded, 0.0F);
+    SplatFromPixels(rows, x.cols(), parts.pixels(lattice_), begin, end, table);
+  });
+  GatherParts(padded, workspace);
+}
+
+void LatticeOperator::GatherParts(std::size_t padded, Workspace* workspace) const {
+  const SplatParts& parts = Parts();
+  const RowsView rows{workspace->parts.data(), padded, parts.num_rows()};
+  float* z = workspace->front.data();
+  ParallelFor(lattice_.num_vertices, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    SplatToVertices(rows, padded, parts.begin.data(), parts.row_of_vertex.data(), begin, end, z);
+  });
+}
+
+void LatticeOperator::Blur(std::size_t first, std::size_t last, std::size_t padded,
+                           Workspace* workspace, float factor) const {
+  const std::size_t m = lattice_.num_vertices;
+  const std::size_t grain = std::max<std::size_t>(16, kVertexGrain * 24 / padded);
+  for (std::size_t k = first; k < last; ++k) {
+    const double c = stencil_.laziness[k];
+    const double p = stencil_.NeighbourWeight(c);
+    const double scale = k + 1 == last ? factor : 1.0;
+    BlurPass pass;
+    pass.begin = lattice_.neighbour_begin.data();
+    pass.neighbour = lattice_.neighbour.data();
+    pass.move = static_cast<float>(scale * p);
+    pass.per_present = static_cast<float>(scale * stencil_.kept * p);
+    pass.centre = static_cast<float>(scale * (c + stencil_.kept * p * stencil_.neighbour_slots()));
+    const float* in = workspace->front.data();
+    float* out = workspace->back.data();
+    ParallelFor(m, grain, [&](std::size_t begin, std::size_t end) {
+      BlurVertices(pass, in, padded, begin, end, out);
+    });
+    workspace->front.Swap(&workspace->back);
+  }
+}
+
+void LatticeOperator::Filter(const Matrix<float>& x, const float* self, float factor,
+                             Matrix<float>* out) const {
+  CheckShapes(x, *out);
+  if (x.cols() == 0) return;
+  const std::size_t padded = PaddedChannels(x.cols());
+  WorkspaceLease lease(*this);
+  ReserveTables(padded, lease.get());
+  Splat(x, lease.get());
+  Blur(0, stencil_.laziness.size(), padded, lease.get());
+  const float* z = lease.get()->front.data();
+  ParallelFor(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
+    SliceToPixels(z, padded, x.cols(), lattice_.pixels(), self, ViewRows(x), factor, begin, end,
+                  out->data(), out->cols());
+  });
+}
+
+void LatticeOperator::AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const {
+  Filter(x, options_.self_terms ? nullptr : Diagonal().data(), factor, out);
+}
+
+void LatticeOperator::AddProductWithSelf(const Matrix<float>& x, float factor,
+                                         Matrix<float>* out) const {
+  Filter(x, nullptr, factor, out);
+}
+
+const std::vector<float>& LatticeOperator::Diagonal() const {
+  std::call_once(diagonal_once_, [&] { diagonal_ = LatticeDiagonal(lattice_, stencil_); });
+  return diagonal_;
+}
+
+const std::vector<float>& LatticeOperator::RowSums() const {
+  std::call_once(row_sums_once_, [&] {
+    Matrix<float> sums(size(), 1);
+    AddProductWithSelf(Matrix<float>(size(), 1, 1.0F), 1.0F, &sums);
+    row_sums_.assign(sums.data(), sums.data() + sums.size());
+  });
+  return row_sums_;
+}
+
+std::string LatticeOperator::Description() const {
+  const std::string boundary =
+      stencil_.kept == LatticeOptions().kept
+          ? ""
+          : fmt::format(" keeping {:.3g} of the mass at missing vertices", stencil_.kept);
+  return fmt::format("lattice of {} vertices in dimension {}, {} blur passes{}",
+                     lattice_.num_vertices, stencil_.dimension, stencil_.laziness.size(), boundary);
+}
+
+std::size_t LatticeOperator::bytes() const {
+  const std::lock_guard lock(idle_mutex_);
+  std::size_t bytes = lattice_.bytes() + lists_.bytes() + parts_.bytes() +
+                      (diagonal_.capacity() + row_sums_.capacity()) * sizeof(float);
+  for (const auto& workspace : idle_) bytes += workspace->bytes();
+  return bytes;
+}
+
+std::size_t LatticeOperator::EstimateBytes(std::size_t num_variables, std::size_t dimension,
+                                           std::size_t channels) {
+  const std::size_t vertices = num_variables * (dimension + 1);
+  return LatticeBytes(num_variables, dimension, vertices) +
+         2 * vertices * PaddedChannels(channels) * sizeof(float) +
+         2 * num_variables * sizeof(float);
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,113 @@
+// The permutohedral lattice as a GaussianOperator: cost linear in N whatever the widths of the
+// kernel.
+//
+// The K that it applies is not the Gaussian but close to it (docs/filters.md); it is symmetric,
+// nonnegative and, with its diagonal, positive semidefinite by construction (lattice_stencil.h), so
+// that certificates about it hold for the model with that K. Results do not depend on the number of
+// threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "submarine/filter/kernel/gaussian_kernel.h"
+#include "submarine/filter/kernel/gaussian_operator.h"
+#include "submarine/filter/lattice/lattice_build.h"
+#include "submarine/filter/lattice/lattice_parts.h"
+#include "submarine/filter/lattice/lattice_stencil.h"
+
+namespace submarine::internal {
+
+class ColumnLevels;
+
+class LatticeOperator final : public GaussianOperator {
+ public:
+  // Throws InvalidInput (CheckKernel, CheckLatticeOptions, features too far apart to number the
+  // lattice's cells) and TooLarge.
+  explicit LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options = {});
+  ~LatticeOperator() override;
+
+  std::size_t size() const override { return lattice_.num_pixels; }
+  void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
+  // psi by soft levels (lattice_levels.h), or by hard bins where the options say so.
+  void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
+               Matrix<float>* out) const override;
+  // By |x_a - x_b| <= sum_kl p_a(k) p_b(l) |t_k - t_l|, which is exact where values are nodes.
+  std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::string Description() const override;
+  std::size_t bytes() const override;
+
+  // out_a += factor sum_b k_ab x_b, k_aa included.
+  void AddProductWithSelf(const Matrix<float>& x, float factor, Matrix<float>* out) const;
+
+  // k_aa, exactly those that AddProductWithSelf contains. Computed when first needed.
+  const std::vector<float>& Diagonal() const;
+  // sum_b k_ab, k_aa included: no diagonal is needed for it. Computed when first needed.
+  const std::vector<float>& RowSums() const;
+  std::vector<float> RowSumsWithSelf() const override { return RowSums(); }
+
+  const Lattice& lattice() const { return lattice_; }
+  const LatticeOptions& options() const { return options_; }
+  const LatticeStencil& stencil() const { return stencil_; }
+
+  // An upper estimate of the memory that construction and products of that many channels hold at a
+  // time, reached only if no two variables share a vertex. What is allocated depends on the
+  // vertices that there are, and is checked against LatticeOptions::max_bytes.
+  static std::size_t EstimateBytes(std::size_t num_variables, std::size_t dimension,
+                                   std::size_t channels);
+
+ private:
+  class Workspace;
+  class WorkspaceLease;
+  friend class LatticeStream;
+
+  void CheckShapes(const Matrix<float>& x, const Matrix<float>& out) const;
+  void CheckWorkspace(std::size_t floats) const;
+  void Filter(const Matrix<float>& x, const float* self, float factor, Matrix<float>* out) const;
+  void ReserveTables(std::size_t padded, Workspace* workspace) const;
+  // Fills workspace->front.
+  void Splat(const Matrix<float>& x, Workspace* workspace) const;
+  void GatherParts(std::size_t padded, Workspace* workspace) const;
+  // Applies passes first..last-1 to workspace->front, the last one times `factor`, swapping it with
+  // ->back after each.
+  void Blur(std::size_t first, std::size_t last, std::size_t padded, Workspace* workspace,
+            float factor = 1.0F) const;
+  const SplatLists& Lists() const;
+  const SplatParts& Parts() const;
+
+  // lattice_flow.cc
+  struct FlowEntries;
+  FlowEntries ListEntries(const Matrix<float>& v, const ColumnLevels& levels,
+                          std::size_t first) const;
+  void SplatLevels(const FlowEntries& entries, std::size_t columns, std::size_t cells,
+                   std::size_t padded, float* z) const;
+  void SliceLevels(const FlowEntries& entries, std::size_t columns, std::size_t cells,
+                   std::size_t padded, const float* z, float factor, float* out,
+                   std::size_t out_stride) const;
+  std::size_t ColumnsAtATime(std::size_t cells) const;
+  std::vector<double> EnergyOfLevels(const ColumnLevels& levels, std::size_t padded,
+                                     Workspace* workspace) const;
+
+  std::string name_;
+  LatticeOptions options_;
+  LatticeStencil stencil_;
+  Lattice lattice_;
+
+  mutable std::once_flag lists_once_;
+  mutable SplatLists lists_;
+  mutable std::once_flag parts_once_;
+  mutable SplatParts parts_;
+  mutable std::once_flag diagonal_once_;
+  mutable std::vector<float> diagonal_;
+  mutable std::once_flag row_sums_once_;
+  mutable std::vector<float> row_sums_;
+
+  // Buffers outlive the calls that use them: fresh memory costs more than the arithmetic in it.
+  mutable std::mutex idle_mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace submarine::internal

@@ -1,0 +1,79 @@
+#include "submarine/filter/lattice/lattice_parts.h"
+
+#include <algorithm>
+
+#include "submarine/base/parallel.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kMostTasks = 32;
+constexpr std::size_t kMostParts = 64;  // the more there are, the more often a vertex has a row
+
+// Numbers the vertices that each part touches in the order in which it meets them; returns them.
+std::vector<std::vector<std::uint32_t>> NumberRows(const Lattice& lattice, std::size_t part_chunks,
+                                                   std::vector<std::uint32_t>* corner_row) {
+  std::vector<std::vector<std::uint32_t>> touched((lattice.num_chunks() + part_chunks - 1) /
+                                                  part_chunks);
+  // Every task clears an array of all vertices.
+  const std::size_t grain = (touched.size() + kMostTasks - 1) / kMostTasks;
+  ParallelFor(touched.size(), grain, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::uint32_t> number(lattice.num_vertices, kNone);
+    for (std::size_t part = begin; part < end; ++part) {
+      const std::size_t last = lattice.FirstRecord((part + 1) * part_chunks) * lattice.corners;
+      for (std::size_t k = lattice.FirstRecord(part * part_chunks) * lattice.corners; k < last;
+           ++k) {
+        const std::uint32_t v = lattice.simplex_vertex[k];
+        if (number[v] == kNone) {
+          number[v] = static_cast<std::uint32_t>(touched[part].size());
+          touched[part].push_back(v);
+        }
+        (*corner_row)[k] = number[v];
+      }
+      for (const std::uint32_t v : touched[part]) number[v] = kNone;
+    }
+  });
+  return touched;
+}
+
+}  // namespace
+
+std::size_t SplatParts::bytes() const {
+  return Bytes(row_begin) + Bytes(corner_row) + Bytes(begin) + Bytes(row_of_vertex);
+}
+
+SplatParts BuildSplatParts(const Lattice& lattice) {
+  constexpr std::size_t kLookAhead = kLatticeLanes;
+  if (2 * lattice.num_vertices > lattice.num_pixels) return {};
+  SplatParts parts;
+  const std::size_t part_chunks = (lattice.num_chunks() + kMostParts - 1) / kMostParts;
+  parts.part_pixels = part_chunks * lattice.chunk;
+  parts.corner_row.resize(lattice.simplex_vertex.size());
+  const std::vector<std::vector<std::uint32_t>> touched =
+      NumberRows(lattice, part_chunks, &parts.corner_row);
+  std::size_t rows = 0;
+  for (const std::vector<std::uint32_t>& of_part : touched) rows += of_part.size();
+  if (2 * rows > lattice.num_pixels) return {};
+
+  parts.row_begin.push_back(0);
+  parts.begin.assign(lattice.num_vertices + 1, 0);
+  for (const std::vector<std::uint32_t>& of_part : touched) {
+    parts.row_begin.push_back(parts.row_begin.back() + static_cast<std::uint32_t>(of_part.size()));
+    for (const std::uint32_t v : of_part) ++parts.begin[v + 1];
+  }
+  ParallelFor(touched.size(), 1, [&](std::size_t part, std::size_t) {
+    const std::size_t last = lattice.FirstRecord((part + 1) * part_chunks) * lattice.corners;
+    for (std::size_t k = lattice.FirstRecord(part * part_chunks) * lattice.corners; k < last; ++k)
+      parts.corner_row[k] += parts.row_begin[part];
+  });
+  for (std::size_t v = 0; v < lattice.num_vertices; ++v) parts.begin[v + 1] += parts.begin[v];
+  std::vector<std::uint32_t> next(parts.begin.begin(), parts.begin.end() - 1);
+  parts.row_of_vertex.resize(rows + kLookAhead, SplatEntry{0, 0.0F});
+  std::uint32_t row = 0;
+  for (const std::vector<std::uint32_t>& of_part : touched) {
+    for (const std::uint32_t v : of_part) parts.row_of_vertex[next[v]++] = {row++, 1.0F};
+  }
+  return parts;
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,85 @@
+// The slow twin of the lattice: the same K in double, by plain loops, sharing nothing with the fast
+// path but the stencil's numbers. For tests, and to verify certificates about lattice kernels.
+//
+// Corner weights and the stencil's factors are taken as the exact numbers that they are in double.
+// With them K is exactly symmetric and nonnegative (lattice_stencil.h), and what is computed here
+// differs from it by rounding alone: products of nonnegative columns are sums of nonnegative terms,
+// off by at most roundings() ulps of themselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
+#include "submarine/filter/lattice/lattice_stencil.h"
+
+namespace submarine::internal {
+
+class LatticeReference {
+ public:
+  explicit LatticeReference(const GaussianKernel& kernel, const LatticeOptions& options = {});
+
+  std::size_t size() const { return num_variables_; }
+  std::size_t num_vertices() const { return num_present_.size(); }
+
+  // Columns that are best filtered at a time: more need more memory, fewer more time each.
+  static constexpr std::size_t kBlock = 8;
+
+  // K x, with the diagonal of K.
+  std::vector<double> Product(const std::vector<double>& x) const;
+  Matrix<double> Product(const Matrix<double>& x) const;
+
+  // k_aa.
+  std::vector<double> Diagonal() const;
+
+  // sum_b k_ab psi(s_a, s_b) for levels s in [0, cells] (lattice_levels.h, PsiOfLevels).
+  std::vector<double> Flow(const std::vector<double>& level, std::size_t cells) const;
+
+  // With P_a(k) = clip((x_a - t_k) / (t_(k+1) - t_k), 0, 1) for nodes t_0 < t_1 < ... that enclose x,
+  //   pairs = sum_k (t_(k+1) - t_k) <1 - P(k), K P(k)>,
+  //   self = sum_k (t_(k+1) - t_k) sum_a k_aa P_a(k) (1 - P_a(k)).
+  // pairs - self is at least sum_{a<b} k_ab |x_a - x_b|, and equal to it where values are nodes.
+  struct Variation {
+    double pairs = 0.0;
+    double self = 0.0;
+  };
+  Variation TotalVariation(const std::vector<double>& x, std::span<const double> nodes,
+                           const std::vector<double>& diagonal) const;
+
+  // All of K, with its diagonal: one product per variable.
+  Matrix<double> DenseK() const;
+
+  // By how many ulps of itself a product of nonnegative numbers, or a k_aa, may be off.
+  double roundings() const;
+  double diagonal_roundings() const;
+
+ private:
+  std::size_t slots() const { return static_cast<std::size_t>(stencil_.neighbour_slots()); }
+  std::span<const std::uint32_t> Neighbours(std::size_t v) const {
+    return {neighbour_.data() + v * slots(), num_present_[v]};
+  }
+  // What a pass of laziness c leaves at a vertex.
+  double Centre(double c, std::size_t v) const {
+    const double missing = static_cast<double>(slots() - num_present_[v]);
+    return c + stencil_.kept * stencil_.NeighbourWeight(c) * missing;
+  }
+  void FindCorners(const GaussianKernel& kernel);
+  void ListSplats();
+  Matrix<double> Splat(const Matrix<double>& x) const;
+  void Blur(double c, const Matrix<double>& from, Matrix<double>* to) const;
+
+  LatticeStencil stencil_;
+  std::size_t num_variables_;
+  std::size_t corners_;                   // d + 1
+  std::vector<std::uint32_t> corner_;     // per variable: vertices
+  std::vector<double> weight_;            // per variable: their weights, times sqrt(amplitude) r_a
+  std::vector<std::uint32_t> neighbour_;  // per vertex: slots(), those present first
+  std::vector<std::uint32_t> num_present_;  // per vertex
+  std::vector<std::size_t> splat_begin_;    // per vertex and one more: entries of splat_
+  std::vector<std::uint64_t> splat_;        // places in corner_ and weight_, by vertex
+};
+
+}  // namespace submarine::internal

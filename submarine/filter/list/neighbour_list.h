@@ -1,0 +1,93 @@
+// The exact Gaussian, cut off: of every kernel, the pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff are
+// stored, the others are left out. Leaving a pair out is flow 0, so upper
+// bounds from this operator hold for the full model as well; what the pairs left out cost the dual
+// and lower bounds is settled by bound/verify/dense/dense_verifier.h.
+//
+// One application of any flow costs O(pairs x columns) with the columns innermost, which for narrow
+// kernels is less than one pass of a lattice, and it is the truth.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/aligned_memory.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
+#include "submarine/filter/kernel/gaussian_operator.h"
+#include "submarine/filter/list/pair_kernels.h"
+
+namespace submarine::internal {
+
+struct NeighbourListOptions {
+  double cutoff = 0.001;  // in (0, 1): pairs with exp(-|f_a - f_b|^2 / 2) below this are left out
+  std::size_t max_bytes = std::size_t{4} << 30;
+  // Called now and then while the list is built, in the thread of the caller, with the share of the work
+  // done; return false to give up, which throws Interrupted.
+  std::function<bool(double done)> on_progress = {};
+};
+
+class NeighbourList : public GaussianOperator {
+ public:
+  // Throws TooLarge, with the number, when the list would take more than max_bytes.
+  NeighbourList(std::span<const WeightedKernel> kernels, const NeighbourListOptions& options);
+
+  // What the constructor would store, from a sample of the variables.
+  static double EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff);
+  // Entries (two of a pair) at each of the cutoffs, from one sample of the variables, and what they take.
+  static std::vector<double> EstimateEntries(std::span<const WeightedKernel> kernels,
+                                             std::span<const double> cutoffs);
+  static double BytesFor(double entries, std::size_t num_variables);
+
+  std::size_t size() const override { return rows_.order.size(); }
+  void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
+  void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
+               Matrix<float>* out) const override;
+  std::vector<double> TotalVariation(const Matrix<float>& x) const override;
+  std::optional<double> CutWeight(const std::vector<int>& labels) const override;
+  std::vector<float> RowSumsWithSelf() const override;
+  std::string Description() const override;
+  std::unique_ptr<GaussianOperator> Sample(double neighbours) const override;
+  std::size_t bytes() const override;
+
+  // Unordered pairs held, summed over the kernels.
+  std::uint64_t num_pairs() const { return rows_.neighbour.size() / 2; }
+  double cutoff() const { return cutoff_; }
+
+ private:
+  // Calls body(a, row) for all variables, in parallel, in the order of storage.
+  template <class Body>
+  void ForRows(const Body& body) const;
+
+  // Row k belongs to variable order[k]. Variables close in feature space follow each other: they
+  // have most of their neighbours in common, which then are still in the cache.
+  struct Rows {
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint64_t> begin;  // N + 1 of them
+    // Both directions of every pair; twice where two kernels have it.
+    std::vector<std::uint32_t, UninitialisedAllocator<std::uint32_t>> neighbour;
+    std::vector<float, UninitialisedAllocator<float>> weight;
+    std::vector<float> self;  // sum over the kernels of factor_m r_a^2
+
+    // Makes room for the entries when begin[k + 1] holds the number of those of row k.
+    void Allocate();
+  };
+
+  NeighbourList(Rows rows, double cutoff) : rows_(std::move(rows)), cutoff_(cutoff) {}
+
+  NeighbourRow Row(std::size_t k) const {
+    const std::uint64_t begin = rows_.begin[k];
+    return {rows_.neighbour.data() + begin, rows_.weight.data() + begin,
+            rows_.begin[k + 1] - begin};
+  }
+  // The weight below which entries are drawn, so that about `per_row` of a row are left on average.
+  double SampleThreshold(double per_row) const;
+
+  Rows rows_;
+  double cutoff_;
+};
+
+}  // namespace submarine::internal

@@ -1,0 +1,112 @@
+#include "submarine/io/file/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+
+#include "submarine/base/error.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+
+// Distinct within the process; O_EXCL settles collisions with leftovers of others. The name of the
+// target is no part of it: that may be as long as names can be.
+std::filesystem::path TemporaryNameBeside(const std::filesystem::path& target) {
+  static std::atomic<unsigned> counter{0};
+  return target.parent_path() /
+         fmt::format(".submarine-{}-{}.tmp", ::getpid(), counter.fetch_add(1));
+}
+
+}  // namespace
+
+void AtomicFile::Fail(int error) const {
+  throw FileError(fmt::format("cannot write \"{}\": {}", destination_.string(),
+                              std::generic_category().message(error)));
+}
+
+AtomicFile::AtomicFile(const std::filesystem::path& destination)
+    : destination_(destination), target_(destination) {
+  if (!destination.has_filename()) Fail(destination.empty() ? ENOENT : EISDIR);
+  struct stat status {};
+  const bool exists = ::stat(target_.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) Fail(errno);
+  if (exists && S_ISDIR(status.st_mode)) Fail(EISDIR);
+
+  if (exists && !S_ISREG(status.st_mode)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) Fail(errno);
+    return;
+  }
+  // Renaming over a symbolic link would replace the link instead of the file behind it, which need
+  // not exist yet. Links in a circle have failed above.
+  std::error_code error;
+  while (std::filesystem::is_symlink(target_, error)) {
+    target_ = target_.parent_path() / std::filesystem::read_symlink(target_, error);
+    if (error) Fail(error.value());
+  }
+  do {
+    temporary_ = TemporaryNameBeside(target_);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) Fail(errno);
+  // A file that is replaced keeps its permissions, as if it had been written in place.
+  if (exists) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::Write(std::string_view bytes) {
+  if (buffer_.size() + bytes.size() > kBufferBytes) Flush();
+  if (bytes.size() >= kBufferBytes) {
+    WriteThrough(bytes);
+  } else {
+    buffer_.append(bytes);
+  }
+}
+
+void AtomicFile::Flush() {
+  WriteThrough(buffer_);
+  buffer_.clear();
+}
+
+void AtomicFile::WriteThrough(std::string_view bytes) {
+  constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
+  while (!bytes.empty()) {
+    const ssize_t written =
+        ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMaxTransfer));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      Fail(errno);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::Commit() {
+  Flush();
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0) Fail(errno);
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (::close(descriptor) != 0) Fail(errno);  // network file systems report a full disk only here
+  if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) Fail(errno);
+  committed_ = true;
+}
+
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view contents) {
+  AtomicFile file(path);
+  file.Write(contents);
+  file.Commit();
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,49 @@
+// Writing files so that a reader sees either the old contents or the complete new ones, never a
+// part.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace submarine::internal {
+
+// Bytes go to a temporary file beside the destination; Commit() moves it into place. Without
+// Commit() (an exception, a full disk) the destructor removes the temporary and the destination is
+// untouched.
+//
+// A destination that exists and is neither a file nor a directory (a pipe, /dev/stdout) cannot be
+// replaced and is written directly.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& destination);  // throws FileError
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // Buffered. Throws FileError with the reason of the operating system.
+  void Write(std::string_view bytes);
+  void Write(const void* bytes, std::size_t count) {
+    Write(std::string_view(static_cast<const char*>(bytes), count));
+  }
+
+  // Flushes, waits until the bytes are on disk, and renames. At most once, and nothing after it.
+  void Commit();
+
+ private:
+  void Flush();
+  void WriteThrough(std::string_view bytes);
+  [[noreturn]] void Fail(int error) const;
+
+  std::filesystem::path destination_;  // as the caller named it, for messages
+  std::filesystem::path target_;       // with symbolic links followed
+  std::filesystem::path temporary_;    // empty when writing directly
+  int descriptor_ = -1;
+  bool committed_ = false;
+  std::string buffer_;
+};
+
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view contents);
+
+}  // namespace submarine::internal

@@ -1,0 +1,122 @@
+#include "submarine/io/image/image.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "submarine/base/error.h"
+#include "submarine/io/file/input_file.h"
+#include "submarine/io/file/text_scanner.h"
+#include "submarine/io/image/image_decoders.h"
+
+namespace submarine {
+namespace {
+
+using internal::DecodeJpeg;
+using internal::DecodePng;
+using internal::DecodePnm;
+using internal::DecodeTiff;
+using internal::EncodedImage;
+using internal::Quoted;
+using internal::ReadWholeFile;
+
+constexpr std::uint64_t kMaxImageFileBytes = std::uint64_t{1} << 30;
+
+// kMaxImagePixels of 16 bytes, twice what RGB and transparency of 16 bits take.
+constexpr std::uint64_t kMaxDecodedBytes = std::uint64_t{1} << 30;
+
+constexpr std::string_view kExpected = "a PNG, JPEG, TIFF, PGM or PPM picture was expected";
+
+bool IsTiff(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  // '*' marks plain TIFF, '+' BigTIFF.
+  return bytes.starts_with("II*\0"sv) || bytes.starts_with("MM\0*"sv) ||
+         bytes.starts_with("II+\0"sv) || bytes.starts_with("MM\0+"sv);
+}
+
+bool IsPnm(std::string_view bytes) {
+  return bytes.size() >= 3 && bytes[0] == 'P' &&
+         std::string_view("2356").find(bytes[1]) != std::string_view::npos &&
+         std::string_view(" \t\r\n\v\f").find(bytes[2]) != std::string_view::npos;
+}
+
+using Decoder = Image (*)(const EncodedImage&);
+
+// Null where the bytes are the beginning of no picture.
+Decoder DecoderOf(std::string_view bytes) {
+  if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return DecodePng;
+  if (bytes.starts_with("\xff\xd8\xff")) return DecodeJpeg;
+  if (IsTiff(bytes)) return DecodeTiff;
+  return IsPnm(bytes) ? DecodePnm : nullptr;
+}
+
+}  // namespace
+
+void EncodedImage::Fail(std::string_view problem) const {
+  throw FileError(fmt::format("\"{}\" {}", path.string(), problem));
+}
+
+void EncodedImage::FailToDecode(std::string_view format, std::string_view reason) const {
+  constexpr std::size_t kLongest = 160;
+  std::string printable;
+  for (const char c : reason.substr(0, kLongest)) printable += c >= ' ' && c <= '~' ? c : '?';
+  Fail(fmt::format("is a damaged or truncated {} picture: {}", format,
+                   printable.empty() ? "its decoder gives no reason" : printable));
+}
+
+void EncodedImage::CheckSize(std::int64_t width, std::int64_t height,
+                             std::size_t bits_per_pixel) const {
+  if (width < 1 || height < 1 || width > kMaxImagePixels || height > kMaxImagePixels ||
+      width * height > kMaxImagePixels) {
+    Fail(fmt::format("claims a size of {} x {} pixels, but 1 to {} pixels were expected", width,
+                     height, kMaxImagePixels));
+  }
+  if (expected && (width != expected->width || height != expected->height)) {
+    Fail(fmt::format("has {} x {} pixels, but {} x {} were expected", width, height,
+                     expected->width, expected->height));
+  }
+  const std::uint64_t row_bytes = (static_cast<std::uint64_t>(width) * bits_per_pixel + 7) / 8;
+  CheckDecodedBytes(static_cast<std::uint64_t>(height) * row_bytes);
+}
+
+void EncodedImage::CheckDecodedBytes(std::uint64_t decoded) const {
+  if (decoded > kMaxDecodedBytes) {
+    Fail(fmt::format("claims {} bytes of pixels, but at most {} are allowed", decoded,
+                     kMaxDecodedBytes));
+  }
+  if (decoded > max_decoded_bytes()) {
+    Fail(fmt::format("claims {} bytes of pixels, more than a file of {} bytes can hold", decoded,
+                     bytes.size()));
+  }
+}
+
+std::uint64_t EncodedImage::max_decoded_bytes() const {
+  // One code of 12 bits is the longest run in LZW, below 2^12 bytes; deflate and JPEG stay below
+  // 1100 bytes per byte.
+  constexpr std::uint64_t kMaxExpansion = 4096;
+  return kMaxExpansion * bytes.size();
+}
+
+Image ReadImage(const std::filesystem::path& path, std::optional<ImageSize> expected) {
+  Decoder decode = nullptr;
+  const auto recognise = [&](std::string_view beginning) {
+    const EncodedImage file{path, beginning};
+    if (beginning.empty()) file.Fail(fmt::format("is empty, but {}", kExpected));
+    decode = DecoderOf(beginning);
+    if (decode != nullptr) return;
+    file.Fail(fmt::format("begins with {}, but {}", Quoted(beginning.substr(0, 8)), kExpected));
+  };
+  const std::string contents = ReadWholeFile(path, kMaxImageFileBytes, recognise);
+  return decode({path, contents, expected});
+}
+
+std::vector<float> ColourValues(const Image& image) {
+  std::vector<float> values(image.samples.size());
+  const double scale = 255.0 / image.max_value;
+  std::transform(image.samples.begin(), image.samples.end(), values.begin(),
+                 [scale](std::uint16_t v) { return static_cast<float>(v * scale); });
+  return values;
+}
+
+}  // namespace submarine

@@ -1,0 +1,161 @@
+#include "submarine/io/image/png.h"
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <csetjmp>
+#include <new>
+#include <numbers>
+#include <string>
+
+#include "submarine/base/error.h"
+#include "submarine/io/file/atomic_file.h"
+
+namespace submarine {
+namespace {
+
+using internal::WriteFileAtomically;
+
+constexpr std::int64_t kMaxPngSide = 1'000'000;  // libpng's own default limit
+
+// libpng is C: exceptions must not pass through it, and it leaves by longjmp.
+struct PngSink {
+  std::string encoded;
+  std::string error;
+};
+
+void AppendBytes(png_structp png, png_bytep bytes, std::size_t count) {
+  auto* sink = static_cast<PngSink*>(png_get_io_ptr(png));
+  bool failed = false;
+  try {
+    sink->encoded.append(reinterpret_cast<const char*>(bytes), count);
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  if (failed) png_error(png, "out of memory");
+}
+
+void NothingToFlush(png_structp) {}
+
+void KeepMessageAndLeave(png_structp png, png_const_charp message) {
+  static_cast<PngSink*>(png_get_error_ptr(png))->error = message;
+  png_longjmp(png, 1);
+}
+
+void IgnoreWarning(png_structp, png_const_charp) {}
+
+// What is to be encoded; samples of 16 bits are in our own byte order.
+struct Raster {
+  int width;
+  int height;
+  int channels;
+  int bits;  // 8 or 16
+  std::span<const std::uint8_t> bytes;
+};
+
+// Holds nothing with a destructor, which longjmp would skip. False when sink.error says why.
+bool Encode(PngSink& sink, const Raster& raster) {
+  png_infop info = nullptr;
+  png_structp png =
+      png_create_write_struct(PNG_LIBPNG_VER_STRING, &sink, KeepMessageAndLeave, IgnoreWarning);
+  if (png == nullptr) return false;
+  info = png_create_info_struct(png);
+  if (info == nullptr || setjmp(png_jmpbuf(png)) != 0) {
+    png_destroy_write_struct(&png, &info);
+    return false;
+  }
+  png_set_write_fn(png, &sink, AppendBytes, NothingToFlush);
+  png_set_IHDR(png, info, static_cast<png_uint_32>(raster.width),
+               static_cast<png_uint_32>(raster.height), raster.bits,
+               raster.channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  if (raster.bits == 16 && std::endian::native == std::endian::little) png_set_swap(png);
+  for (int y = 0; y < raster.height; ++y) {
+    png_write_row(png, raster.bytes.data() + raster.bytes.size() /
+                                                 static_cast<std::size_t>(raster.height) *
+                                                 static_cast<std::size_t>(y));
+  }
+  png_write_end(png, nullptr);
+  png_destroy_write_struct(&png, &info);
+  return true;
+}
+
+std::uint8_t GammaEncoded(double linear) {
+  linear = std::clamp(linear, 0.0, 1.0);
+  const double srgb =
+      linear <= 0.0031308 ? 12.92 * linear : 1.055 * std::pow(linear, 1.0 / 2.4) - 0.055;
+  return static_cast<std::uint8_t>(std::lround(255.0 * srgb));
+}
+
+// Oklab (Ottosson 2020) to sRGB. Lightness in Oklab is perceived lightness, hence the even steps.
+std::array<std::uint8_t, 3> FromOklab(double lightness, double a, double b) {
+  const double l = std::pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
+  const double m = std::pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
+  const double s = std::pow(lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
+  return {GammaEncoded(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+          GammaEncoded(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+          GammaEncoded(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
+}
+
+// A spiral through Oklab: lightness rises linearly while the hue turns from violet to yellow.
+std::array<std::uint8_t, 3> SpiralColour(double t) {
+  const double lightness = 0.22 + 0.73 * t;
+  const double hue = (305.0 - 200.0 * t) * std::numbers::pi / 180.0;
+  const double chroma = 0.085 + 0.055 * t * t * t;  // as much as stays inside sRGB everywhere
+  return FromOklab(lightness, chroma * std::cos(hue), chroma * std::sin(hue));
+}
+
+void WriteRaster(const std::filesystem::path& path, const Raster& raster) {
+  const auto& [width, height, channels, bits, bytes] = raster;
+  if (width < 1 || height < 1 || width > kMaxPngSide || height > kMaxPngSide) {
+    throw InvalidInput(
+        fmt::format("a picture of {} x {} pixels cannot be written as PNG", width, height));
+  }
+  if (channels != 1 && channels != 3) {
+    throw InvalidInput(fmt::format("a picture has 1 or 3 channels, not {}", channels));
+  }
+  const std::int64_t expected = static_cast<std::int64_t>(width) * height * channels;
+  const std::size_t given = bytes.size() / static_cast<std::size_t>(bits / 8);
+  if (static_cast<std::int64_t>(given) != expected) {
+    throw InvalidInput(
+        fmt::format("a picture of {} x {} pixels with {} channels needs {} samples, not {}", width,
+                    height, channels, expected, given));
+  }
+  PngSink sink;
+  if (!Encode(sink, raster)) {
+    throw FileError(fmt::format("cannot encode \"{}\": {}", path.string(),
+                                sink.error.empty() ? "out of memory" : sink.error));
+  }
+  WriteFileAtomically(path, sink.encoded);
+}
+
+}  // namespace
+
+void WritePng(const std::filesystem::path& path, int width, int height, int channels,
+              std::span<const std::uint8_t> samples) {
+  WriteRaster(path, {width, height, channels, 8, samples});
+}
+
+void WritePng16(const std::filesystem::path& path, int width, int height,
+                std::span<const std::uint16_t> samples) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(samples.data());
+  WriteRaster(path, {width, height, 1, 16, {bytes, samples.size_bytes()}});
+}
+
+std::array<std::uint8_t, 3> ColourMap(double t) {
+  if (std::isnan(t)) return {128, 128, 128};
+  constexpr int kSteps = 1024;
+  static const auto kTable = [] {
+    std::array<std::array<std::uint8_t, 3>, kSteps + 1> table;
+    for (int k = 0; k <= kSteps; ++k)
+      table[static_cast<std::size_t>(k)] = SpiralColour(double(k) / kSteps);
+    return table;
+  }();
+  return kTable[static_cast<std::size_t>(std::lround(std::clamp(t, 0.0, 1.0) * kSteps))];
+}
+
+}  // namespace submarine

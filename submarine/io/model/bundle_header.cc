@@ -1,0 +1,104 @@
+#include "submarine/io/model/bundle_header.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "submarine/base/error.h"
+#include "submarine/io/file/text_scanner.h"
+#include "submarine/io/model/metric_spec.h"
+
+namespace submarine::internal {
+namespace {
+
+// "[3, 0, 1]": where in an array of this shape the value of index k stands.
+std::string Place(std::size_t k, const NpyShape& shape) {
+  std::vector<std::size_t> index(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    index[d] = k % static_cast<std::size_t>(shape[d]);
+    k /= static_cast<std::size_t>(shape[d]);
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+}  // namespace
+
+std::string BundlePathProblem(const std::string& name) {
+  const std::filesystem::path path = name;
+  const bool leaves =
+      std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
+  if (!name.empty() && name.find('\0') == std::string::npos && path.is_relative() && !leaves) {
+    return "";
+  }
+  return fmt::format("{} is not the name of a file inside the directory of the header",
+                     Quoted(name));
+}
+
+void CheckBundleMetric(const std::string& spec) {
+  const std::optional<std::string> file = TreeFileOf(spec);
+  if (!file) return;
+  if (const std::string problem = BundlePathProblem(*file); !problem.empty()) {
+    throw InvalidInput(problem);
+  }
+}
+
+std::filesystem::path BundleHeader::FilePath(std::string_view key) const {
+  const std::string name = fields.String(key);
+  if (const std::string problem = BundlePathProblem(name); !problem.empty()) Fail(key, problem);
+  return directory / name;
+}
+
+void BundleHeader::Fail(std::string_view key, std::string_view problem) const {
+  throw FileError(fmt::format("{}: key \"{}\": {}", fields.where(), key, problem));
+}
+
+void BundleHeader::FailInArray(std::string_view key, std::string_view problem) const {
+  Fail(key, fmt::format("\"{}\" {}", FilePath(key).string(), problem));
+}
+
+void BundleHeader::FailAtValue(std::string_view key, const NpyShape& shape, std::size_t index,
+                               double value, std::string_view what) const {
+  FailInArray(key, fmt::format("has the value {} at {}, but {} must be finite", value,
+                               Place(index, shape), what));
+}
+
+std::unique_ptr<NpyReader> BundleHeader::OpenArray(std::string_view key) const {
+  const std::filesystem::path array = FilePath(key);
+  try {
+    return std::make_unique<NpyReader>(array);
+  } catch (const FileError& error) {
+    Fail(key, error.what());
+  }
+}
+
+std::unique_ptr<NpyReader> BundleHeader::OpenArray(std::string_view key, const NpyShape& shape,
+                                                   std::string_view axes) const {
+  std::unique_ptr<NpyReader> reader = OpenArray(key);
+  if (reader->shape() != shape) {
+    FailInArray(key, fmt::format("has shape {}, but {} = {} was expected",
+                                 ShapeText(reader->shape()), axes, ShapeText(shape)));
+  }
+  return reader;
+}
+
+LabelSpace BundleHeader::ReadMetric(int num_labels, bool strict_hst,
+                                    std::vector<std::string>* warnings) const {
+  const std::string spec = fields.String("metric");
+  try {
+    CheckBundleMetric(spec);
+    return ParseMetricSpec(spec, num_labels, strict_hst, warnings, directory);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(fmt::format("{}: key \"metric\": {}", fields.where(), error.what()));
+  }
+}
+
+double BundleHeader::ReadConstant() const {
+  return fields.Has("constant") ? fields.Number("constant") : 0.0;
+}
+
+std::filesystem::path BesideHeader(const std::filesystem::path& header, std::string_view what) {
+  std::filesystem::path name = header;
+  return name.replace_extension(fmt::format(".{}.npy", what));
+}
+
+}  // namespace submarine::internal

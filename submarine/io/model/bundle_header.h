@@ -1,0 +1,98 @@
+// What the bundles of grid_bundle.h and dense_bundle.h have in common: a JSON header whose keys name
+// arrays beside it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/base/matrix.h"
+#include "submarine/io/file/json_file.h"
+#include "submarine/io/file/npy.h"
+#include "submarine/labels/label_cuts.h"
+
+namespace submarine::internal {
+
+inline constexpr std::int64_t kMaxBundleVariables = std::numeric_limits<int>::max();
+
+// A header names files and holds a few numbers.
+inline constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
+
+// What is wrong with the name of a file that a header has, or "". A bundle is complete in itself: its
+// files are in the directory of the header or below, so that one from elsewhere names no others.
+std::string BundlePathProblem(const std::string& name);
+
+// Throws InvalidInput where the metric is a tree of a file that a header may not name.
+void CheckBundleMetric(const std::string& spec);
+
+// The keys of a header, or of a part of it, with messages that begin with fields.where().
+struct BundleHeader {
+  const JsonFields& fields;
+  std::filesystem::path directory;  // that paths are relative to
+
+  std::filesystem::path FilePath(std::string_view key) const;  // throws unless it may be named
+
+  // Throws FileError 'where: key "key": problem'; the second puts the file's name before the problem.
+  [[noreturn]] void Fail(std::string_view key, std::string_view problem) const;
+  [[noreturn]] void FailInArray(std::string_view key, std::string_view problem) const;
+
+  std::unique_ptr<NpyReader> OpenArray(std::string_view key) const;
+  // Refuses another shape before anything is allocated.
+  std::unique_ptr<NpyReader> OpenArray(std::string_view key, const NpyShape& shape,
+                                       std::string_view axes) const;
+
+  // All values of the array, `what` of which must be finite.
+  template <class T>
+  void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
+                  std::span<T> values) const {
+    ReadFinite(key, reader, what, values, [&] { reader.ReadTo(values); });
+  }
+  // The same up to constants of columns (NpyReader::ReadUpToConstants).
+  void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
+                  std::size_t columns, std::span<double> values) const {
+    ReadFinite(key, reader, what, values, [&] { reader.ReadUpToConstants(columns, values); });
+  }
+
+  // One row per variable, whatever the shape of the array is.
+  template <class T>
+  Matrix<T> ReadUnary(NpyReader& reader, std::size_t labels) const {
+    Matrix<T> unary(reader.count() / labels, labels);
+    ReadFinite("unary", reader, "unaries", std::span<T>(unary.data(), unary.size()));
+    return unary;
+  }
+
+  // "metric", "constant" (default 0).
+  LabelSpace ReadMetric(int num_labels, bool strict_hst, std::vector<std::string>* warnings) const;
+  double ReadConstant() const;
+
+ private:
+  template <class T, class Read>
+  void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
+                  std::span<T> values, const Read& read) const {
+    try {
+      read();
+    } catch (const FileError& error) {
+      Fail(key, error.what());
+    }
+    const auto bad =
+        std::find_if_not(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
+    if (bad != values.end()) {
+      FailAtValue(key, reader.shape(), static_cast<std::size_t>(bad - values.begin()), *bad, what);
+    }
+  }
+  [[noreturn]] void FailAtValue(std::string_view key, const NpyShape& shape, std::size_t index,
+                                double value, std::string_view what) const;
+};
+
+// NAME.what.npy for a header NAME.json.
+std::filesystem::path BesideHeader(const std::filesystem::path& header, std::string_view what);
+
+}  // namespace submarine::internal

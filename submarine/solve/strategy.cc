@@ -1,0 +1,81 @@
+#include "submarine/solve/strategy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "submarine/base/error.h"
+#include "submarine/solve/limits.h"
+
+namespace submarine::internal {
+namespace {
+
+// Whatever is chosen leaves time for a few iterations: fewer prove nothing useful.
+constexpr double kFewIterations = 12.0;
+
+bool AcceptsTemperature(Method method, double temperature) {
+  return temperature > 0.0 || method == Method::kPdhg;
+}
+
+bool FirstBoundFits(Method method, const SparseSize& size, double temperature, double left) {
+  return AcceptsTemperature(method, temperature) && FitsTime(LeastSeconds(method, size), left);
+}
+
+}  // namespace
+
+std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double seconds) {
+  std::size_t k = 0;
+  for (; k + 1 < pairs.size(); ++k) {
+    size.pairs = pairs[k];
+    if (ListSeconds(size) + kFewIterations * IterationSeconds(size) + CertificateSeconds(size) <=
+        seconds)
+      break;
+  }
+  return k;
+}
+
+double SolverGap(const DenseStrategy& strategy, double gap, bool certifies_exactly) {
+  return certifies_exactly
+             ? std::max(strategy.share_for_solver * gap, gap - strategy.room_for_far_pairs)
+             : gap;
+}
+
+bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual) {
+  return -energy >= dual - strategy.mean_field_reach * std::abs(dual);
+}
+
+bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap) {
+  return stage > strategy.first_stage && gap > strategy.stall_ratio * gap_before;
+}
+
+// TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted bounds"),
+// nor far from the hybrid one, and its first sweep is worth many iterations of the others; but its
+// certificate looks at all pairs of labels, and it has none at T = 0.
+Method ChooseSparse(const SparseSize& size, double temperature, double left) {
+  if (FirstBoundFits(Method::kTrw, size, temperature, left)) return Method::kTrw;
+  const double pdhg = LeastSeconds(Method::kPdhg, size) + kFewIterations * IterationSeconds(size);
+  if (FitsTime(pdhg, left)) return Method::kPdhg;
+  for (const Method method : {Method::kBlockFrankWolfe, Method::kPdhg}) {
+    if (FirstBoundFits(method, size, temperature, left)) return method;
+  }
+  return Method::kAuto;
+}
+
+void RequireTime(Method method, const SparseSize& size, double temperature, double left) {
+  const double seconds = LeastSeconds(method, size);
+  if (FitsTime(seconds, left)) return;
+  std::string others;
+  for (const Method other :
+       {Method::kPdhg, Method::kFrankWolfe, Method::kBlockFrankWolfe, Method::kMeanField}) {
+    if (other != method && FirstBoundFits(other, size, temperature, left))
+      others += fmt::format("{}, ", ToString(other));
+  }
+  throw TooLarge(fmt::format(
+      "a first bound by {} takes about {:.1f} s here, but {:.1f} s are left of the time limit; "
+      "--method {}auto, or {:.0f} s more would do",
+      ToString(method), seconds, std::max(0.0, left), others, std::ceil(seconds - left)));
+}
+
+}  // namespace submarine::internal

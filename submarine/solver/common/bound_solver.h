@@ -1,0 +1,62 @@
+// What the solvers of min { g_T(s) : s in EP(F) } have in common: options, records, termination,
+// result.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/base/termination.h"
+#include "submarine/extension/sparse_extension.h"
+
+namespace submarine::internal {
+
+// One evaluation of the bounds after k iterations: of the current flow for Frank-Wolfe, the best so
+// far for PDHG; the best dual value so far for both.
+struct IterationRecord {
+  int k = 0;
+  double seconds = 0.0;
+  double upper = std::numeric_limits<double>::infinity();
+  double dual = -std::numeric_limits<double>::infinity();
+};
+
+struct BoundOptions {
+  double temperature = 1.0;    // T >= 0; Frank-Wolfe needs T > 0, where the bound is smooth
+  double relative_gap = 1e-4;  // stop when upper - dual <= this * max(1, |upper|)
+  int max_iterations = 10000;
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  // Called at each evaluation of the bounds; return false to stop.
+  std::function<bool(const IterationRecord&)> on_iteration;
+  // Sparse solvers ask it between and within iterations, on the calling thread; return true to stop.
+  std::function<bool()> interrupted = {};
+};
+
+// Under every termination except kNotRun, `flow` proves `upper` and `marginals` prove `dual`
+// (bound/verify/sparse/verifier.h): any s in EP(F) bounds T log Z_T.
+struct BoundResult {
+  Termination termination = Termination::kNotRun;
+  double upper = std::numeric_limits<double>::infinity();
+  double dual = -std::numeric_limits<double>::infinity();
+  Flow flow;
+  Matrix<double> marginals;
+  int iterations = 0;
+  std::vector<IterationRecord> records;
+};
+
+// (upper - dual) / max(1, |upper|); infinite until both are known.
+double RelativeGap(double upper, double dual);
+
+// Why to stop after iteration k, or kNotRun to go on.
+Termination CheckTermination(const BoundOptions& options, const IterationRecord& record);
+
+// g_T(s) = sum_a T log sum_i exp(-s'_ai / T) - offset, and the marginals softmax(-s'/T) when asked
+// for (T > 0).
+double BoundValue(const SparseExtension& extension, const Matrix<double>& s_label,
+                  double temperature, Matrix<double>* marginals = nullptr);
+
+// D_T(y) = T H(y) - f(y) - offset.
+double DualValue(const SparseExtension& extension, const Matrix<double>& marginals,
+                 double temperature);
+
+}  // namespace submarine::internal

@@ -1,0 +1,85 @@
+// What the dense bound solvers have in common, beside solver/common/bound_solver.h.
+#pragma once
+
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/extension/dense_extension.h"
+#include "submarine/solver/common/bound_solver.h"
+
+namespace submarine::internal {
+
+// Where a solver starts: any marginals, and any potentials (columns: active cuts). Empty matrices:
+// the solver's own start.
+struct DenseStart {
+  Matrix<float> marginals = {};
+  Matrix<float> potentials = {};
+  int iterations = 0;                   // already made, on the way there
+  std::vector<float> multipliers = {};  // guesses for the prox of every variable, or none
+};
+
+// All values are those of the operator's model, in single precision sums; bound/verify/dense/dense_verifier.h
+// turns `proof`, `marginals` and `labels` into certified ones for the exact model.
+struct DenseResult {
+  Termination termination = Termination::kNotRun;
+  double upper = std::numeric_limits<double>::infinity();
+  double dual = -std::numeric_limits<double>::infinity();
+  FlowProof proof;           // of `upper`
+  Matrix<float> modular;     // the s that has it
+  Matrix<float> marginals;   // the last iterate
+  Matrix<float> dual_point;  // marginals of the best dual value seen, sometimes a labeling
+  std::vector<int> labels;   // the best labeling seen
+  double energy = std::numeric_limits<double>::infinity();  // of `labels`
+  DenseStart state;                                         // to go on from
+  int iterations = 0;
+  std::vector<IterationRecord> records;
+};
+
+// Bookkeeping of a dense solver: what has been proven so far, and whether to go on.
+class DenseProgress {
+ public:
+  // Without evidence, the values are known but not what proves them.
+  DenseProgress(const DenseExtension& extension, const BoundOptions& options, DenseResult* result,
+                bool keeps_evidence = true)
+      : extension_(extension),
+        options_(options),
+        result_(*result),
+        keeps_evidence_(keeps_evidence) {}
+
+  // Takes the bound s at potentials v after k iterations.
+  void OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape);
+  // Takes marginals as evidence for the dual value, as they are and rounded to their most probable
+  // labels: where the relaxation is tight, the labeling proves more, long before the marginals have
+  // lost their last small variations.
+  void OfferMarginals(const Matrix<float>& y);
+  // Records iteration k; returns false when the solver is to stop, with the reason in the result. The time
+  // limit is not passed: the solver stops before an iteration that would.
+  bool Continue(int k);
+  // Whether iteration k is expected to be the last one.
+  bool IsLast(int k) const;
+
+  double Seconds() const { return clock_.Seconds(); }
+
+ private:
+  const DenseExtension& extension_;
+  const BoundOptions& options_;
+  DenseResult& result_;
+  bool keeps_evidence_;
+  Stopwatch clock_;
+  double last_seconds_ = 0.0;
+  double iteration_seconds_ = 0.0;  // that an iteration takes, rather more than less
+};
+
+// Throw InvalidInput for a start of the wrong shape or with numbers that are not finite. Empty ones
+// pass.
+void CheckStart(const Matrix<float>& start, std::size_t rows, std::size_t cols,
+                std::string_view what);
+void CheckStart(const DenseExtension& extension, const DenseStart& start);
+
+// Throws InvalidInput unless T is 0 or within what single precision has room for, 1e-30 to 1e30.
+void CheckDenseTemperature(double temperature);
+
+}  // namespace submarine::internal

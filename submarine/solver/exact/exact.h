@@ -1,0 +1,50 @@
+// Exact inference by variable elimination: log Z (or -min E) and all marginals of a factor graph of
+// small induced width. It is the yardstick the bounds are measured against.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "submarine/model/factor_graph.h"
+#include "submarine/model/sparse_crf.h"
+#include "submarine/solver/exact/elimination_order.h"
+
+namespace submarine::internal {
+
+struct ExactOptions {
+  double temperature = 1.0;            // 0: minimise the energy instead of summing
+  std::int64_t max_bytes = 4LL << 30;  // refuse models that need more
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  // Asked several times a second, by the calling thread; return true to give up.
+  std::function<bool()> interrupted = {};
+};
+
+struct ExactResult {
+  double log_partition = 0.0;  // T log sum_x exp(-E(x) / T); -min E at T = 0
+  // The true value, for the energies as given, lies within this of log_partition: a bound on all the
+  // rounding, carried along with the tables (exact_error.h). At T = 0 the energy of map_labeling
+  // exceeds the least one by no more, either.
+  double error = 0.0;
+  // Per variable; at T = 0 the indicator of map_labeling.
+  std::vector<std::vector<double>> marginals;
+  std::vector<int> map_labeling;  // argmin E at T = 0, otherwise the argmax of the marginals
+  int induced_width = 0;          // 0 when enumerated
+  std::int64_t bytes = 0;         // of working memory
+};
+
+// Throws TooLarge before anything is computed when the tables exceed max_bytes, and InvalidInput
+// when the graph or the temperature is invalid or no labeling has positive probability. There is
+// nothing to show before the end: TimeLimit and Interrupted (base/error.h) say that it was not
+// reached.
+ExactResult SolveExact(const FactorGraph& graph, const ExactOptions& options = {});
+
+// The same for ToFactorGraph(model); the error includes that of the products w d(i,j).
+ExactResult SolveExact(const SparseCrf& model, const ExactOptions& options = {});
+
+// The slow twin: a loop over all labelings. Throws TooLarge above 2^26 of them, InvalidInput as
+// above.
+ExactResult EnumerateExact(const FactorGraph& graph, double temperature = 1.0);
+
+}  // namespace submarine::internal

@@ -1,0 +1,117 @@
+#include "submarine/solver/flow/dense_pdhg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/extension/simplex_kernels.h"
+
+namespace submarine::internal {
+namespace {
+
+// Marginals at a temperature where unaries and pair terms weigh the same: the unaries alone would
+// fix most labels before the first flow, and the way back is long. Exponents stay within floats.
+Matrix<float> TemperedMarginals(const DenseExtension& extension, double temperature) {
+  const Matrix<float>& unary = extension.model().unary();
+  Matrix<float> y(unary.rows(), unary.cols());
+  const auto [least, largest] = std::minmax_element(unary.data(), unary.data() + unary.size());
+  temperature = std::max({temperature, 1e-6 * std::abs(*least), 1e-6 * std::abs(*largest)});
+  if (temperature == 0.0) temperature = 1.0;
+  const auto scale = static_cast<float>(1.0 / temperature);
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<float> s(y.cols() + 64);
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t i = 0; i < y.cols(); ++i) s[i] = scale * unary(a, i);
+      SoftmaxRow(s.data(), 1.0F, y.cols(), y.row(a).data());
+    }
+  });
+  return y;
+}
+
+double BalanceAt(double balance, int k) { return balance * (1.0 + 2.0 * std::exp(-k / 20.0)); }
+
+// One or two passes over the pairs each time.
+bool LooksAtMarginals(int k) { return k % 8 == 0 || k == 4; }
+
+}  // namespace
+
+DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& options) {
+  CheckDenseTemperature(options.temperature);
+  if (!(options.balance > 0.0) || !std::isfinite(options.balance)) {
+    throw InvalidInput(
+        fmt::format("the balance of pdhg is {}, expected a finite number > 0", options.balance));
+  }
+  CheckStart(extension, options.start);
+  const std::size_t n = extension.num_variables();
+  const std::size_t labels = extension.num_labels();
+  // reach (D_a + self weight), never zero, so that isolated variables have a prox, too.
+  std::vector<float> pull(n);
+  double mean_pull = 0.0;
+  for (std::size_t a = 0; a < n; ++a) {
+    pull[a] = static_cast<float>(extension.reach() *
+                                 (extension.degrees()[a] + extension.self_weights()[a]));
+    mean_pull += pull[a] / static_cast<double>(n);
+  }
+  const double T = options.temperature;
+  const double least_pull = mean_pull > 0.0 ? 1e-3 * mean_pull : T > 0.0 ? T : 1.0;
+  for (float& p : pull) p = std::max(p, static_cast<float>(least_pull));
+  const double eta = std::numbers::sqrt2;
+
+  Matrix<float> y = options.start.marginals.size() > 0
+                        ? options.start.marginals
+                        : TemperedMarginals(extension, std::max(T, mean_pull));
+  Matrix<float> v = options.start.potentials.size() > 0 ? options.start.potentials
+                                                        : Matrix<float>(n, extension.num_active());
+  std::vector<float> lambda = options.start.multipliers;
+  lambda.resize(n, kUnknownLambda);
+  Matrix<float> s(n, labels);
+  DenseResult result;
+  DenseProgress progress(extension, options, &result, options.keeps_evidence);
+
+  // v <- v + step z(point), for one variable.
+  const auto step_potentials = [&](std::size_t a, std::span<const float> point, double rho) {
+    extension.StepPotentials(point, static_cast<float>(0.5 * eta * rho), v.row(a));
+  };
+  const int before = options.start.iterations;
+  if (before == 0) {  // the potentials of a state to go on from have made their step already
+    extension.LabelModular(v, FlowShape::kClip, &s);
+    progress.OfferUpper(s, v, FlowShape::kClip);
+    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t a = begin; a < end; ++a)
+        step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
+    });
+  }
+  for (int k = 1;; ++k) {
+    const bool looks = progress.IsLast(k) || LooksAtMarginals(k);
+    extension.LabelModular(v, FlowShape::kClip, &s);
+    if (looks || options.keeps_evidence) progress.OfferUpper(s, v, FlowShape::kClip);
+    const double rho = BalanceAt(options.balance, before + k - 1);
+    const double next_rho = BalanceAt(options.balance, before + k);
+    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+      std::vector<float> y_new(labels + 64);
+      for (std::size_t a = begin; a < end; ++a) {
+        SimplexProxRow(s.row(a).data(), y.row(a).data(), static_cast<float>(pull[a] * rho / eta),
+                       static_cast<float>(T), labels, y_new.data(), &lambda[a]);
+        const std::span<float> old = y.row(a);
+        for (std::size_t i = 0; i < labels; ++i) {
+          const float extrapolated = 2.0F * y_new[i] - old[i];
+          old[i] = y_new[i];
+          y_new[i] = extrapolated;
+        }
+        step_potentials(a, {y_new.data(), labels}, next_rho);
+      }
+    });
+    if (looks) progress.OfferMarginals(y);
+    if (!progress.Continue(k)) break;
+  }
+  if (result.labels.empty()) progress.OfferMarginals(y);  // stopped
+  result.marginals = y;
+  result.state = {std::move(y), std::move(v), before + result.iterations, std::move(lambda)};
+  return result;
+}
+
+}  // namespace submarine::internal

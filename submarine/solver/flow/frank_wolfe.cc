@@ -1,0 +1,50 @@
+#include "submarine/solver/flow/frank_wolfe.h"
+
+#include "submarine/extension/sparse_extension.h"
+#include "submarine/solver/common/progress.h"
+#include "submarine/solver/flow/frank_wolfe_loop.h"
+
+namespace submarine::internal {
+
+double SoftmaxBound(const Matrix<double>& s, double temperature, Matrix<double>* y) {
+  return ParallelSum(s.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    double sum = 0.0;
+    for (std::size_t a = begin; a < end; ++a)
+      sum +=
+          temperature * SoftmaxRow(s.row(a).data(), s.cols(), 1.0 / temperature, y->row(a).data());
+    return sum;
+  });
+}
+
+namespace {
+
+// Harmonic steps may make bounds worse for a while; line search only by rounding.
+struct Book {
+  Progress& progress;
+  bool improves;
+
+  bool Record(int k, double upper, double dual, const Matrix<double>& y) {
+    return improves ? progress.RecordUnlessStalled(k, upper, dual, y)
+                    : progress.Record(k, upper, dual, y);
+  }
+  const StopCheck& stop() const { return progress.stop(); }
+  void Abandon() { progress.Abandon(); }
+};
+
+}  // namespace
+
+BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options) {
+  RequirePositiveTemperature(options.temperature);
+  const SparseExtension extension(model, options.extension);
+  BoundResult result;
+  result.flow = extension.Start();
+  Progress progress(options, &result);
+  Matrix<double> s(model.unary().rows(), model.unary().cols());
+  extension.LabelModular(result.flow, &s);
+  Matrix<double> y(s.rows(), s.cols());
+  Book book{progress, options.step == FrankWolfeStep::kLineSearch};
+  FrankWolfeLoop(extension, options.step, options.temperature, &s, &y, &result.flow, &book);
+  return result;
+}
+
+}  // namespace submarine::internal

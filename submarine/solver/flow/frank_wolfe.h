@@ -1,0 +1,31 @@
+// Frank-Wolfe over the extended polymatroid: Algorithm 1 of Pansari, Russell, Kumar (AISTATS 2018).
+//
+//   y_k = softmax(-s_k / T)            minus the gradient of g_T
+//   s*  = greedy vertex at y_k         the linear minimisation oracle
+//   gap = <s* - s_k, y_k> >= 0         upper - D(y_k); the paper's stop test has the sign reversed
+//   s_{k+1} = s_k + gamma (s* - s_k)   gamma = 2/(k+2), or by exact line search
+//
+// It starts from s_0 = the unaries (zero flows), and moves the evidence along with s so that the result
+// carries a proof. One loop serves every extension (frank_wolfe_loop.h).
+#pragma once
+
+#include "submarine/solver/common/bound_solver.h"
+
+namespace submarine::internal {
+
+enum class FrankWolfeStep { kLineSearch, kHarmonic };  // kHarmonic: gamma = 2/(k+2)
+
+struct FrankWolfeOptions : BoundOptions {
+  ExtensionKind extension = ExtensionKind::kOptimal;
+  FrankWolfeStep step = FrankWolfeStep::kLineSearch;
+};
+
+// Throws InvalidInput for T <= 0.
+BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options);
+
+// Block-coordinate Frank-Wolfe: one label cut at a time (for the alternate extension, the cycles
+// are one more block), each with an exact line search of its own. One sweep over the blocks counts
+// as one iteration.
+BoundResult SolveBlockFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options);
+
+}  // namespace submarine::internal

@@ -1,0 +1,359 @@
+#include "submarine/solver/mean_field/mean_field.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <span>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/base/simd/row_kernels.h"
+#include "submarine/base/stop_check.h"
+#include "submarine/solver/common/progress.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kGrain = 1024;
+constexpr double kFirstSweepSeconds = 0.2;  // even when the time is up: a sweep gains so much
+constexpr double kWorkPerCheck = 1 << 21;   // of the clock, in entries: some milliseconds
+
+void CheckOptions(const MeanFieldOptions& options) {
+  RequirePositiveTemperature(options.temperature);
+  if (options.starts < 0 || (options.starts == 0 && options.extra_starts.empty())) {
+    throw InvalidInput(fmt::format("mean field was given {} starts and {} extra ones, needs one",
+                                   options.starts, options.extra_starts.size()));
+  }
+}
+
+void CheckMarginals(const SparseCrf& model, const Matrix<double>& marginals) {
+  const Matrix<double>& unary = model.unary();
+  if (marginals.rows() != unary.rows() || marginals.cols() != unary.cols()) {
+    throw InvalidInput(
+        fmt::format("the marginals are {} x {}, the model has {} variables x {} labels",
+                    marginals.rows(), marginals.cols(), unary.rows(), unary.cols()));
+  }
+  for (std::size_t a = 0; a < marginals.rows(); ++a) {
+    for (std::size_t i = 0; i < marginals.cols(); ++i) {
+      if (!std::isfinite(marginals(a, i)) || marginals(a, i) < 0.0) {
+        throw InvalidInput(fmt::format(
+            "the marginal of variable {}, label {} is {}, expected a finite number >= 0", a, i,
+            marginals(a, i)));
+      }
+    }
+  }
+}
+
+void NormaliseRows(Matrix<double>& marginals) {
+  for (std::size_t a = 0; a < marginals.rows(); ++a) {
+    double total = 0.0;
+    for (double p : marginals.row(a)) total += p;
+    if (!(total > 0.0) || !std::isfinite(total)) {
+      throw InvalidInput(
+          fmt::format("the marginals of variable {} sum to {}, expected 1", a, total));
+    }
+    for (double& p : marginals.row(a)) p /= total;
+  }
+}
+
+double Entropy(std::span<const double> distribution) {
+  double entropy = 0.0;
+  for (double p : distribution) {
+    if (p > 0.0) entropy -= p * std::log(p);
+  }
+  return entropy;
+}
+
+// E[d(x_a, x_b)] for independent x_a ~ y_a, x_b ~ y_b.
+double ExpectedDistance(const Matrix<double>& distance, std::span<const double> y_a,
+                        std::span<const double> y_b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < y_a.size(); ++i) {
+    if (y_a[i] > 0.0) sum += y_a[i] * DotRow(distance.row(i).data(), y_b.data(), y_b.size());
+  }
+  return sum;
+}
+
+// What the pairwise terms cost each label of a variable given its neighbours, and in total. Through
+// the cuts, with q_c = 1 - 2 y(S_c) in [-1, 1],
+//
+//   E[d(x_a, x_b)]    = 1/2 sum_c l_c (1 - q_ac q_bc),
+//   E[d(i, x_b)]      = sum over the cuts that contain i of l_c q_bc, up to a constant,
+//
+// so an edge costs O(cuts), and the constants do not matter to a softmax.
+class CutCoupling {
+ public:
+  explicit CutCoupling(const SparseCrf& model)
+      : model_(model), sums_(model.num_cuts()), q_(model.unary().rows(), sums_.size()) {}
+
+  static double WorkPerEdge(const SparseCrf& model) { return model.num_cuts(); }
+
+  void SetMarginal(std::size_t a, std::span<const double> y) {
+    const std::span<double> q = q_.row(a);
+    model_.labels().cuts->SumOverCuts(y, q);
+    for (double& value : q) value = 1.0 - 2.0 * value;
+  }
+
+  void LabelCosts(std::size_t a, const Matrix<double>&, std::span<double> costs) {
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    for (const Incidence& incidence : model_.incident(a)) {
+      const Edge& e = model_.edges()[incidence.edge];
+      const std::span<const double> q = q_.row(static_cast<std::size_t>(e.a) == a ? e.b : e.a);
+      AccumulateFlowRow(q.data(), model_.metric(e).length.data(), e.weight, q.size(), sums_.data());
+    }
+    model_.labels().cuts->SumOverLabels(sums_, costs);
+  }
+
+  double EdgeCost(const Edge& e, const Matrix<double>&) const {
+    const std::vector<double>& length = model_.metric(e).length;
+    const std::span<const double> q_a = q_.row(e.a);
+    const std::span<const double> q_b = q_.row(e.b);
+    double sum = 0.0;
+    for (std::size_t c = 0; c < length.size(); ++c) sum += length[c] * (1.0 - q_a[c] * q_b[c]);
+    return 0.5 * e.weight * sum;
+  }
+
+ private:
+  const SparseCrf& model_;
+  std::vector<double> sums_;
+  Matrix<double> q_;
+};
+
+// The same through the distance matrix, O(labels^2) per edge: for metrics that cuts only
+// approximate.
+class DistanceCoupling {
+ public:
+  explicit DistanceCoupling(const SparseCrf& model) : model_(model) {}
+
+  static double WorkPerEdge(const SparseCrf& model) {
+    return static_cast<double>(model.num_labels()) * model.num_labels();
+  }
+
+  void SetMarginal(std::size_t, std::span<const double>) {}
+
+  void LabelCosts(std::size_t a, const Matrix<double>& y, std::span<double> costs) {
+    std::fill(costs.begin(), costs.end(), 0.0);
+    for (const Incidence& incidence : model_.incident(a)) {
+      const Edge& e = model_.edges()[incidence.edge];
+      const Matrix<double>& distance = model_.metric(e).distance;
+      const std::span<const double> neighbour =
+          y.row(static_cast<std::size_t>(e.a) == a ? e.b : e.a);
+      for (std::size_t i = 0; i < costs.size(); ++i) {
+        costs[i] += e.weight * DotRow(distance.row(i).data(), neighbour.data(), costs.size());
+      }
+    }
+  }
+
+  double EdgeCost(const Edge& e, const Matrix<double>& y) const {
+    return e.weight * ExpectedDistance(model_.metric(e).distance, y.row(e.a), y.row(e.b));
+  }
+
+ private:
+  const SparseCrf& model_;
+};
+
+// One start: marginals and the parts of their free energy.
+template <class Coupling>
+class Ascent {
+ public:
+  Ascent(const SparseCrf& model, Matrix<double> start, double temperature)
+      : model_(model),
+        temperature_(temperature),
+        y_(std::move(start)),
+        coupling_(model),
+        local_(y_.rows()),
+        costs_(y_.cols()),
+        total_(y_.cols()) {
+    for (std::size_t a = 0; a < model.num_variables(); ++a) {
+      coupling_.SetMarginal(a, y_.row(a));
+      local_[a] = temperature * Entropy(y_.row(a)) -
+                  DotRow(model.unary().row(a).data(), y_.row(a).data(), y_.cols());
+    }
+  }
+
+  // Alternating directions carry changes across the graph both ways. False when it was stopped on
+  // the way.
+  bool Sweep(bool forward, const StopCheck& stop) {
+    const std::size_t n = model_.num_variables();
+    double work = 0.0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t a = forward ? k : n - 1 - k;
+      Update(a);
+      work +=
+          Coupling::WorkPerEdge(model_) * (1.0 + static_cast<double>(model_.incident(a).size()));
+      if (work < kWorkPerCheck) continue;
+      if (stop.Stopped()) return false;
+      work = 0.0;
+    }
+    return true;
+  }
+
+  double FreeEnergy() const {
+    const double local =
+        ParallelSum(local_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+          double sum = 0.0;
+          for (std::size_t a = begin; a < end; ++a) sum += local_[a];
+          return sum;
+        });
+    const std::vector<Edge>& edges = model_.edges();
+    const double pair = ParallelSum(edges.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+      double sum = 0.0;
+      for (std::size_t e = begin; e < end; ++e) sum += coupling_.EdgeCost(edges[e], y_);
+      return sum;
+    });
+    return local - model_.constant() - pair;
+  }
+
+  const Matrix<double>& marginals() const { return y_; }
+
+ private:
+  void Update(std::size_t a) {
+    const std::span<const double> unary = model_.unary().row(a);
+    const std::span<double> y = y_.row(a);
+    coupling_.LabelCosts(a, y_, costs_);
+    for (std::size_t i = 0; i < y.size(); ++i) total_[i] = unary[i] + costs_[i];
+    const double log_sum = SoftmaxRow(total_.data(), y.size(), 1.0 / temperature_, y.data());
+    // At y = softmax(-(phi + costs) / T):  T H(y) - <phi, y> = T log_sum + <costs, y>.
+    local_[a] = temperature_ * log_sum + DotRow(costs_.data(), y.data(), y.size());
+    coupling_.SetMarginal(a, y);
+  }
+
+  const SparseCrf& model_;
+  double temperature_;
+  Matrix<double> y_;
+  Coupling coupling_;
+  std::vector<double> local_;  // T H(y_a) - <phi_a, y_a>
+  std::vector<double> costs_;
+  std::vector<double> total_;
+};
+
+Matrix<double> CheapestLabel(const SparseCrf& model) {
+  const Matrix<double>& unary = model.unary();
+  std::vector<double> total(unary.cols(), 0.0);
+  for (std::size_t a = 0; a < unary.rows(); ++a) {
+    for (std::size_t i = 0; i < unary.cols(); ++i) total[i] += unary(a, i);
+  }
+  const auto label = std::min_element(total.begin(), total.end()) - total.begin();
+  Matrix<double> start(unary.rows(), unary.cols(), 0.0);
+  for (std::size_t a = 0; a < unary.rows(); ++a) start(a, static_cast<std::size_t>(label)) = 1.0;
+  return start;
+}
+
+Matrix<double> OwnStart(const SparseCrf& model, int k, double temperature,
+                        std::mt19937_64& random) {
+  const Matrix<double>& unary = model.unary();
+  Matrix<double> start(unary.rows(), unary.cols(), 1.0 / static_cast<double>(unary.cols()));
+  if (k == 1) return start;
+  if (k == 2) return CheapestLabel(model);
+  std::exponential_distribution<double> exponential;
+  for (std::size_t a = 0; a < unary.rows(); ++a) {
+    if (k == 0) {
+      SoftmaxRow(unary.row(a).data(), unary.cols(), 1.0 / temperature, start.row(a).data());
+    } else {
+      for (double& p : start.row(a)) p = exponential(random);  // normalised: uniform on the simplex
+    }
+  }
+  return start;
+}
+
+// Runs the starts one after the other and keeps the best marginals.
+class MultiStart {
+ public:
+  MultiStart(const SparseCrf& model, const MeanFieldOptions& options)
+      : model_(model),
+        options_(options),
+        stop_(options.time_limit_seconds, options.interrupted),
+        first_stop_(std::max(options.time_limit_seconds, kFirstSweepSeconds), options.interrupted) {
+  }
+
+  MeanFieldResult Run() {
+    std::mt19937_64 random(options_.seed);
+    const auto extra = static_cast<int>(options_.extra_starts.size());
+    for (int k = 0; k < extra; ++k) CheckMarginals(model_, options_.extra_starts[k]);
+    for (int k = 0; k < extra + options_.starts && !stopped_; ++k) {
+      if (k > 0 && Stop().Stopped()) break;  // the first start is what there is to return
+      Matrix<double> start = k < extra ? options_.extra_starts[k]
+                                       : OwnStart(model_, k - extra, options_.temperature, random);
+      NormaliseRows(start);
+      if (model_.labels().exact()) {
+        RunStart<CutCoupling>(k, std::move(start));
+      } else {
+        RunStart<DistanceCoupling>(k, std::move(start));
+      }
+    }
+    NormaliseRows(result_.marginals);
+    result_.lower = kept_;
+    return std::move(result_);
+  }
+
+ private:
+  template <class Coupling>
+  void RunStart(int start, Matrix<double> marginals) {
+    Ascent<Coupling> ascent(model_, std::move(marginals), options_.temperature);
+    // Without the time to find the value of a start it is only kept where there is no other.
+    if (Stop().Stopped()) {
+      stopped_ = true;
+      Keep(-std::numeric_limits<double>::infinity(), ascent.marginals(), false);
+      return;
+    }
+    double value = ascent.FreeEnergy();
+    Keep(value, ascent.marginals(), false);
+    for (int sweep = 0; sweep < options_.max_iterations && !stopped_; ++sweep) {
+      if (!ascent.Sweep(sweep % 2 == 0, Stop())) {
+        stopped_ = true;
+        Keep(value, ascent.marginals(), false);  // updates only raise the value
+        return;
+      }
+      const double before = value;
+      value = ascent.FreeEnergy();
+      const bool gained = value - before >= options_.tolerance * std::max(1.0, std::abs(value));
+      // The marginals are copied once per start, unless this is the last sweep there is time for.
+      const bool last = Record(start, value) || !gained || sweep + 1 == options_.max_iterations;
+      if (last) Keep(value, ascent.marginals(), !gained);
+      if (!gained) return;
+    }
+  }
+
+  const StopCheck& Stop() const { return result_.iterations == 0 ? first_stop_ : stop_; }
+
+  void Keep(double value, const Matrix<double>& marginals, bool converged) {
+    if (value < kept_ && result_.marginals.size() > 0) return;
+    kept_ = value;
+    best_ = std::max(best_, value);
+    result_.marginals = marginals;
+    result_.converged = converged;
+  }
+
+  // Returns true when the solver is to stop.
+  bool Record(int start, double value) {
+    best_ = std::max(best_, value);
+    const double seconds = stop_.Seconds();
+    result_.records.push_back({++result_.iterations, seconds, best_, start, value});
+    stopped_ = stop_.Stopped();
+    if (options_.on_iteration && !options_.on_iteration(result_.iterations, seconds, best_)) {
+      stopped_ = true;
+    }
+    return stopped_;
+  }
+
+  const SparseCrf& model_;
+  const MeanFieldOptions& options_;
+  StopCheck stop_;
+  StopCheck first_stop_;  // until the first sweep is done
+  MeanFieldResult result_;
+  double kept_ = -std::numeric_limits<double>::infinity();
+  double best_ = -std::numeric_limits<double>::infinity();
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+MeanFieldResult SolveMeanField(const SparseCrf& model, const MeanFieldOptions& options) {
+  CheckOptions(options);
+  return MultiStart(model, options).Run();
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,30 @@
+// submarine: marginals of conditional random fields, with certified bounds on log Z.
+//
+//   #include "submarine/submarine.h"
+//
+//   submarine::SparseCrf model(unary, submarine::GridEdges(width, height, 4, 2.0), submarine::PottsLabels(20));
+//   const submarine::SolveResult result = submarine::Solve(model, {.relative_gap = 1e-4});
+//
+// Programs in examples/; files (images, UAI models, bundles) are in submarine/io, a library of their own.
+#pragma once
+
+#include "submarine/base/error.h"
+#include "submarine/base/matrix.h"
+#include "submarine/base/termination.h"
+#include "submarine/base/version.h"
+#include "submarine/bound/bound.h"
+#include "submarine/bound/certificate.h"
+#include "submarine/extension/kinds.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
+#include "submarine/filter/kernel/operator_options.h"
+#include "submarine/labels/label_cuts.h"
+#include "submarine/labels/label_tree.h"
+#include "submarine/labels/metric_fit.h"
+#include "submarine/model/dense_crf.h"
+#include "submarine/model/factor_graph.h"
+#include "submarine/model/image_features.h"
+#include "submarine/model/sparse_crf.h"
+#include "submarine/solve/method.h"
+#include "submarine/solve/solve.h"
+#include "submarine/stereo/disparity.h"
+#include "submarine/stereo/matching_cost.h"
