@@ -2,6 +2,11 @@
 
 #include <unistd.h>
 
+#include <cstring>
+
+#include "submarine/base/aligned_memory.h"
+#include "submarine/base/stopwatch.h"
+
 namespace submarine::internal {
 
 std::size_t PhysicalMemoryBytes() {
@@ -12,6 +17,17 @@ std::size_t PhysicalMemoryBytes() {
     return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
 #endif
   return 0;
+}
+
+double SecondsToTouch(std::size_t bytes) {
+  const Stopwatch clock;
+  void* memory = AllocateAligned(bytes);
+  std::memset(memory, 0, bytes);
+  // The compiler may not leave it out because nobody reads it.
+  const double seconds =
+      static_cast<const volatile char*>(memory)[bytes / 2] == 0 ? clock.Seconds() : 0.0;
+  FreeAligned(memory, bytes);
+  return seconds;
 }
 
 }  // namespace submarine::internal

@@ -29,6 +29,7 @@ using internal::ChooseSparse;
 using internal::Describe;
 using internal::EliminationSeconds;
 using internal::ExactPlan;
+using internal::LeastSeconds;
 using internal::NeedsNormalisation;
 using internal::PhysicalMemoryBytes;
 using internal::PlanDense;
@@ -36,11 +37,15 @@ using internal::PlanExact;
 using internal::RecognisedCrf;
 using internal::RecogniseSparseCrf;
 using internal::RequirePositiveTemperature;
+using internal::RequireTime;
 using internal::RowSumSource;
+using internal::SecondsToTouch;
 using internal::SizeOf;
 using internal::SolveTablesByTrw;
+using internal::SparseSize;
 using internal::Stopwatch;
 using internal::ThreadLimit;
+using internal::TouchSeconds;
 using internal::WithNormalisation;
 
 constexpr double kShareOfMachine = 0.75;
@@ -78,10 +83,16 @@ class Call {
                     ToString(options_.method)));
   }
 
-  // The method of `auto`, kAuto where not even a first bound fits the time limit.
-  void ChooseFor(const SparseCrf& model) {
-    options_.method = ChooseSparse(SizeOf(model, options_.temperature), options_.temperature,
-                                   options_.time_limit_seconds - clock_.Seconds());
+  // Refuses a method whose first bound does not fit the time limit; `auto` becomes one that does, or stays
+  // where none does.
+  void FitMethodTo(const SparseCrf& model) {
+    const SparseSize size = MeasuredSize(model);
+    const double left = options_.time_limit_seconds - clock_.Seconds();
+    if (options_.method == Method::kAuto) {
+      options_.method = ChooseSparse(size, options_.temperature, left);
+    } else {
+      RequireTime(options_.method, size, options_.temperature, left);
+    }
   }
 
   SolveOptions& options() { return options_; }
@@ -95,6 +106,20 @@ class Call {
   }
 
  private:
+  // Models of a size that matters take gigabytes, and what those take depends on the machine's state.
+  SparseSize MeasuredSize(const SparseCrf& model) const {
+    constexpr double kMatters = 0.25;  // seconds
+    constexpr std::size_t kSample = std::size_t{64} << 20;
+    constexpr double kMost = 10.0;
+    SparseSize size = SizeOf(model, options_.temperature);
+    if (std::isfinite(options_.time_limit_seconds) && !options_.deterministic &&
+        LeastSeconds(Method::kBlockFrankWolfe, size) > kMatters) {
+      const double usual = TouchSeconds(static_cast<double>(kSample));
+      size.touch = std::clamp(SecondsToTouch(kSample) / usual, 1.0, kMost);
+    }
+    return size;
+  }
+
   SolveOptions options_;
   std::optional<ThreadLimit> threads_;
   const Stopwatch clock_;
@@ -243,13 +268,13 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
                                    call.clock(), watch))
         return call.Finish(*std::move(solved));
     }
-    call.ChooseFor(model);
   }
   if (options.method == Method::kExact) {
     CheckTableMemory(model, options.max_bytes);
     return call.Finish(
         SolveByElimination(model, model.Description(), options, call.clock(), watch));
   }
+  call.FitMethodTo(model);
   return call.Finish(SolveSparse(model, 0.0, options, call.clock(), watch));
 }
 
@@ -268,7 +293,7 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
   try {
     const RecognisedCrf recognised = RecogniseSparseCrf(graph);
     RequireAccepted(options.method, ModelKind::kSparse);
-    if (any) call.ChooseFor(recognised.model);
+    call.FitMethodTo(recognised.model);
     return call.Finish(
         SolveSparse(recognised.model, recognised.defect, options, call.clock(), watch));
   } catch (const NotExpressible& error) {

@@ -13,7 +13,6 @@
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/forest.h"
 #include "submarine/solve/limits.h"
-#include "submarine/solve/strategy.h"
 #include "submarine/solve/times.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/flow/frank_wolfe.h"
@@ -85,8 +84,6 @@ class SparseRun {
   SolveResult Solve() {
     solved_.certificate.model = model_.Description();
     solved_.method = options_.method;
-    if (options_.method != Method::kAuto)
-      RequireTime(options_.method, size_, options_.temperature, SecondsLeft());
     switch (options_.method) {
       case Method::kAuto:
         BoundByUnaries();
@@ -183,11 +180,9 @@ class SparseRun {
     solved_.certificate.lower = Negated(*solved_.energy);
     solved_.marginals = std::move(y);
     solved_.termination = Termination::kTimeLimit;
-    solved_.notes.push_back(fmt::format(
-        "A first bound by the fastest solver takes about {:.1f} s here, more than the time limit "
-        "allows: labels, marginals and bounds are those of the unaries.",
-        LeastSeconds(options_.temperature > 0.0 ? Method::kBlockFrankWolfe : Method::kPdhg,
-                     size_)));
+    solved_.notes.emplace_back(
+        "The time limit is too short for a first bound by any solver here: labels, marginals and "
+        "bounds are those of the unaries.");
   }
 
   void SolveByBound() {

@@ -148,8 +148,11 @@ double LeastSeconds(Method method, const SparseSize& size) {
   const double messages = 2.0 * size.edges * size.labels;
   const SparseCostEstimate costs = SparseCosts(size);
   // Matrices of marginals and of flows that a method holds before it is done.
+  const auto touch_doubles = [&](double count) {
+    return size.touch * TouchSeconds(kDouble * count);
+  };
   const auto touch = [&](double marginal_rows, double flow_rows) {
-    return kTouchSeconds * kDouble * (marginal_rows * marginals + flow_rows * flows);
+    return touch_doubles(marginal_rows * marginals + flow_rows * flows);
   };
   const double labels = kRoundingLabelSeconds * marginals;
   switch (method) {
@@ -160,11 +163,11 @@ double LeastSeconds(Method method, const SparseSize& size) {
     case Method::kBlockFrankWolfe:
       return touch(4.0, 1.0) + kStartLabelSeconds * marginals + costs.flow_certificate + labels;
     case Method::kTrw:
-      return touch(7.0, 0.0) + kTouchSeconds * kDouble * messages +
-             0.5 * kForestLabelSeconds * messages + costs.forest_certificate + labels;
+      return touch(7.0, 0.0) + touch_doubles(messages) + 0.5 * kForestLabelSeconds * messages +
+             costs.forest_certificate + labels;
     case Method::kHybrid:  // one forest, which at most half of the edges belong to on most graphs
-      return touch(14.0, 3.0) + kTouchSeconds * kDouble * messages +
-             kForestLabelSeconds * messages + costs.forest_certificate + labels;
+      return touch(14.0, 3.0) + touch_doubles(messages) + kForestLabelSeconds * messages +
+             costs.forest_certificate + labels;
     case Method::kMeanField:
       return touch(3.0, 0.0) + kFirstSweepSeconds + 2.0 * kStartLabelSeconds * marginals +
              costs.lower_certificate + labels;
@@ -177,6 +180,8 @@ double IterationSeconds(const SparseSize& size) {
   return kIterationEntrySeconds * size.edges * size.cuts +
          kIterationLabelSeconds * size.variables * size.labels;
 }
+
+double TouchSeconds(double bytes) { return kTouchSeconds * bytes; }
 
 double EliminationSeconds(double table_entries) { return kTableEntrySeconds * table_entries; }
 

@@ -49,6 +49,7 @@ struct SparseSize {
   // Energies of edges are so many T that products of probabilities may underflow: verifying a forest then
   // takes an exponential for every pair of labels.
   bool far_apart = false;
+  double touch = 1.0;  // new memory takes so many times what the constants say
 };
 SparseSize SizeOf(const SparseCrf& model, double temperature);
 
@@ -66,6 +67,8 @@ double TableCertificateSeconds(const FactorGraph& graph);
 double LeastSeconds(Method method, const SparseSize& size);
 // Of PDHG.
 double IterationSeconds(const SparseSize& size);
+// Of new memory, by the constants.
+double TouchSeconds(double bytes);
 // Of an entry of a table in exact inference.
 double EliminationSeconds(double table_entries);
 

@@ -62,6 +62,13 @@ TEST(TimesTest, SparseFirstBoundsAreInTheOrderOfWhatWasMeasured) {
   EXPECT_GT(blocks, 0.5);
 }
 
+TEST(TimesTest, NewMemoryMayTakeLonger) {
+  SparseSize slow = kLarge;
+  slow.touch = 10.0;
+  for (const Method method : kSparseMethods)
+    EXPECT_GT(LeastSeconds(method, slow), 1.5 * LeastSeconds(method, kLarge)) << ToString(method);
+}
+
 TEST(TimesTest, CountsTheLabelsOfSets) {
   const SparseCrf model(Matrix<double>(2, 4, 0.0), {{0, 1}}, PottsLabels(4));
   const SparseSize size = SizeOf(model, 1.0);

@@ -222,7 +222,7 @@ TEST(VerifierTest, UnariesProveWhatFlowZeroProves) {
     EXPECT_GE(upper, Enumerate(model, T));
     const Flow zero{Matrix<double>(model.num_edges(), model.num_cuts(), 0.0), {}};
     const double by_flow = VerifiedUpper(model, ExtensionKind::kOptimal, zero, T);
-    EXPECT_NEAR(upper, by_flow, 1e-12 * (1.0 + std::abs(by_flow)) * model.num_variables());
+    EXPECT_NEAR(upper, by_flow, 1e-11 * (1.0 + std::abs(by_flow)));
   }
   const SparseCrf model = random.Model(2, 2);
   for (const double T : {-1.0, kInfinity, std::nan("")})
