@@ -145,6 +145,7 @@ class Chain {
       gap_before = std::exchange(gap, RelativeGap(result.upper, result.dual));
       iterations_ += result.iterations;
       bound().state = std::move(result.state);
+      if (stopped_) return;  // what was proven before has to do
       SolvePairs(1);
     }
     bound().state.iterations = std::min(bound().state.iterations, strategy_.balance_after_sample);

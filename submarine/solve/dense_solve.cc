@@ -66,7 +66,9 @@ class DenseRun {
     } catch (const Interrupted&) {
       return FromUnaries();
     }
-    if (alarm_.stopped()) return FromUnaries();  // a first bound would take seconds
+    // A first bound takes seconds that nobody waits for after an interrupt.
+    if (!alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()}))
+      return FromUnaries();
     MeasureSlowness(alarm_.Seconds() - begin);
     const DenseExtension extension(model_, *pairs.op);
     const bool exactly = CertifiesExactly(pairs);
