@@ -113,14 +113,27 @@ class Bounds(CommandTest):
             self.assertEqual(summary["upper"], self.exact(model, "--temperature", temperature))
 
     def test_auto_elsewhere(self):
-        """20 columns of 8 labels are beyond elimination; at temperature 0 there are no forests; a first bound by TRW
-        takes milliseconds here, and is proven even without time."""
+        """20 columns of 8 labels are beyond elimination; at temperature 0 there are no forests. Such little work is done
+        in any time."""
         model = self.generate(width=20, height=20, labels=8)
         for arguments, method in (([], "trw"), (["--temperature", 0], "pdhg"), (["--time-limit", 0], "trw")):
             with self.subTest(arguments=arguments):
                 summary = self.solve(model, *arguments)
                 self.assertEqual((summary["method"], summary["options"]["method"]), (method, "auto"))
                 self.assertLess(summary["lower"], summary["upper"])
+
+    def test_what_cannot_be_bounded_in_time_is_refused(self):
+        """A thousand labels on a line take a verifier seconds; what the unaries prove takes none."""
+        model = self.generate(width=30, height=30, labels=1024, metric="linear")
+        for method in ("pdhg", "bcfw", "trw", "hybrid"):
+            with self.subTest(method=method):
+                self.assert_one_sentence(self.run_command("solve", model, "--method", method, "--time-limit", 0),
+                                         mentions=[f"a first bound by {method} takes about", "s more would do"])
+        summary = self.solve(model, "--time-limit", 0)
+        self.assertEqual((summary["method"], summary["termination"]), ("auto", "time limit"))
+        self.assertLess(summary["lower"], summary["upper"])
+        (note,) = summary["notes"]
+        self.assertIn("those of the unaries", note)
 
     def test_exact_labeling_at_temperature_zero_is_the_best_of_all(self):
         model = self.generate(width=3, height=2, labels=3)
