@@ -153,7 +153,7 @@ class DenseRun {
 
   void TakeRouted(RoutedPart routed, DenseEvidence* evidence) {
     evidence->termination = routed.termination;
-    for (SolveRecord& record : routed.records) evidence->records.push_back(std::move(record));
+    for (const SolveRecord& record : routed.records) evidence->records.push_back(record);
     for (std::string& note : routed.notes) solved_.notes.push_back(std::move(note));
     if (!routed.description.empty())
       solved_.notes.push_back(fmt::format("The upper bound is that of {}.", routed.description));
