@@ -60,6 +60,14 @@ bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
   return gain < kLittleToGain * n * temperature * std::log(model.num_labels());
 }
 
+double RoutedBytes(const DenseCrf& model, double max_bytes) {
+  const auto n = static_cast<double>(model.num_variables());
+  const double all_pairs = n * n;  // two bytes for each
+  // The verifier has eight sums under way, in double, of every cut and edge of a position.
+  const double sums = 64.0 * n * static_cast<double>(model.num_cuts() + kMaxThickness);
+  return std::min(kShareOfMemory * max_bytes, all_pairs) + sums;
+}
+
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
                            const SolveOptions& options, double reserve, Alarm* alarm) {
   RoutedPart part;
@@ -94,6 +102,11 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   } catch (const Interrupted&) {
     part.termination = Termination::kInterrupted;
     part.notes.emplace_back("It ended while pairs were routed: there is no upper bound from them.");
+    return part;
+  } catch (const TooLarge& error) {
+    if (options.method == Method::kRouted) throw;
+    part.termination = Termination::kStalled;
+    part.notes.push_back(fmt::format("There is no routed bound: {}.", error.what()));
     return part;
   }
   part.termination = TerminationOf(result.end);

@@ -19,6 +19,10 @@ namespace submarine::internal {
 // no longer than `seconds`.
 bool RoutingPays(const DenseCrf& model, double temperature, double seconds);
 
+// What routing holds at most, the verifier included, of the memory that the whole solve may have: fewer pairs are
+// looked at where more would not fit.
+double RoutedBytes(const DenseCrf& model, double max_bytes);
+
 struct RoutedPart {
   Termination termination = Termination::kNotRun;
   std::optional<Bound> upper;  // verified; or none, where nobody asked or there was no time
@@ -28,7 +32,7 @@ struct RoutedPart {
   std::vector<std::string> notes;
 };
 
-// Leaves `reserve` seconds of the time limit, and tells the alarm `lower` with every record.
+// Throws TooLarge where even the fewest pairs do not fit. Leaves `reserve` seconds of the time limit, and tells the alarm `lower` with every record.
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
                            const SolveOptions& options, double reserve, Alarm* alarm);
 

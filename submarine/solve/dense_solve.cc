@@ -199,7 +199,9 @@ class DenseRun {
     SolveOptions options = options_;
     options.method = method_;
     DensePlan plan = PlanDense(Size(0.0), PairWeights(model_), options, alarm_.SecondsLeft());
-    solved_.estimated_bytes = plan.estimated_bytes;
+    const auto limit = static_cast<double>(options_.max_bytes);
+    solved_.estimated_bytes = plan.estimated_bytes + (routed_ ? RoutedBytes(model_, limit) : 0.0);
+    RequireMemory({.model = solved_.estimated_bytes}, limit);
     solved_.notes = std::move(plan.notes);
     known_pairs_ = std::move(plan.known_pairs);
     const bool few = HoldsAllPairs(Size(0.0));

@@ -151,6 +151,15 @@ TEST(RoutedSolverTest, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(one.marginals, three.marginals);
 }
 
+TEST(RoutedSolverTest, RefusesWhatItsMemoryHasNoRoomFor) {
+  RandomModels random(29);
+  const DenseCrf model = WeakModel(&random, 400, PottsLabels(2), 8.0);
+  RoutedOptions options;
+  EXPECT_NO_THROW(SolveRouted(model, options));
+  options.max_bytes = 1000;
+  EXPECT_THROW(SolveRouted(model, options), TooLarge);
+}
+
 TEST(LookAlikePathTest, MeetsEveryVariableOnceAndNeighboursAreNear) {
   RandomModels random(28);
   const DenseCrf model = WeakModel(&random, 400, PottsLabels(2), 8.0);

@@ -1,5 +1,7 @@
 #include "submarine/solver/routed/tile_pairs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -146,6 +148,14 @@ void TilePairs::FindTiles(const TilePairsOptions& options) {
   while (static_cast<double>(tiles_.size()) > limit && cutoff_ < 0.5) {
     cutoff_ = std::min(0.5, kCutoffStep * cutoff_);
     tiles_ = TilesAt(cutoff_);
+  }
+  if (static_cast<double>(tiles_.size()) > limit) {
+    throw TooLarge(fmt::format(
+        "routing would hold {:.2g} GB of pairs, more than the {:.2g} GB that it may have; a "
+        "smaller picture, or "
+        "more memory, would do",
+        static_cast<double>(tiles_.size()) * kTile * kTile * sizeof(std::uint16_t) / 1e9,
+        static_cast<double>(options.max_bytes) / 1e9));
   }
   chunk_.push_back(0);
   for (std::size_t k = 1; k <= kChunks; ++k) {

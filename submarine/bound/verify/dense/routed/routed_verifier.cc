@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,10 +11,10 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
-#include "submarine/base/simd/wide_registers.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/temperature.h"
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
+#include "submarine/bound/verify/dense/routed/routed_rows_internal.h"
 
 namespace submarine::internal {
 namespace {
@@ -27,153 +26,23 @@ using dense_verifier::kUnderflow;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
+using routed_rows::AddDistances;
+using routed_rows::FlowRow;
+using routed_rows::kHalo;
+using routed_rows::kSide;
+using routed_rows::kStride;
+using routed_rows::RouteColumns;
+using routed_rows::RouteRow;
+using routed_rows::SquaredRow;
+using routed_rows::WeightRow;
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
-constexpr std::size_t kSide = 32;  // positions of a block
-constexpr std::size_t kHalo = static_cast<std::size_t>(kMaxThickness);
-constexpr std::size_t kStride = kSide + 2 * kHalo;
 constexpr std::size_t kTasks = 64;
 
 // Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
 struct Square {
   alignas(64) double value[kStride * kStride];
 };
-
-// x = |f_p - f_q|^2 for columns that follow each other; f_q is (dimension x stride). The same operations for
-// (p, q) and (q, p): the same bits.
-SUBMARINE_FOR_WIDE_REGISTERS void SquaredRow(const double* __restrict f, std::size_t stride,
-                                             std::size_t dimension, const double* __restrict point,
-                                             std::size_t count, double* __restrict x) {
-  for (std::size_t c = 0; c < count; ++c) x[c] = 0.0;
-  for (std::size_t d = 0; d < dimension; ++d) {
-    const double* column = f + d * stride;
-    for (std::size_t c = 0; c < count; ++c) {
-      const double difference = column[c] - point[d];
-      x[c] += difference * difference;
-    }
-  }
-}
-
-// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers vectorise loops with one comparison
-// each, but neither two nor any call of std::exp: x / 2 = n log 2 + r, |r| <= 0.35, with log 2 in two parts so that r is off by an ulp of 1 at most,
-// and the series up to r^13, whose rest is below 1e-17. A handful of roundings.
-SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
-                                            const double* __restrict scale, double own,
-                                            double factor, std::size_t count,
-                                            double* __restrict w) {
-  constexpr double kFarthest = -700.0;
-  constexpr double kInteger = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to integers
-  constexpr double kLog2e = 1.4426950408889634;
-  constexpr double kLog2High = 6.93147180369123816490e-01;  // 32 bits
-  constexpr double kLog2Low = 1.90821492927058770002e-10;
-  for (std::size_t c = 0; c < count; ++c) {
-    const double half = -0.5 * x[c];
-    w[c] = std::isless(half, kFarthest) ? kFarthest : half;
-  }
-  for (std::size_t c = 0; c < count; ++c) {
-    const double t = w[c];
-    const double shifted = t * kLog2e + kInteger;
-    const double n = shifted - kInteger;
-    const double r = (t - n * kLog2High) - n * kLog2Low;
-    double sum = 1.0 / 6227020800.0;
-    sum = sum * r + 1.0 / 479001600.0;
-    sum = sum * r + 1.0 / 39916800.0;
-    sum = sum * r + 1.0 / 3628800.0;
-    sum = sum * r + 1.0 / 362880.0;
-    sum = sum * r + 1.0 / 40320.0;
-    sum = sum * r + 1.0 / 5040.0;
-    sum = sum * r + 1.0 / 720.0;
-    sum = sum * r + 1.0 / 120.0;
-    sum = sum * r + 1.0 / 24.0;
-    sum = sum * r + 1.0 / 6.0;
-    sum = sum * r + 0.5;
-    sum = sum * r + 1.0;
-    sum = sum * r + 1.0;
-    // The last bits of `shifted` are those of n.
-    const auto power =
-        std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U);
-    w[c] = factor * (own * scale[c]) * (sum * power);
-  }
-  for (std::size_t c = 0; c < count; ++c) {
-    const double value = w[c];
-    w[c] = std::isless(-0.5 * x[c], kFarthest) ? 0.0 : value;
-  }
-}
-
-SUBMARINE_FOR_WIDE_REGISTERS void AddDistances(const float* __restrict z, double own, double length,
-                                               std::size_t count, double* __restrict sum) {
-  for (std::size_t c = 0; c < count; ++c)
-    sum[c] += length * std::abs(static_cast<double>(z[c]) - own);
-}
-
-// What is routed over the pairs of a row: part min(w, w_next) where the distances add up to less than
-// the limit. Adds it up, and takes it from what is left of either pair.
-SUBMARINE_FOR_WIDE_REGISTERS double RouteRow(const double* __restrict w,
-                                             const double* __restrict w_next,
-                                             const double* __restrict d,
-                                             const double* __restrict d_next, double limit,
-                                             double part, double* __restrict left,
-                                             double* __restrict left_next) {
-  alignas(64) double amount[kSide];
-  for (std::size_t c = 0; c < kSide; ++c) {
-    const double one = w[c];
-    const double other = w_next[c];
-    amount[c] = std::isless(one, other) ? one : other;
-  }
-  for (std::size_t c = 0; c < kSide; ++c) {
-    const double all = part * amount[c];
-    amount[c] = std::isless(d[c] + d_next[c], limit) ? all : 0.0;
-  }
-  for (std::size_t c = 0; c < kSide; ++c) left[c] -= amount[c];
-  for (std::size_t c = 0; c < kSide; ++c) left_next[c] -= amount[c];
-  alignas(64) double lanes[4] = {};
-  for (std::size_t c = 0; c < kSide; c += 4) {
-    for (std::size_t k = 0; k < 4; ++k) lanes[k] += amount[c + k];
-  }
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-}
-
-// The same for the edges of columns, from c to c + m, over one row; `left` and `gain` have room for all.
-SUBMARINE_FOR_WIDE_REGISTERS void RouteColumns(const double* __restrict w,
-                                               const double* __restrict d,
-                                               const double* __restrict limit, std::size_t m,
-                                               std::size_t count, double part,
-                                               double* __restrict left, double* __restrict gain) {
-  alignas(64) double amount[kStride];
-  const double* w_next = w + m;
-  const double* d_next = d + m;
-  for (std::size_t c = 0; c < count; ++c) {
-    const double one = w[c];
-    const double other = w_next[c];
-    amount[c] = std::isless(one, other) ? one : other;
-  }
-  for (std::size_t c = 0; c < count; ++c) {
-    const double all = part * amount[c];
-    amount[c] = std::isless(d[c] + d_next[c], limit[c]) ? all : 0.0;
-  }
-  for (std::size_t c = 0; c < count; ++c) left[c] -= amount[c];
-  for (std::size_t c = 0; c < count; ++c) left[c + m] -= amount[c];
-  for (std::size_t c = 0; c < count; ++c) gain[c] += amount[c];
-}
-
-// flow = weight clip(v - v_c, -1, 1), or weight sign; see dense_verifier.cc.
-SUBMARINE_FOR_WIDE_REGISTERS double FlowRow(const double* __restrict left,
-                                            const float* __restrict v, float own, bool clip,
-                                            double share, double* __restrict column) {
-  alignas(64) double flow[kSide];
-  for (std::size_t c = 0; c < kSide; ++c) {
-    const float difference = own - v[c];
-    const float size = std::abs(difference);
-    const float clipped = std::isless(size, 1.0F) ? size : 1.0F;
-    const float whole = std::isgreater(size, 0.0F) ? 1.0F : 0.0F;
-    flow[c] =
-        share * left[c] * static_cast<double>(std::copysign(clip ? clipped : whole, difference));
-    column[c] -= flow[c];
-  }
-  double sum = 0.0;
-  for (const double of_pair : flow) sum += of_pair;
-  return sum;
-}
 
 // One kernel by position on the paths, with room at either side, where scales are 0.
 struct PlacedKernel {

@@ -1,0 +1,137 @@
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "submarine/base/simd/wide_registers.h"
+#include "submarine/bound/verify/dense/routed/routed_rows_internal.h"
+
+namespace submarine::internal::routed_rows {
+
+SUBMARINE_FOR_WIDE_REGISTERS void SquaredRow(const double* __restrict f, std::size_t stride,
+                                             std::size_t dimension, const double* __restrict point,
+                                             std::size_t count, double* __restrict x) {
+  for (std::size_t c = 0; c < count; ++c) x[c] = 0.0;
+  for (std::size_t d = 0; d < dimension; ++d) {
+    const double* column = f + d * stride;
+    for (std::size_t c = 0; c < count; ++c) {
+      const double difference = column[c] - point[d];
+      x[c] += difference * difference;
+    }
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
+                                            const double* __restrict scale, double own,
+                                            double factor, std::size_t count,
+                                            double* __restrict w) {
+  constexpr double kFarthest = -700.0;
+  constexpr double kInteger = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to integers
+  constexpr double kLog2e = 1.4426950408889634;
+  constexpr double kLog2High = 6.93147180369123816490e-01;  // 32 bits
+  constexpr double kLog2Low = 1.90821492927058770002e-10;
+  for (std::size_t c = 0; c < count; ++c) {
+    const double half = -0.5 * x[c];
+    w[c] = std::isless(half, kFarthest) ? kFarthest : half;
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    const double t = w[c];
+    const double shifted = t * kLog2e + kInteger;
+    const double n = shifted - kInteger;
+    const double r = (t - n * kLog2High) - n * kLog2Low;
+    double sum = 1.0 / 6227020800.0;
+    sum = sum * r + 1.0 / 479001600.0;
+    sum = sum * r + 1.0 / 39916800.0;
+    sum = sum * r + 1.0 / 3628800.0;
+    sum = sum * r + 1.0 / 362880.0;
+    sum = sum * r + 1.0 / 40320.0;
+    sum = sum * r + 1.0 / 5040.0;
+    sum = sum * r + 1.0 / 720.0;
+    sum = sum * r + 1.0 / 120.0;
+    sum = sum * r + 1.0 / 24.0;
+    sum = sum * r + 1.0 / 6.0;
+    sum = sum * r + 0.5;
+    sum = sum * r + 1.0;
+    sum = sum * r + 1.0;
+    // The last bits of `shifted` are those of n.
+    const auto power =
+        std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U);
+    w[c] = factor * (own * scale[c]) * (sum * power);
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    const double value = w[c];
+    w[c] = std::isless(-0.5 * x[c], kFarthest) ? 0.0 : value;
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void AddDistances(const float* __restrict z, double own, double length,
+                                               std::size_t count, double* __restrict sum) {
+  for (std::size_t c = 0; c < count; ++c)
+    sum[c] += length * std::abs(static_cast<double>(z[c]) - own);
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS double RouteRow(const double* __restrict w,
+                                             const double* __restrict w_next,
+                                             const double* __restrict d,
+                                             const double* __restrict d_next, double limit,
+                                             double part, double* __restrict left,
+                                             double* __restrict left_next) {
+  alignas(64) double amount[kSide];
+  for (std::size_t c = 0; c < kSide; ++c) {
+    const double one = w[c];
+    const double other = w_next[c];
+    amount[c] = std::isless(one, other) ? one : other;
+  }
+  for (std::size_t c = 0; c < kSide; ++c) {
+    const double all = part * amount[c];
+    amount[c] = std::isless(d[c] + d_next[c], limit) ? all : 0.0;
+  }
+  for (std::size_t c = 0; c < kSide; ++c) left[c] -= amount[c];
+  for (std::size_t c = 0; c < kSide; ++c) left_next[c] -= amount[c];
+  alignas(64) double lanes[4] = {};
+  for (std::size_t c = 0; c < kSide; c += 4) {
+    for (std::size_t k = 0; k < 4; ++k) lanes[k] += amount[c + k];
+  }
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void RouteColumns(const double* __restrict w,
+                                               const double* __restrict d,
+                                               const double* __restrict limit, std::size_t m,
+                                               std::size_t count, double part,
+                                               double* __restrict left, double* __restrict gain) {
+  alignas(64) double amount[kStride];
+  const double* w_next = w + m;
+  const double* d_next = d + m;
+  for (std::size_t c = 0; c < count; ++c) {
+    const double one = w[c];
+    const double other = w_next[c];
+    amount[c] = std::isless(one, other) ? one : other;
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    const double all = part * amount[c];
+    amount[c] = std::isless(d[c] + d_next[c], limit[c]) ? all : 0.0;
+  }
+  for (std::size_t c = 0; c < count; ++c) left[c] -= amount[c];
+  for (std::size_t c = 0; c < count; ++c) left[c + m] -= amount[c];
+  for (std::size_t c = 0; c < count; ++c) gain[c] += amount[c];
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS double FlowRow(const double* __restrict left,
+                                            const float* __restrict v, float own, bool clip,
+                                            double share, double* __restrict column) {
+  alignas(64) double flow[kSide];
+  for (std::size_t c = 0; c < kSide; ++c) {
+    const float difference = own - v[c];
+    const float size = std::abs(difference);
+    const float clipped = std::isless(size, 1.0F) ? size : 1.0F;
+    const float whole = std::isgreater(size, 0.0F) ? 1.0F : 0.0F;
+    flow[c] =
+        share * left[c] * static_cast<double>(std::copysign(clip ? clipped : whole, difference));
+    column[c] -= flow[c];
+  }
+  double sum = 0.0;
+  for (const double of_pair : flow) sum += of_pair;
+  return sum;
+}
+
+}  // namespace submarine::internal::routed_rows
