@@ -16,6 +16,14 @@ class Matrix {
   Matrix() = default;
   Matrix(std::size_t rows, std::size_t cols, T value = T{})
       : rows_(rows), cols_(cols), values_(rows * cols, value) {}
+  // Its values are whatever the memory holds, until every one of them is written.
+  static Matrix Unset(std::size_t rows, std::size_t cols) {
+    Matrix matrix;
+    matrix.rows_ = rows;
+    matrix.cols_ = cols;
+    matrix.values_.resize(rows * cols);
+    return matrix;
+  }
 
   std::size_t rows() const { return rows_; }
   std::size_t cols() const { return cols_; }
@@ -33,7 +41,7 @@ class Matrix {
  private:
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
-  std::vector<T, AlignedAllocator<T>> values_;
+  std::vector<T, UninitialisedAllocator<T>> values_;
 };
 
 }  // namespace submarine

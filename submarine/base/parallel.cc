@@ -10,6 +10,9 @@
 #include <memory>
 #include <vector>
 
+#include "submarine/base/error.h"
+#include "submarine/base/loop_interrupt.h"
+
 namespace submarine::internal {
 
 struct ThreadLimit::Arena {
@@ -20,6 +23,7 @@ struct ThreadLimit::Arena {
 namespace {
 
 thread_local ThreadLimit::Arena* current_arena = nullptr;
+thread_local LoopInterrupt* current_interrupt = nullptr;
 
 std::size_t ChunkCount(std::size_t n, std::size_t grain) { return (n + grain - 1) / grain; }
 
@@ -63,8 +67,11 @@ void ParallelFor(std::size_t n, std::size_t grain,
     if (n > 0) body(0, n);
     return;
   }
-  ForEachChunk(chunks,
-               [&](std::size_t chunk) { body(chunk * grain, std::min(n, (chunk + 1) * grain)); });
+  LoopInterrupt* const interrupt = current_interrupt;  // of this thread: workers have none
+  ForEachChunk(chunks, [&](std::size_t chunk) {
+    if (interrupt != nullptr) interrupt->Check();
+    body(chunk * grain, std::min(n, (chunk + 1) * grain));
+  });
 }
 
 double ParallelSum(std::size_t n, std::size_t grain,
@@ -85,5 +92,17 @@ ThreadLimit::ThreadLimit(int threads)
 }
 
 ThreadLimit::~ThreadLimit() { current_arena = outer_; }
+
+LoopInterrupt::LoopInterrupt(const std::function<bool()>& interrupted)
+    : interrupted_(interrupted), outer_(current_interrupt) {
+  current_interrupt = this;
+}
+
+LoopInterrupt::~LoopInterrupt() { current_interrupt = outer_; }
+
+void LoopInterrupt::Check() {
+  if (current_interrupt == this && !stopped_ && interrupted_ && interrupted_()) stopped_ = true;
+  if (stopped_) throw Interrupted("a loop was interrupted before it was complete");
+}
 
 }  // namespace submarine::internal

@@ -4,10 +4,13 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
+#include "submarine/base/error.h"
+#include "submarine/base/loop_interrupt.h"
 #include "submarine/base/parallel_test_util.h"
 
 namespace submarine::internal {
@@ -83,6 +86,40 @@ TEST_F(ParallelTest, ExceptionsReachTheCaller) {
       EXPECT_EQ(ParallelSum(77, 7, fail_at_77), 11.0) << "unusable after an exception";
     }
   }
+}
+
+TEST_F(ParallelTest, AnInterruptedLoopBeginsNoMoreChunks) {
+  for (int threads : {1, 2}) {
+    testing::SetThreadCount(threads);
+    for (int limit : {1, 2, 7}) {
+      int asked = 0;
+      const std::function<bool()> interrupted = [&] { return ++asked >= limit; };
+      std::atomic<int> after = 0;
+      {
+        const LoopInterrupt scope(interrupted);
+        EXPECT_THROW(
+            ParallelFor(100000, 1,
+                        [&](std::size_t, std::size_t) { after += asked >= limit ? 1 : 0; }),
+            Interrupted);
+      }
+      EXPECT_EQ(asked, limit) << "asked again after it had said so";
+      EXPECT_LT(after, 2 * threads) << "others than those under way";
+      EXPECT_EQ(ParallelSum(10, 1, [](std::size_t, std::size_t) { return 1.0; }), 10.0);
+      EXPECT_EQ(asked, limit) << "asked beyond the scope";
+    }
+  }
+}
+
+TEST_F(ParallelTest, InterruptsNest) {
+  const std::function<bool()> always = [] { return true; };
+  const std::function<bool()> nobody;
+  const auto sum = [] { return ParallelSum(9, 1, [](std::size_t, std::size_t) { return 1.0; }); };
+  const LoopInterrupt outer(always);
+  {
+    const LoopInterrupt inner(nobody);
+    EXPECT_EQ(sum(), 9.0);
+  }
+  EXPECT_THROW(sum(), Interrupted);
 }
 
 TEST_F(ParallelTest, CallsMayNest) {

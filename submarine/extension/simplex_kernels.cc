@@ -1,5 +1,5 @@
-// Vectors are elements of arrays here, which those without a size at compile time cannot be.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "submarine/extension/simplex_kernels.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h

@@ -25,13 +25,6 @@ Matrix<float> Random(std::size_t rows, std::size_t cols, float width, unsigned s
   return matrix;
 }
 
-GaussianKernel KernelFrom(const Matrix<float>& features) {
-  GaussianKernel kernel{.name = "features",
-                        .features = Matrix<double>(features.rows(), features.cols())};
-  std::copy(features.data(), features.data() + features.size(), kernel.features.data());
-  return kernel;
-}
-
 float LargestDifference(const Matrix<float>& x, const Matrix<float>& y) {
   float largest = 0.0F;
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -48,7 +41,7 @@ TEST(LatticeClassicTest, ProductsAreThoseOfTheSlowTwin) {
       Matrix<float> expected(3000, 5);
       const AxisLattice twin(features);
       twin.AddProduct(x, 0.7F, &expected);
-      const auto fast = LatticeOperator::MakeClassic(KernelFrom(features), false, kMemory);
+      const auto fast = LatticeOperator::MakeClassic(features, false, kMemory);
       EXPECT_EQ(fast->lattice().num_vertices, twin.num_vertices());
       Matrix<float> product(3000, 5);
       fast->AddProductWithSelf(x, 0.7F, &product);
@@ -59,11 +52,25 @@ TEST(LatticeClassicTest, ProductsAreThoseOfTheSlowTwin) {
   }
 }
 
+TEST(LatticeClassicTest, RowSumsAreTheProductWithOnes) {
+  for (const float width : {2.0F, 60.0F}) {
+    for (std::size_t d = 1; d <= AxisLattice::kMaxDimension; ++d) {
+      const auto op = LatticeOperator::MakeClassic(
+          Random(3000, d, width, 20 + static_cast<unsigned>(d)), false, kMemory);
+      Matrix<float> product(3000, 1);
+      op->AddProductWithSelf(Matrix<float>(3000, 1, 1.0F), 1.0F, &product);
+      for (std::size_t a = 0; a < 3000; ++a)
+        ASSERT_NEAR(op->RowSums()[a], product(a, 0), 1e-5F * product(a, 0))
+            << "d " << d << " " << width;
+    }
+  }
+}
+
 TEST(LatticeClassicTest, NormalisationStandsOnBothSides) {
   for (const float width : {2.0F, 60.0F}) {
     const Matrix<float> features = Random(500, 3, width, 5);
-    const auto plain = LatticeOperator::MakeClassic(KernelFrom(features), false, kMemory);
-    const auto normalised = LatticeOperator::MakeClassic(KernelFrom(features), true, kMemory);
+    const auto plain = LatticeOperator::MakeClassic(features, false, kMemory);
+    const auto normalised = LatticeOperator::MakeClassic(features, true, kMemory);
     const std::vector<float>& sums = plain->RowSums();
     Matrix<float> x = Random(500, 4, 1.0F, 6);
     Matrix<float> product(500, 4);
@@ -79,7 +86,7 @@ TEST(LatticeClassicTest, NormalisationStandsOnBothSides) {
 }
 
 TEST(LatticeClassicTest, HasNoFlows) {
-  const auto op = LatticeOperator::MakeClassic(KernelFrom(Random(20, 2, 2.0F, 1)), true, kMemory);
+  const auto op = LatticeOperator::MakeClassic(Random(20, 2, 2.0F, 1), true, kMemory);
   const Matrix<float> x(20, 1);
   Matrix<float> out(20, 1);
   EXPECT_THROW(op->AddFlow(x, FlowShape::kClip, 1.0F, &out), std::logic_error);

@@ -30,37 +30,41 @@ RowsView ViewRows(const Matrix<float>& x) {
 }  // namespace
 
 LatticeOperator::LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options)
-    : LatticeOperator(kernel, options,
-                      MakeLatticeStencil(static_cast<int>(kernel.dimension()), options)) {}
-
-LatticeOperator::LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options,
-                                 LatticeStencil stencil)
-    : name_(kernel.name), options_(options), stencil_(std::move(stencil)) {
+    : name_(kernel.name), options_(options) {
   CheckLatticeOptions(options);
   CheckKernel(kernel);
   CheckNormalised(kernel);
-  lattice_ = BuildLattice(kernel, stencil_, options.max_bytes);
+  stencil_ = MakeLatticeStencil(static_cast<int>(kernel.dimension()), options);
+  lattice_ = BuildLattice(LatticePoints(kernel), stencil_, options.max_bytes);
 }
 
-std::unique_ptr<LatticeOperator> LatticeOperator::MakeClassic(const GaussianKernel& kernel,
+LatticeOperator::LatticeOperator(const LatticePoints& points, const LatticeOptions& options,
+                                 LatticeStencil stencil)
+    : name_(points.name),
+      options_(options),
+      stencil_(std::move(stencil)),
+      lattice_(BuildLattice(points, stencil_, options.max_bytes)) {}
+
+std::unique_ptr<LatticeOperator> LatticeOperator::MakeClassic(const Matrix<float>& features,
                                                               bool normalised,
                                                               std::size_t max_bytes) {
   LatticeOptions options;
   options.self_terms = true;
   options.max_bytes = max_bytes;
-  std::unique_ptr<LatticeOperator> op(new LatticeOperator(
-      kernel, options, MakeClassicStencil(static_cast<int>(kernel.dimension()))));
+  std::unique_ptr<LatticeOperator> op(
+      new LatticeOperator(LatticePoints("features", features), options,
+                          MakeClassicStencil(static_cast<int>(features.cols()))));
   if (!normalised) return op;
-  Matrix<float> sums(op->size(), 1);
-  op->AddProductWithSelf(Matrix<float>(op->size(), 1, 1.0F), 1.0F, &sums);
   // Weights serve spreading and slicing: what they are multiplied by stands on both sides.
-  const std::size_t corners = op->lattice_.corners;
-  for (std::size_t a = 0; a < op->size(); ++a) {
-    float& r = sums(a, 0);
-    r = 1.0F / std::sqrt(r + 1e-20F);
-    for (std::size_t i = 0; i < corners; ++i) op->lattice_.weight[a * corners + i] *= r;
-  }
-  for (SplatEntry& entry : op->lists_.entry) entry.weight *= sums(entry.pixel, 0);
+  const std::vector<float> sums = LatticeRowSums(op->lattice_, op->stencil_);
+  ParallelFor(op->size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
+    const std::size_t corners = op->lattice_.corners;
+    float* weight = op->lattice_.weight.data() + begin * corners;
+    for (std::size_t a = begin; a < end; ++a) {
+      const float r = 1.0F / std::sqrt(sums[a] + 1e-20F);
+      for (std::size_t i = 0; i < corners; ++i) *weight++ *= r;
+    }
+  });
   return op;
 }
 
@@ -142,21 +146,7 @@ void LatticeOperator::Blur(std::size_t first, std::size_t last, std::size_t padd
   const std::size_t m = lattice_.num_vertices;
   const std::size_t grain = std::max<std::size_t>(16, kVertexGrain * 24 / padded);
   for (std::size_t k = first; k < last; ++k) {
-    const double c = stencil_.laziness[k];
-    const double p = stencil_.NeighbourWeight(c);
-    const double scale = k + 1 == last ? factor : 1.0;
-    BlurPass pass;
-    if (stencil_.by_axes) {
-      pass = {lattice_.neighbour_begin.data() + k * (m + 1), lattice_.neighbour.data(),
-              static_cast<float>(scale), 0.0F, static_cast<float>(0.5 * scale)};
-    } else {
-      pass.begin = lattice_.neighbour_begin.data();
-      pass.neighbour = lattice_.neighbour.data();
-      pass.move = static_cast<float>(scale * p);
-      pass.per_present = static_cast<float>(scale * stencil_.kept * p);
-      pass.centre =
-          static_cast<float>(scale * (c + stencil_.kept * p * stencil_.neighbour_slots()));
-    }
+    const BlurPass pass = MakeBlurPass(lattice_, stencil_, k, k + 1 == last ? factor : 1.0);
     const float* in = workspace->front.data();
     float* out = workspace->back.data();
     ParallelFor(m, grain, [&](std::size_t begin, std::size_t end) {
@@ -198,11 +188,7 @@ const std::vector<float>& LatticeOperator::Diagonal() const {
 }
 
 const std::vector<float>& LatticeOperator::RowSums() const {
-  std::call_once(row_sums_once_, [&] {
-    Matrix<float> sums(size(), 1);
-    AddProductWithSelf(Matrix<float>(size(), 1, 1.0F), 1.0F, &sums);
-    row_sums_.assign(sums.data(), sums.data() + sums.size());
-  });
+  std::call_once(row_sums_once_, [&] { row_sums_ = LatticeRowSums(lattice_, stencil_); });
   return row_sums_;
 }
 

@@ -33,8 +33,8 @@ class LatticeOperator final : public GaussianOperator {
   // The classic filter (filter/classic/axis_lattice.h) by the means of this one, for reproducing what others compute: products
   // with self terms and row sums only. If asked to, normalised on both sides by its row sums. No certificate may be
   // about it: it is not symmetric, and no option of a solver leads here.
-  static std::unique_ptr<LatticeOperator> MakeClassic(const GaussianKernel& kernel, bool normalised,
-                                                      std::size_t max_bytes);
+  static std::unique_ptr<LatticeOperator> MakeClassic(const Matrix<float>& features,
+                                                      bool normalised, std::size_t max_bytes);
 
   std::size_t size() const override { return lattice_.num_pixels; }
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
@@ -66,7 +66,7 @@ class LatticeOperator final : public GaussianOperator {
                                    std::size_t channels);
 
  private:
-  LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options,
+  LatticeOperator(const LatticePoints& points, const LatticeOptions& options,
                   LatticeStencil stencil);
   // Throws std::logic_error for the classic filter, which has no flows.
   void CheckSymmetric() const;

@@ -16,6 +16,12 @@ namespace {
 constexpr std::size_t kMostPixels = 8192;  // of a chunk
 constexpr std::size_t kShards = 8;         // tables of vertices filled side by side
 
+template <class Key>
+std::size_t ShardOf(Key key) {
+  static_assert(kShards == 8);
+  return HashKey(key) >> 61;
+}
+
 // Large chunks share more; but there should be a few of them for the threads.
 std::size_t ChunkSize(std::size_t num_pixels) {
   const std::size_t blocks = (num_pixels / 8 + kLocateBlock - 1) / kLocateBlock;
@@ -29,33 +35,75 @@ struct Placement {
   std::array<double, kMaxFeatureDimension> half_width{};  // of the box, after the factor
 };
 
-Placement PlaceFeatures(const GaussianKernel& kernel, const LatticeStencil& stencil) {
-  const std::size_t d = kernel.dimension();
-  Placement place;
-  std::array<double, kMaxFeatureDimension> least{};
-  std::array<double, kMaxFeatureDimension> largest{};
-  std::copy_n(kernel.features.data(), d, least.data());
-  std::copy_n(kernel.features.data(), d, largest.data());
-  for (std::size_t a = 1; a < kernel.size(); ++a) {
-    const double* row = kernel.features.data() + a * d;
-    for (std::size_t i = 0; i < d; ++i) {
-      least[i] = std::min(least[i], row[i]);
-      largest[i] = std::max(largest[i], row[i]);
+constexpr std::size_t kBoxRows = 8;  // rows side by side: the compiler makes registers of them
+
+// Widens the box [*least, *largest] to rows begin..end-1.
+template <class T>
+void WidenBox(const Matrix<T>& features, std::size_t begin, std::size_t end, double* least,
+              double* largest) {
+  const std::size_t d = features.cols();
+  std::array<T, kBoxRows * kMaxFeatureDimension> low;
+  std::array<T, kBoxRows * kMaxFeatureDimension> high;
+  const T* first = features.data() + begin * d;
+  for (std::size_t k = 0; k < kBoxRows * d; ++k) low[k] = high[k] = first[k % d];
+  std::size_t a = begin;
+  for (; a + kBoxRows <= end; a += kBoxRows) {
+    const T* rows = features.data() + a * d;
+    for (std::size_t k = 0; k < kBoxRows * d; ++k) {
+      low[k] = rows[k] < low[k] ? rows[k] : low[k];
+      high[k] = rows[k] > high[k] ? rows[k] : high[k];
     }
   }
+  for (; a < end; ++a) {
+    for (std::size_t i = 0; i < d; ++i) {
+      low[i] = std::min(low[i], features(a, i));
+      high[i] = std::max(high[i], features(a, i));
+    }
+  }
+  for (std::size_t k = 0; k < kBoxRows * d; ++k) {
+    least[k % d] = std::min(least[k % d], static_cast<double>(low[k]));
+    largest[k % d] = std::max(largest[k % d], static_cast<double>(high[k]));
+  }
+}
+
+Placement PlaceFeatures(const LatticePoints& points, const LatticeStencil& stencil) {
+  struct Box {
+    std::array<double, kMaxFeatureDimension> least;
+    std::array<double, kMaxFeatureDimension> largest;
+  };
+  const std::size_t d = points.dimension();
+  const std::size_t grain = 1 << 15;
+  std::vector<Box> boxes((points.size() + grain - 1) / grain);
+  ParallelFor(points.size(), grain, [&](std::size_t begin, std::size_t end) {
+    Box& box = boxes[begin / grain];
+    box.least.fill(std::numeric_limits<double>::infinity());
+    box.largest.fill(-std::numeric_limits<double>::infinity());
+    if (points.wide != nullptr) {
+      WidenBox(*points.wide, begin, end, box.least.data(), box.largest.data());
+    } else {
+      WidenBox(*points.narrow, begin, end, box.least.data(), box.largest.data());
+    }
+  });
+  Placement place;
   for (std::size_t i = 0; i < d; ++i) {
-    place.centre[i] = stencil.by_axes ? 0.0 : 0.5 * (least[i] + largest[i]);
+    double least = boxes[0].least[i];
+    double largest = boxes[0].largest[i];
+    for (const Box& box : boxes) {
+      least = std::min(least, box.least[i]);
+      largest = std::max(largest, box.largest[i]);
+    }
+    place.centre[i] = stencil.by_axes ? 0.0 : 0.5 * (least + largest);
     place.factor[i] = stencil.scale / std::sqrt(static_cast<double>((i + 1) * (i + 2)));
     place.half_width[i] =
-        std::max(largest[i] - place.centre[i], place.centre[i] - least[i]) * place.factor[i];
+        std::max(largest - place.centre[i], place.centre[i] - least) * place.factor[i];
   }
   return place;
 }
 
 // Bounds on c_i over the box of the features, with room for the corners of a simplex and their
 // neighbours. Throws when a coordinate leaves the integers that are exact.
-LatticeBox BoundCells(const GaussianKernel& kernel, const Placement& place) {
-  const int d = static_cast<int>(kernel.dimension());
+LatticeBox BoundCells(const LatticePoints& points, const Placement& place) {
+  const int d = static_cast<int>(points.dimension());
   LatticeBox box;
   double sum = 0.0;
   for (int i = d; i >= 0; --i) {
@@ -64,7 +112,7 @@ LatticeBox BoundCells(const GaussianKernel& kernel, const Placement& place) {
       throw InvalidInput(fmt::format(
           "kernel \"{}\" has features that span {:.3g} lattice cells, expected fewer than 2e8: "
           "its sigma is too small for its range",
-          kernel.name, 2.0 * reach));
+          points.name, 2.0 * reach));
     }
     const auto cells = static_cast<std::int64_t>(std::ceil(reach)) + 4;
     box.least[i] = -cells;
@@ -80,20 +128,36 @@ double KeyBits(int dimension, const LatticeBox& box) {
   return bits;
 }
 
-// The simplices of one chunk of pixels.
+// The simplices of one chunk of pixels, and the vertices that they have.
 template <class Key>
 struct ChunkSimplices {
-  std::vector<Key> base;         // key of the corner with remainder 0
-  std::vector<Key> permutation;  // ranks, 5 bits each
-  std::vector<Key> corner;       // `corners` keys each
+  std::vector<Key> base;              // key of the corner with remainder 0
+  std::vector<Key> permutation;       // ranks, 5 bits each
+  std::vector<std::uint32_t> corner;  // `corners` each, as places in `vertex`
+  std::vector<Key> vertex;            // each once
+  // Shard s has the vertices in_shard[shard_begin[s]..shard_begin[s+1]].
+  std::vector<std::uint32_t> in_shard;
+  std::array<std::uint32_t, kShards + 1> shard_begin{};
+  std::vector<std::uint32_t> number;  // of a vertex within its shard, later in the lattice
+
+  void SortByShard() {
+    for (const Key key : vertex) ++shard_begin[ShardOf(key) + 1];
+    for (std::size_t s = 0; s < kShards; ++s) shard_begin[s + 1] += shard_begin[s];
+    std::array<std::uint32_t, kShards> next;
+    std::copy_n(shard_begin.data(), kShards, next.data());
+    in_shard.resize(vertex.size());
+    for (std::size_t v = 0; v < vertex.size(); ++v)
+      in_shard[next[ShardOf(vertex[v])]++] = static_cast<std::uint32_t>(v);
+    number.resize(vertex.size());
+  }
 };
 
 template <class Key>
 class Builder {
  public:
-  Builder(const GaussianKernel& kernel, const LatticeStencil& stencil, const Placement& place,
+  Builder(const LatticePoints& points, const LatticeStencil& stencil, const Placement& place,
           const LatticeBox& box, std::size_t max_bytes)
-      : kernel_(kernel),
+      : points_(points),
         stencil_(stencil),
         place_(place),
         keys_(stencil.dimension, box),
@@ -101,85 +165,94 @@ class Builder {
         max_bytes_(max_bytes) {}
 
   Lattice Build() {
-    CheckCount(kernel_.size() * kernel_.dimension() + kernel_.size());
+    CheckCount(points_.size() * points_.dimension() + points_.size());
     CheckBytes(0);
-    lattice_.num_pixels = kernel_.size();
+    lattice_.num_pixels = points_.size();
     lattice_.corners = static_cast<std::size_t>(d_) + 1;
-    lattice_.simplex_of.resize(kernel_.size());
-    lattice_.weight.resize(kernel_.size() * lattice_.corners);
-    lattice_.chunk = ChunkSize(kernel_.size());
+    lattice_.simplex_of.resize(points_.size());
+    lattice_.weight.resize(points_.size() * lattice_.corners);
+    lattice_.chunk = ChunkSize(points_.size());
     chunks_.resize(lattice_.num_chunks());
-    ParallelFor(kernel_.size(), lattice_.chunk,
-                [&](std::size_t begin, std::size_t end) { LocateChunk(begin, end); });
+    ParallelFor(points_.size(), lattice_.chunk, [&](std::size_t begin, std::size_t end) {
+      if (points_.wide != nullptr) {
+        LocateChunk(*points_.wide, begin, end);
+      } else {
+        LocateChunk(*points_.narrow, begin, end);
+      }
+    });
     NumberVertices();
     FindNeighbours();
     return std::move(lattice_);
   }
 
  private:
-  void LocateChunk(std::size_t begin, std::size_t end) {
+  // What finding the simplices of a chunk needs.
+  struct Search {
+    std::vector<std::uint32_t> slots = std::vector<std::uint32_t>(2 * kMostPixels, kNone);
+    KeyNumbering<Key> vertices{256};
+    std::uint32_t last = kNone;  // the simplex of the point before
+  };
+
+  template <class T>
+  void LocateChunk(const Matrix<T>& features, std::size_t begin, std::size_t end) {
     ChunkSimplices<Key>& chunk = chunks_[begin / lattice_.chunk];
-    std::vector<std::uint32_t> slots(2 * kMostPixels, kNone);
+    Search search;
     std::vector<double> feature(static_cast<std::size_t>(d_) * kLocateBlock, 0.0);
     LocatedPoints located;
-    std::uint32_t previous = kNone;
     for (std::size_t block = begin; block < end; block += kLocateBlock) {
       const std::size_t count = std::min(kLocateBlock, end - block);
       for (std::size_t p = 0; p < count; ++p) {
-        const double* row = kernel_.features.data() + (block + p) * static_cast<std::size_t>(d_);
+        const T* row = features.data() + (block + p) * static_cast<std::size_t>(d_);
         for (int i = 0; i < d_; ++i) {
           feature[i * kLocateBlock + p] =
-              QuantizeFeature((row[i] - place_.centre[i]) * place_.factor[i]);
+              QuantizeFeature((static_cast<double>(row[i]) - place_.centre[i]) * place_.factor[i]);
         }
       }
       LocatePoints(feature.data(), d_, &located);
       for (std::size_t p = 0; p < count; ++p) {
-        previous = FindSimplex(located, p, previous, &slots, &chunk);
-        lattice_.simplex_of[block + p] = previous;
-        StoreWeights(located, p, block + p);
+        if (located.repeats[p] == 0) FindSimplex(located, p, &search, &chunk);
+        lattice_.simplex_of[block + p] = search.last;
       }
+      StoreWeights(located, block, count);
     }
+    chunk.vertex = search.vertices.keys();
+    chunk.SortByShard();
   }
 
-  std::uint32_t FindSimplex(const LocatedPoints& located, std::size_t p, std::uint32_t previous,
-                            std::vector<std::uint32_t>* slots, ChunkSimplices<Key>* chunk) const {
+  void FindSimplex(const LocatedPoints& located, std::size_t p, Search* search,
+                   ChunkSimplices<Key>* chunk) const {
     const Key base = keys_.Base(&located.cell[0][p], kLocateBlock);
     Key permutation = 0;
     for (int i = 0; i <= d_; ++i) {
       permutation = permutation << 5 | static_cast<Key>(located.rank[i][p]);
     }
-    const auto matches = [&](std::uint32_t s) {
-      return chunk->base[s] == base && chunk->permutation[s] == permutation;
-    };
-    if (previous != kNone && matches(previous)) return previous;
-    const std::size_t mask = slots->size() - 1;
+    std::vector<std::uint32_t>& slots = search->slots;
+    const std::size_t mask = slots.size() - 1;
     std::size_t slot = (HashKey(static_cast<Key>(base + 0x632BE5AB * permutation)) >> 20) & mask;
-    for (; (*slots)[slot] != kNone; slot = (slot + 1) & mask) {
-      if (matches((*slots)[slot])) return (*slots)[slot];
+    for (; slots[slot] != kNone; slot = (slot + 1) & mask) {
+      search->last = slots[slot];
+      if (chunk->base[search->last] == base && chunk->permutation[search->last] == permutation)
+        return;
     }
-    (*slots)[slot] = static_cast<std::uint32_t>(chunk->base.size());
+    search->last = slots[slot] = static_cast<std::uint32_t>(chunk->base.size());
     chunk->base.push_back(base);
     chunk->permutation.push_back(permutation);
     std::array<int, kMaxCorners> of_rank;
     for (int i = 0; i <= d_; ++i) of_rank[located.rank[i][p]] = i;
     Key corner = base;
     for (int r = 0; r <= d_; ++r) {
-      chunk->corner.push_back(corner);
+      chunk->corner.push_back(search->vertices.Number(corner, HashKey(corner)));
       corner = keys_.NextCorner(corner, of_rank[d_ - r]);
     }
-    return (*slots)[slot];
   }
 
-  // Barycentric coordinates are differences of neighbouring sorted residuals.
-  void StoreWeights(const LocatedPoints& located, std::size_t p, std::size_t a) {
-    std::array<float, kMaxCorners> sorted;
-    for (int i = 0; i <= d_; ++i) sorted[located.rank[i][p]] = located.residual[i][p];
-    const float scale = static_cast<float>(std::sqrt(stencil_.amplitude)) *
-                        (kernel_.scale.empty() ? 1.0F : static_cast<float>(kernel_.scale[a]));
-    float* weight = lattice_.weight.data() + a * lattice_.corners;
-    weight[0] = scale * std::max(0.0F, 1.0F + sorted[d_] - sorted[0]);
-    for (int r = 1; r <= d_; ++r) {
-      weight[r] = scale * std::max(0.0F, sorted[d_ - r] - sorted[d_ + 1 - r]);
+  void StoreWeights(const LocatedPoints& located, std::size_t block, std::size_t count) {
+    const auto amplitude = static_cast<float>(std::sqrt(stencil_.amplitude));
+    float* weight = lattice_.weight.data() + block * lattice_.corners;
+    for (std::size_t p = 0; p < count; ++p) {
+      const float scale =
+          amplitude * (points_.scale.empty() ? 1.0F : static_cast<float>(points_.scale[block + p]));
+      for (std::size_t r = 0; r < lattice_.corners; ++r) *weight++ = scale * located.weight[r][p];
     }
   }
 
@@ -193,30 +266,7 @@ class Builder {
     }
     const std::size_t records = first.back();
     CheckCount(records * corners);
-    std::vector<std::uint32_t>& vertex = lattice_.simplex_vertex;
-    vertex.resize(records * corners);
-    std::vector<std::vector<Key>> shard_keys(kShards);
-    ParallelFor(kShards, 1, [&](std::size_t shard, std::size_t) {
-      constexpr std::size_t kAhead = 8;
-      KeyNumbering<Key> numbering(records / kShards);
-      std::vector<std::uint32_t> mine;
-      for (std::size_t c = 0; c < chunks_.size(); ++c) {
-        const std::vector<Key>& corner = chunks_[c].corner;
-        // Which keys are ours is as good as random: no branch that could be guessed wrong.
-        mine.resize(corner.size() + kAhead + 1);
-        std::size_t count = 0;
-        for (std::size_t k = 0; k < corner.size(); ++k) {
-          mine[count] = static_cast<std::uint32_t>(k);
-          count += HashKey(corner[k]) >> 61 == shard ? 1 : 0;
-        }
-        std::uint32_t* out = vertex.data() + first[c] * corners;
-        for (std::size_t n = 0; n < count; ++n) {
-          numbering.Prefetch(HashKey(corner[mine[std::min(n + kAhead, count - 1)]]));
-          out[mine[n]] = numbering.Number(corner[mine[n]], HashKey(corner[mine[n]]));
-        }
-      }
-      shard_keys[shard] = numbering.keys();
-    });
+    const std::vector<std::vector<Key>> shard_keys = NumberWithinShards();
     std::array<std::size_t, kShards + 1> offset{};
     for (std::size_t s = 0; s < kShards; ++s) offset[s + 1] = offset[s] + shard_keys[s].size();
     std::vector<NumberedKey<Key>> items(offset[kShards]);
@@ -234,13 +284,18 @@ class Builder {
     }
     lattice_.num_vertices = items.size();
     CheckBytes(items.size());
+    lattice_.simplex_vertex.resize(records * corners);
     ParallelFor(chunks_.size(), 1, [&](std::size_t c, std::size_t) {
-      std::uint32_t* out = vertex.data() + first[c] * corners;
-      const std::vector<Key>& corner = chunks_[c].corner;
-      for (std::size_t k = 0; k < corner.size(); ++k) {
-        out[k] = position[offset[HashKey(corner[k]) >> 61] + out[k]];
+      ChunkSimplices<Key>& chunk = chunks_[c];
+      for (std::size_t s = 0; s < kShards; ++s) {
+        for (std::size_t k = chunk.shard_begin[s]; k < chunk.shard_begin[s + 1]; ++k) {
+          std::uint32_t& number = chunk.number[chunk.in_shard[k]];
+          number = position[offset[s] + number];
+        }
       }
-      const std::size_t end = std::min(kernel_.size(), (c + 1) * lattice_.chunk);
+      std::uint32_t* out = lattice_.simplex_vertex.data() + first[c] * corners;
+      for (std::size_t k = 0; k < chunk.corner.size(); ++k) out[k] = chunk.number[chunk.corner[k]];
+      const std::size_t end = std::min(points_.size(), (c + 1) * lattice_.chunk);
       for (std::size_t a = c * lattice_.chunk; a < end; ++a) {
         lattice_.simplex_of[a] += static_cast<std::uint32_t>(first[c]);
       }
@@ -248,20 +303,43 @@ class Builder {
     chunks_.clear();
   }
 
+  // Returns the keys of every shard in the order of their numbers.
+  std::vector<std::vector<Key>> NumberWithinShards() {
+    std::vector<std::vector<Key>> shard_keys(kShards);
+    ParallelFor(kShards, 1, [&](std::size_t shard, std::size_t) {
+      constexpr std::size_t kAhead = 8;
+      std::size_t most = 0;
+      for (const ChunkSimplices<Key>& chunk : chunks_)
+        most = std::max<std::size_t>(most, chunk.shard_begin[shard + 1] - chunk.shard_begin[shard]);
+      KeyNumbering<Key> numbering(2 * most);
+      for (ChunkSimplices<Key>& chunk : chunks_) {
+        const std::uint32_t* mine = chunk.in_shard.data() + chunk.shard_begin[shard];
+        const std::size_t count = chunk.shard_begin[shard + 1] - chunk.shard_begin[shard];
+        for (std::size_t n = 0; n < count; ++n) {
+          numbering.Prefetch(HashKey(chunk.vertex[mine[std::min(n + kAhead, count - 1)]]));
+          const Key key = chunk.vertex[mine[n]];
+          chunk.number[mine[n]] = numbering.Number(key, HashKey(key));
+        }
+      }
+      shard_keys[shard] = numbering.keys();
+    });
+    return shard_keys;
+  }
+
   void CheckCount(std::size_t count) const {
     if (count >= std::numeric_limits<std::uint32_t>::max()) {
       throw TooLarge(
           fmt::format("kernel \"{}\" would need {} lattice corners, expected fewer than 2^32",
-                      kernel_.name, count));
+                      points_.name, count));
     }
   }
 
   void CheckBytes(std::size_t vertices) const {
-    const std::size_t bytes = LatticeBytes(kernel_.size(), kernel_.dimension(), vertices);
+    const std::size_t bytes = LatticeBytes(points_.size(), points_.dimension(), vertices);
     if (bytes > max_bytes_) {
       throw TooLarge(fmt::format(
           "kernel \"{}\" needs about {} MiB for a lattice of {} variables, expected at most {} MiB",
-          kernel_.name, bytes >> 20, kernel_.size(), max_bytes_ >> 20));
+          points_.name, bytes >> 20, points_.size(), max_bytes_ >> 20));
     }
   }
 
@@ -334,7 +412,7 @@ class Builder {
     }
   }
 
-  const GaussianKernel& kernel_;
+  const LatticePoints& points_;
   const LatticeStencil& stencil_;
   const Placement& place_;
   LatticeKeys<Key> keys_;
@@ -365,22 +443,36 @@ std::size_t LatticeBytes(std::size_t num_pixels, std::size_t dimension, std::siz
   return num_pixels * pixel + num_vertices * vertex;
 }
 
-Lattice BuildLattice(const GaussianKernel& kernel, const LatticeStencil& stencil,
+Lattice BuildLattice(const LatticePoints& points, const LatticeStencil& stencil,
                      std::size_t max_bytes) {
-  const Placement place = PlaceFeatures(kernel, stencil);
-  const LatticeBox box = BoundCells(kernel, place);
+  const Placement place = PlaceFeatures(points, stencil);
+  const LatticeBox box = BoundCells(points, place);
   const double bits = KeyBits(stencil.dimension, box);
   constexpr int kMostRanksIn64Bits = 12;
   if (bits < 63.0 && stencil.dimension < kMostRanksIn64Bits) {
-    return Builder<std::uint64_t>(kernel, stencil, place, box, max_bytes).Build();
+    return Builder<std::uint64_t>(points, stencil, place, box, max_bytes).Build();
   }
   if (bits >= 127.0) {
     throw InvalidInput(fmt::format(
         "kernel \"{}\" has features of dimension {} that span 2^{:.0f} lattice vertices, expected "
         "fewer than 2^127: its sigma is too small for its range",
-        kernel.name, stencil.dimension, bits));
+        points.name, stencil.dimension, bits));
   }
-  return Builder<UInt128>(kernel, stencil, place, box, max_bytes).Build();
+  return Builder<UInt128>(points, stencil, place, box, max_bytes).Build();
+}
+
+BlurPass MakeBlurPass(const Lattice& lattice, const LatticeStencil& stencil, std::size_t k,
+                      double scale) {
+  if (stencil.by_axes) {
+    return {lattice.neighbour_begin.data() + k * (lattice.num_vertices + 1),
+            lattice.neighbour.data(), static_cast<float>(scale), 0.0F,
+            static_cast<float>(0.5 * scale)};
+  }
+  const double c = stencil.laziness[k];
+  const double p = stencil.NeighbourWeight(c);
+  return {lattice.neighbour_begin.data(), lattice.neighbour.data(),
+          static_cast<float>(scale * (c + stencil.kept * p * stencil.neighbour_slots())),
+          static_cast<float>(scale * stencil.kept * p), static_cast<float>(scale * p)};
 }
 
 SplatLists BuildSplatLists(const Lattice& lattice) {

@@ -3,18 +3,44 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "submarine/base/aligned_memory.h"
+#include "submarine/base/matrix.h"
 #include "submarine/filter/kernel/gaussian_kernel.h"
 #include "submarine/filter/lattice/lattice_kernels.h"
 #include "submarine/filter/lattice/lattice_stencil.h"
 
 namespace submarine::internal {
 
+// Every entry is written before it is read: nothing need be set to 0 first.
 template <class T>
-std::size_t Bytes(const std::vector<T>& values) {
+using LargeArray = std::vector<T, UninitialisedAllocator<T>>;
+
+template <class T, class Allocator>
+std::size_t Bytes(const std::vector<T, Allocator>& values) {
   return values.capacity() * sizeof(T);
 }
+
+// The features that a lattice is built for, in the precision in which they are at hand. A view: what it was made
+// from must outlive it.
+struct LatticePoints {
+  explicit LatticePoints(const GaussianKernel& kernel)
+      : name(kernel.name), wide(&kernel.features), scale(kernel.scale) {}
+  LatticePoints(std::string called, const Matrix<float>& features)
+      : name(std::move(called)), narrow(&features) {}
+
+  std::string name;
+  const Matrix<double>* wide = nullptr;  // this or
+  const Matrix<float>* narrow = nullptr;
+  std::span<const double> scale = {};  // r_a, empty for all ones
+
+  std::size_t size() const { return wide != nullptr ? wide->rows() : narrow->rows(); }
+  std::size_t dimension() const { return wide != nullptr ? wide->cols() : narrow->cols(); }
+};
 
 // Vertices are numbered in the order of their keys, so the numbering depends on the features alone.
 struct Lattice {
@@ -25,9 +51,9 @@ struct Lattice {
 
   // Pixels of the same chunk that lie in the same simplex share one record of its corners. Records
   // are in the order of the chunks, within them in the order of their first pixels.
-  std::vector<std::uint32_t> simplex_of;      // per pixel
-  std::vector<std::uint32_t> simplex_vertex;  // per simplex, `corners` each
-  std::vector<float> weight;                  // per pixel, `corners` each: r_a sqrt(amplitude) S_va
+  LargeArray<std::uint32_t> simplex_of;      // per pixel
+  LargeArray<std::uint32_t> simplex_vertex;  // per simplex, `corners` each
+  LargeArray<float> weight;                  // per pixel, `corners` each: r_a sqrt(amplitude) S_va
 
   std::vector<std::uint32_t>
       neighbour_begin;                   // per vertex and one more; by axes: so for every axis
@@ -57,8 +83,12 @@ struct SplatLists {
 // Throws InvalidInput when the features span more lattice cells than can be numbered, and TooLarge
 // when construction would hold more than max_bytes at a time: first for what N alone decides, then,
 // before neighbours are sought, for what the vertices that were found decide.
-Lattice BuildLattice(const GaussianKernel& kernel, const LatticeStencil& stencil,
+Lattice BuildLattice(const LatticePoints& points, const LatticeStencil& stencil,
                      std::size_t max_bytes);
+
+// What pass k of the blur does, times `scale`.
+BlurPass MakeBlurPass(const Lattice& lattice, const LatticeStencil& stencil, std::size_t k,
+                      double scale);
 
 // At most what BuildLattice and BuildSplatLists hold at a time for that many vertices.
 std::size_t LatticeBytes(std::size_t num_pixels, std::size_t dimension, std::size_t num_vertices);

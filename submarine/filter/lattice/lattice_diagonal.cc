@@ -169,4 +169,41 @@ std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil&
   return diagonal;
 }
 
+std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& stencil) {
+  const std::size_t corners = lattice.corners;
+  const std::size_t m = lattice.num_vertices;
+  LargeArray<float> at_corner(lattice.simplex_vertex.size());  // of every simplex
+  ParallelFor(lattice.num_chunks(), 1, [&](std::size_t chunk, std::size_t) {
+    std::fill(at_corner.data() + lattice.FirstRecord(chunk) * corners,
+              at_corner.data() + lattice.FirstRecord(chunk + 1) * corners, 0.0F);
+    const std::size_t end = std::min(lattice.num_pixels, (chunk + 1) * lattice.chunk);
+    for (std::size_t a = chunk * lattice.chunk; a < end; ++a) {
+      const float* weight = lattice.weight.data() + a * corners;
+      float* sum = at_corner.data() + lattice.simplex_of[a] * corners;
+      for (std::size_t i = 0; i < corners; ++i) sum[i] += weight[i];
+    }
+  });
+  std::vector<float> z(m, 0.0F);
+  for (std::size_t k = 0; k < at_corner.size(); ++k) z[lattice.simplex_vertex[k]] += at_corner[k];
+  std::vector<float> blurred(m);
+  for (std::size_t k = 0; k < stencil.laziness.size(); ++k) {
+    const BlurPass pass = MakeBlurPass(lattice, stencil, k, 1.0);
+    ParallelFor(m, 8192, [&](std::size_t begin, std::size_t end) {
+      scalar::BlurVertices(pass, z.data(), 1, begin, end, blurred.data());
+    });
+    z.swap(blurred);
+  }
+  std::vector<float> sums(lattice.num_pixels);
+  ParallelFor(lattice.num_pixels, 8192, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const float* weight = lattice.weight.data() + a * corners;
+      const std::uint32_t* vertex = lattice.simplex_vertex.data() + lattice.simplex_of[a] * corners;
+      float sum = 0.0F;
+      for (std::size_t i = 0; i < corners; ++i) sum += weight[i] * z[vertex[i]];
+      sums[a] = sum;
+    }
+  });
+  return sums;
+}
+
 }  // namespace submarine::internal

@@ -1,4 +1,5 @@
-// The self terms k_aa of a lattice, exactly, without applying it to every unit vector.
+// One number per variable of what a lattice computes: self terms k_aa, exactly, without applying it to every unit
+// vector, and row sums.
 #pragma once
 
 #include <vector>
@@ -12,5 +13,9 @@ namespace submarine::internal {
 // of B is needed only at the other corners of the simplices around its vertex: once per vertex,
 // and from there to the simplices and their pixels.
 std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil& stencil);
+
+// sum_b k_ab, k_aa included: the product with a column of ones. Pixels of the same simplex add their weights before
+// any vertex is met.
+std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& stencil);
 
 }  // namespace submarine::internal

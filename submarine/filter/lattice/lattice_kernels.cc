@@ -1,5 +1,5 @@
-// Vectors are members of a class here, which those without a size at compile time cannot be.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+
 // Highway compiles this file once per instruction set (foreach_target.h includes it again).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "submarine/filter/lattice/lattice_kernels.cc"
@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -87,56 +88,113 @@ HWY_INLINE void ForChannelGroups(std::size_t padded, Body&& body) {
   for (; c < padded; c += n) body(std::integral_constant<int, 1>(), c);
 }
 
-void Locate(const double* feature, int d, LocatedPoints* out) {
+// Floors of the coordinates, and what is left: multiples of 2^-22 below 1, which single precision holds.
+void SplitCoordinates(const double* feature, int d, LocatedPoints* out,
+                      float (*residual)[kLocateBlock]) {
   const hn::ScalableTag<double> wide;
   const hn::Rebind<std::int32_t, decltype(wide)> integers;
   const hn::Rebind<float, decltype(wide)> floats;
-  const auto one = hn::Set(wide, 1.0);
-  const auto zero = hn::Zero(wide);
-  const auto last = hn::Set(wide, static_cast<double>(d));
-  const auto corners = hn::Set(wide, static_cast<double>(d + 1));
-  HWY_ALIGN double e[kMaxCorners][kLocateBlock];
-  HWY_ALIGN double residual[kMaxCorners][kLocateBlock];
-  HWY_ALIGN double rank[kMaxCorners][kLocateBlock];
   for (std::size_t p = 0; p < kLocateBlock; p += hn::Lanes(wide)) {
-    auto sum = zero;
+    const auto split = [&](hn::Vec<decltype(wide)> e, int i) {
+      const auto cell = hn::Floor(e);
+      hn::StoreU(hn::DemoteTo(integers, cell), integers, out->cell[i] + p);
+      hn::StoreU(hn::DemoteTo(floats, hn::Sub(e, cell)), floats, residual[i] + p);
+    };
+    auto sum = hn::Zero(wide);
     for (int i = d; i > 0; --i) {
       const auto f = hn::LoadU(wide, feature + (i - 1) * kLocateBlock + p);
-      hn::StoreU(hn::Sub(sum, hn::Mul(hn::Set(wide, static_cast<double>(i)), f)), wide, e[i] + p);
+      split(hn::Sub(sum, hn::Mul(hn::Set(wide, static_cast<double>(i)), f)), i);
       sum = hn::Add(sum, f);
     }
-    hn::StoreU(sum, wide, e[0] + p);
-    auto excess = zero;
-    for (int i = 0; i <= d; ++i) {
-      const auto value = hn::LoadU(wide, e[i] + p);
-      const auto cell = hn::Floor(value);
-      hn::StoreU(hn::Sub(value, cell), wide, residual[i] + p);
-      excess = hn::Add(excess, cell);
-    }
-    for (int i = 0; i <= d; ++i) hn::StoreU(excess, wide, rank[i] + p);
-    for (int i = 0; i < d; ++i) {
-      const auto mine = hn::LoadU(wide, residual[i] + p);
-      auto my_rank = hn::LoadU(wide, rank[i] + p);
-      for (int j = i + 1; j <= d; ++j) {
-        const auto below = hn::Lt(mine, hn::LoadU(wide, residual[j] + p));
-        const auto step = hn::IfThenElse(below, one, zero);
-        my_rank = hn::Add(my_rank, step);
-        hn::StoreU(hn::Add(hn::LoadU(wide, rank[j] + p), hn::Sub(one, step)), wide, rank[j] + p);
-      }
-      hn::StoreU(my_rank, wide, rank[i] + p);
-    }
-    for (int i = 0; i <= d; ++i) {
-      const auto r = hn::LoadU(wide, rank[i] + p);
-      const auto value = hn::LoadU(wide, e[i] + p);
-      const auto shift = hn::Sub(hn::IfThenElse(hn::Lt(r, zero), one, zero),
-                                 hn::IfThenElse(hn::Gt(r, last), one, zero));
-      const auto cell = hn::Add(hn::Floor(value), shift);
-      const auto final_rank = hn::Add(r, hn::Mul(shift, corners));
-      hn::StoreU(hn::DemoteTo(integers, cell), integers, out->cell[i] + p);
-      hn::StoreU(hn::DemoteTo(integers, final_rank), integers, out->rank[i] + p);
-      hn::StoreU(hn::DemoteTo(floats, hn::Sub(value, cell)), floats, out->residual[i] + p);
-    }
+    split(sum, 0);
   }
+}
+
+// Ranks, the shift into the plane, and barycentric coordinates. kD is d where it is not 0: loops of known length
+// keep everything in registers.
+template <int kD>
+HWY_INLINE void RankCoordinates(int some_d, const float (*residual)[kLocateBlock],
+                                LocatedPoints* out) {
+  constexpr std::size_t kCorners = kD > 0 ? kD + 1 : kMaxCorners;
+  const int d = kD > 0 ? kD : some_d;
+  const hn::ScalableTag<float> floats;
+  const hn::RebindToSigned<decltype(floats)> integers;
+  const auto one = hn::Set(integers, 1);
+  const auto zero = hn::Zero(floats);
+  for (std::size_t p = 0; p < kLocateBlock; p += hn::Lanes(floats)) {
+    hn::Vec<decltype(floats)> r[kCorners];
+    hn::Vec<decltype(integers)> rank[kCorners];
+    auto excess = hn::Zero(integers);
+    for (int i = 0; i <= d; ++i) {
+      r[i] = hn::LoadU(floats, residual[i] + p);
+      excess = hn::Add(excess, hn::LoadU(integers, out->cell[i] + p));
+    }
+    for (int i = 0; i <= d; ++i) rank[i] = excess;
+    for (int i = 0; i < d; ++i) {
+      for (int j = i + 1; j <= d; ++j) {
+        const auto below = hn::VecFromMask(integers, hn::RebindMask(integers, hn::Lt(r[i], r[j])));
+        rank[i] = hn::Sub(rank[i], below);  // a mask is -1
+        rank[j] = hn::Add(rank[j], hn::Add(one, below));
+      }
+    }
+    for (int i = 0; i <= d; ++i) {
+      const auto low = hn::VecFromMask(integers, hn::Lt(rank[i], hn::Zero(integers)));
+      const auto high = hn::VecFromMask(integers, hn::Gt(rank[i], hn::Set(integers, d)));
+      const auto shift = hn::Sub(high, low);
+      const auto turn = hn::And(hn::Or(low, high), hn::Set(integers, d + 1));
+      rank[i] = hn::Add(rank[i], hn::IfThenElse(hn::MaskFromVec(high), hn::Neg(turn), turn));
+      hn::StoreU(rank[i], integers, out->rank[i] + p);
+      hn::StoreU(hn::Add(hn::LoadU(integers, out->cell[i] + p), shift), integers, out->cell[i] + p);
+      r[i] = hn::Sub(r[i], hn::ConvertTo(floats, shift));
+    }
+    for (int i = 1; i <= d; ++i) {  // descending
+      for (int j = i; j > 0; --j) {
+        const auto larger = hn::Max(r[j - 1], r[j]);
+        r[j] = hn::Min(r[j - 1], r[j]);
+        r[j - 1] = larger;
+      }
+    }
+    hn::StoreU(hn::Max(zero, hn::Sub(hn::Add(hn::Set(floats, 1.0F), r[d]), r[0])), floats,
+               out->weight[0] + p);
+    for (int k = 1; k <= d; ++k)
+      hn::StoreU(hn::Max(zero, hn::Sub(r[d - k], r[d + 1 - k])), floats, out->weight[k] + p);
+  }
+}
+
+void MarkRepeats(int d, LocatedPoints* out) {
+  const hn::ScalableTag<std::int32_t> integers;
+  const std::size_t n = hn::Lanes(integers);
+  for (std::size_t next = 1; next < kLocateBlock; next += n) {
+    const std::size_t p = std::min(next, kLocateBlock - n);
+    auto same = hn::Set(integers, 1);
+    for (int i = 0; i <= d; ++i) {
+      for (const std::int32_t* row : {out->cell[i], out->rank[i]}) {
+        const auto equal = hn::Eq(hn::LoadU(integers, row + p), hn::LoadU(integers, row + p - 1));
+        same = hn::IfThenElseZero(equal, same);
+      }
+    }
+    hn::StoreU(same, integers, out->repeats + p);
+  }
+  out->repeats[0] = 0;
+}
+
+void Locate(const double* feature, int d, LocatedPoints* out) {
+  HWY_ALIGN float residual[kMaxCorners][kLocateBlock];
+  SplitCoordinates(feature, d, out, residual);
+  switch (d) {
+    case 2:
+      RankCoordinates<2>(d, residual, out);
+      break;
+    case 3:
+      RankCoordinates<3>(d, residual, out);
+      break;
+    case 5:
+      RankCoordinates<5>(d, residual, out);
+      break;
+    default:
+      RankCoordinates<0>(d, residual, out);
+  }
+  MarkRepeats(d, out);
 }
 
 // A row that may be read in whole vectors: itself, or a copy where the memory ends too early.

@@ -21,8 +21,10 @@ inline constexpr std::size_t kLocateBlock = 64;
 // Where kLocateBlock points lie, coordinate by coordinate.
 struct LocatedPoints {
   std::int32_t cell[kMaxCorners][kLocateBlock];  // c_i of the corner with remainder 0
-  std::int32_t rank[kMaxCorners][kLocateBlock];  // of residual[i] in descending order
-  float residual[kMaxCorners][kLocateBlock];     // e_i / (d+1) - c_i
+  std::int32_t rank[kMaxCorners][kLocateBlock];  // of e_i / (d+1) - c_i in descending order
+  float weight[kMaxCorners][kLocateBlock];  // barycentric coordinate of the corner with remainder r
+  std::int32_t
+      repeats[kLocateBlock];  // not 0: the simplex of the point before; always 0 for the first
 };
 
 // The rows that a channel-wise kernel reads or adds to: row a starts at data + a * stride.

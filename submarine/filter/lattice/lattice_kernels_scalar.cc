@@ -34,7 +34,18 @@ void LocatePoints(const double* feature, int d, LocatedPoints* out) {
       cell[i] += shift;
       out->cell[i][p] = static_cast<std::int32_t>(cell[i]);
       out->rank[i][p] = rank[i];
-      out->residual[i][p] = static_cast<float>(e[i] - cell[i]);
+    }
+    // Barycentric coordinates are differences of neighbouring sorted residuals.
+    float sorted[kMaxCorners] = {};
+    for (int i = 0; i <= d; ++i) sorted[rank[i]] = static_cast<float>(e[i] - cell[i]);
+    out->weight[0][p] = std::max(0.0F, 1.0F + sorted[d] - sorted[0]);
+    for (int r = 1; r <= d; ++r)
+      out->weight[r][p] = std::max(0.0F, sorted[d - r] - sorted[d + 1 - r]);
+    out->repeats[p] = p == 0 ? 0 : 1;
+    for (int i = 0; i <= d && out->repeats[p] != 0; ++i) {
+      const bool same =
+          out->cell[i][p] == out->cell[i][p - 1] && out->rank[i][p] == out->rank[i][p - 1];
+      out->repeats[p] = same ? 1 : 0;
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -39,6 +40,11 @@ TEST(LatticeKernels, LocatePointsMatchesItsTwinBitForBit) {
       for (double& f : feature) f = uniform(rng);
       // Whole numbers: ties everywhere.
       for (std::size_t k = 0; k < feature.size(); k += 3) feature[k] = std::floor(feature[k]);
+      // Runs of equal and of nearly equal points: the same simplex.
+      for (std::size_t k = 1; k < feature.size(); ++k) {
+        const std::size_t p = k % kLocateBlock;
+        if (p % 5 > 2) feature[k] = feature[k - 1] + (p % 5 == 4 ? 1e-7 : 0.0);
+      }
       for (double& f : feature) f = QuantizeFeature(f);
       const auto fast = std::make_unique<LocatedPoints>();
       const auto slow = std::make_unique<LocatedPoints>();
@@ -48,19 +54,25 @@ TEST(LatticeKernels, LocatePointsMatchesItsTwinBitForBit) {
         for (std::size_t p = 0; p < kLocateBlock; ++p) {
           ASSERT_EQ(fast->cell[i][p], slow->cell[i][p]);
           ASSERT_EQ(fast->rank[i][p], slow->rank[i][p]);
-          ASSERT_EQ(fast->residual[i][p], slow->residual[i][p]);
+          ASSERT_EQ(fast->weight[i][p], slow->weight[i][p]);
+          ASSERT_EQ(fast->repeats[p], slow->repeats[p]);
         }
       }
+      EXPECT_GT(std::count(fast->repeats, fast->repeats + kLocateBlock, 1), 0);
+      EXPECT_EQ(fast->repeats[0], 0);
       for (std::size_t p = 0; p < kLocateBlock; ++p) {
         std::vector<bool> seen(static_cast<std::size_t>(d + 1), false);
         std::int64_t sum = 0;
+        float weights = 0.0F;
         for (int i = 0; i <= d; ++i) {
           const std::int32_t rank = fast->rank[i][p];
+          weights += fast->weight[i][p];
           ASSERT_TRUE(rank >= 0 && rank <= d && !seen[static_cast<std::size_t>(rank)]);
           seen[static_cast<std::size_t>(rank)] = true;
           sum += fast->cell[i][p];
         }
         ASSERT_EQ(sum, 0);
+        ASSERT_NEAR(weights, 1.0F, 1e-5F);
       }
     }
   }
@@ -76,7 +88,7 @@ class Kernels : public ::testing::TestWithParam<std::size_t> {
     for (std::size_t k = 0; k < kernel.features.size(); ++k) {
       kernel.features.data()[k] = uniform(rng);
     }
-    lattice_ = BuildLattice(kernel, MakeLatticeStencil(3, {}), std::size_t{1} << 30);
+    lattice_ = BuildLattice(LatticePoints(kernel), MakeLatticeStencil(3, {}), std::size_t{1} << 30);
   }
   static constexpr std::size_t kPixels = 57;
   Lattice lattice_;
@@ -136,8 +148,8 @@ TEST_P(Kernels, SliceOntoMatchesItsTwin) {
     kernel.features = Matrix<double>(kPixels, d);
     for (std::size_t k = 0; k < kernel.features.size(); ++k)
       kernel.features.data()[k] = uniform(rng);
-    const Lattice lattice =
-        BuildLattice(kernel, MakeLatticeStencil(static_cast<int>(d), {}), std::size_t{1} << 30);
+    const Lattice lattice = BuildLattice(
+        LatticePoints(kernel), MakeLatticeStencil(static_cast<int>(d), {}), std::size_t{1} << 30);
     const std::vector<float> z = RandomFloats(lattice.num_vertices * padded, 4);
     const std::vector<float> self = RandomFloats(kPixels, 2);
     // Readable up to the padded channels of the last row, and no further.

@@ -22,7 +22,7 @@ struct SplatParts {
   std::vector<std::uint32_t> begin;
   std::vector<SplatEntry> row_of_vertex;
 
-  // So many rows that spreading from the side of the vertices is cheaper: nothing was built.
+  // There are so many rows that spreading from the side of the vertices is cheaper: nothing was built.
   bool empty() const { return row_begin.empty(); }
   std::size_t num_rows() const { return row_begin.back(); }
   PixelCorners pixels(const Lattice& lattice) const {

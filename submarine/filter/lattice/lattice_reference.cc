@@ -1,6 +1,7 @@
 #include "submarine/filter/lattice/lattice_reference.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -16,10 +17,11 @@ constexpr std::size_t kReferenceGrain = 1024;
 
 // The point of the plane that a feature is mapped to: the columns (1,...,1,-i,0,...,0) / sqrt(i
 // (i+1)), i ones, are orthonormal.
-std::vector<double> Elevate(const GaussianKernel& kernel, const std::vector<double>& centre,
-                            std::size_t a, double scale) {
+void Elevate(const GaussianKernel& kernel, const std::vector<double>& centre, std::size_t a,
+             double scale, std::vector<double>* elevated) {
   const std::size_t d = kernel.dimension();
-  std::vector<double> point(d + 1, 0.0);
+  std::vector<double>& point = *elevated;
+  point.assign(d + 1, 0.0);
   for (std::size_t i = 1; i <= d; ++i) {
     const double length = std::sqrt(static_cast<double>(i * (i + 1)));
     const double cells = (kernel.features(a, i - 1) - centre[i - 1]) * (scale / length);
@@ -28,7 +30,6 @@ std::vector<double> Elevate(const GaussianKernel& kernel, const std::vector<doub
     for (std::size_t k = 0; k < i; ++k) point[k] += f;
     point[i] -= f * static_cast<double>(i);
   }
-  return point;
 }
 
 std::vector<double> MiddleOfBox(const Matrix<double>& features) {
@@ -47,13 +48,13 @@ std::vector<double> MiddleOfBox(const Matrix<double>& features) {
 
 // The corners of the simplex around a point, by walking: sort coordinates by their distance above
 // the multiple of d+1 below them, largest first. Raising those one after the other passes all
-// corners.
-std::vector<std::pair<Point, double>> Simplex(const std::vector<double>& point) {
+// corners. `corners` has room for n points of n coordinates, `weights` for n.
+void Simplex(const std::vector<double>& point, std::int64_t* corners, double* weights) {
   const auto n = static_cast<std::int64_t>(point.size());
   const auto width = static_cast<double>(n);
-  std::vector<std::int64_t> floor(point.size());
-  std::vector<double> above(point.size());
-  std::vector<std::size_t> order(point.size());
+  std::array<std::int64_t, kMaxFeatureDimension + 1> floor;
+  std::array<double, kMaxFeatureDimension + 1> above;
+  std::array<std::size_t, kMaxFeatureDimension + 1> order;
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < point.size(); ++i) {
     floor[i] = static_cast<std::int64_t>(std::floor(point[i] / width)) * n;
@@ -61,22 +62,22 @@ std::vector<std::pair<Point, double>> Simplex(const std::vector<double>& point) 
     order[i] = i;
     sum += floor[i];
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t i, std::size_t j) { return above[i] > above[j]; });
+  // Equal ones stay in their order.
+  std::sort(order.begin(), order.begin() + n, [&](std::size_t i, std::size_t j) {
+    return above[i] != above[j] ? above[i] > above[j] : i < j;
+  });
   // floor + (n for the first k in order) has coordinate sum `sum` + k n; minus that over n from all
   // coordinates it is a lattice point. k = 0..n-1, weights above[order[k-1]] - above[order[k]].
-  std::vector<std::pair<Point, double>> corners;
   for (std::int64_t k = 0; k < n; ++k) {
-    Point corner = floor;
-    for (std::int64_t i = 0; i < k; ++i) corner[order[i]] += n;
+    std::int64_t* corner = corners + k * n;
     const std::int64_t shift = sum / n + k;
-    for (std::int64_t& x : corner) x -= shift;
+    for (std::int64_t i = 0; i < n; ++i) corner[i] = floor[i] - shift;
+    for (std::int64_t i = 0; i < k; ++i) corner[order[i]] += n;
     const double before = k == 0 ? 1.0 : above[order[k - 1]];
-    corners.emplace_back(std::move(corner), before - above[order[k]]);
+    weights[k] = before - above[order[k]];
   }
   // The last corner is also reached by raising all n: what is left beyond the least belongs there.
-  corners.front().second += above[order[n - 1]];
-  return corners;
+  weights[0] += above[order[n - 1]];
 }
 
 // Numbers points in the order of their first appearance. All points have the same length.
@@ -162,16 +163,15 @@ void LatticeReference::FindCorners(const GaussianKernel& kernel) {
   for (std::size_t first = 0; first < num_variables_; first += kBatch) {
     const std::size_t count = std::min(kBatch, num_variables_ - first);
     ParallelFor(count, 256, [&](std::size_t begin, std::size_t end) {
+      std::vector<double> elevated;
       for (std::size_t k = begin; k < end; ++k) {
         const std::size_t a = first + k;
         const double scale =
             std::sqrt(stencil_.amplitude) * (kernel.scale.empty() ? 1.0 : kernel.scale[a]);
-        const auto simplex = Simplex(Elevate(kernel, centre, a, stencil_.scale));
-        for (std::size_t i = 0; i < corners_; ++i) {
-          std::copy(simplex[i].first.begin(), simplex[i].first.end(),
-                    points.data() + (k * corners_ + i) * corners_);
-          weight_[a * corners_ + i] = simplex[i].second * scale;
-        }
+        double* weights = weight_.data() + a * corners_;
+        Elevate(kernel, centre, a, stencil_.scale, &elevated);
+        Simplex(elevated, points.data() + k * corners_ * corners_, weights);
+        for (std::size_t i = 0; i < corners_; ++i) weights[i] *= scale;
       }
     });
     for (std::size_t k = 0; k < count * corners_; ++k) {
@@ -259,7 +259,7 @@ std::vector<double> LatticeReference::Product(const std::vector<double>& x) cons
 }
 
 // k_aa = <u, C u>, u = G_h ... G_1 S_a, with B = G_1 ... G_h C G_h ... G_1 (lattice_stencil.h).
-std::vector<double> LatticeReference::Diagonal() const {
+std::vector<double> LatticeReference::Diagonal(std::span<const char> wanted) const {
   std::vector<double> diagonal(size());
   const std::size_t half = stencil_.laziness.size() / 2;
   const double middle = stencil_.laziness[half];
@@ -283,6 +283,7 @@ std::vector<double> LatticeReference::Diagonal() const {
       next_support.clear();
     };
     for (std::size_t a = begin; a < end; ++a) {
+      if (!wanted.empty() && wanted[a] == 0) continue;
       for (std::size_t i = a * corners_; i < (a + 1) * corners_; ++i) add(corner_[i], weight_[i]);
       advance();
       for (std::size_t k = 0; k < half; ++k) {

@@ -32,8 +32,8 @@ class LatticeReference {
   std::vector<double> Product(const std::vector<double>& x) const;
   Matrix<double> Product(const Matrix<double>& x) const;
 
-  // k_aa.
-  std::vector<double> Diagonal() const;
+  // k_aa; with `wanted`, 0 for the variables that have a 0 there.
+  std::vector<double> Diagonal(std::span<const char> wanted = {}) const;
 
   // sum_b k_ab psi(s_a, s_b) for levels s in [0, cells] (lattice_levels.h, PsiOfLevels).
   std::vector<double> Flow(const std::vector<double>& level, std::size_t cells) const;

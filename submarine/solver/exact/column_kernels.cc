@@ -1,3 +1,5 @@
+#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+
 // Highway compiles this file once per instruction set (foreach_target.h includes it again).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "submarine/solver/exact/column_kernels.cc"

@@ -1,3 +1,5 @@
+#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "submarine/solver/routed/tile_kernels.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
