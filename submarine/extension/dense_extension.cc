@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/loop_interrupt.h"
 #include "submarine/base/parallel.h"
 #include "submarine/extension/simplex_kernels.h"
 
 namespace submarine::internal {
-DenseExtension::DenseExtension(const DenseCrf& model, const GaussianOperator& pairs)
-    : model_(model), pairs_(pairs), degrees_(Degrees(pairs)) {
+DenseExtension::DenseExtension(const DenseCrf& model, const GaussianOperator& pairs,
+                               std::function<bool()> interrupted)
+    : model_(model), pairs_(pairs), interrupted_(std::move(interrupted)), degrees_(Degrees(pairs)) {
   if (pairs.size() != model.num_variables()) {
     throw InvalidInput(fmt::format("the operator has {} variables, but the model has {}",
                                    pairs.size(), model.num_variables()));
@@ -71,6 +74,17 @@ Matrix<float> DenseExtension::CutSums(const Matrix<float>& y) const {
   return z;
 }
 
+void DenseExtension::AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
+                             Matrix<float>* out) const {
+  const LoopInterrupt scope(interrupted_);
+  pairs_.AddFlow(v, shape, factor, out);
+}
+
+void DenseExtension::AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const {
+  const LoopInterrupt scope(interrupted_);
+  pairs_.AddProduct(x, factor, out);
+}
+
 void DenseExtension::AddToLabels(const Matrix<float>& f, Matrix<float>* s) const {
   const LabelCuts& cuts = *model_.labels().cuts;
   ParallelFor(f.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
@@ -90,11 +104,11 @@ void DenseExtension::AddToLabels(const Matrix<float>& f, Matrix<float>* s) const
 void DenseExtension::LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<float>* s) const {
   CopyMatrix(model_.unary(), s);
   if (plain_) {
-    pairs_.AddFlow(v, shape, length_[0], s);
+    AddFlow(v, shape, length_[0], s);
     return;
   }
   Matrix<float> flow(v.rows(), v.cols());
-  pairs_.AddFlow(v, shape, 1.0F, &flow);
+  AddFlow(v, shape, 1.0F, &flow);
   AddToLabels(flow, s);
 }
 
@@ -135,13 +149,13 @@ void DenseExtension::QuadraticModular(const Matrix<float>& y, Matrix<float>* s) 
     });
   };
   if (plain_) {
-    pairs_.AddProduct(y, -length_[0], s);
+    AddProduct(y, -length_[0], s);
     add_own(y, length_[0], s);
     return;
   }
   const Matrix<float> z = CutSums(y);
   Matrix<float> flow(z.rows(), z.cols());
-  pairs_.AddProduct(z, -1.0F, &flow);
+  AddProduct(z, -1.0F, &flow);
   add_own(z, 1.0F, &flow);
   AddToLabels(flow, s);
 }
@@ -150,12 +164,12 @@ void DenseExtension::MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) co
   CopyMatrix(model_.unary(), s);
   if (plain_) {
     // d(i, j) = 2 l [i != j], and the masses of all labels add up to the degree.
-    pairs_.AddProduct(y, -2.0F * length_[0], s);
+    AddProduct(y, -2.0F * length_[0], s);
     return;
   }
   const Matrix<double>& distance = model_.metric().distance;
   Matrix<float> mass(y.rows(), y.cols());
-  pairs_.AddProduct(y, 1.0F, &mass);
+  AddProduct(y, 1.0F, &mass);
   ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t a = begin; a < end; ++a) {
       for (std::size_t i = 0; i < y.cols(); ++i) {
@@ -184,6 +198,7 @@ double DenseExtension::Upper(const Matrix<float>& s, double temperature) const {
 }
 
 double DenseExtension::Dual(const Matrix<float>& y, double temperature) const {
+  const LoopInterrupt scope(interrupted_);
   const auto T = static_cast<float>(temperature);
   double value = ParallelSum(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     double sum = 0.0;
@@ -198,6 +213,7 @@ double DenseExtension::Dual(const Matrix<float>& y, double temperature) const {
 }
 
 double DenseExtension::Energy(const std::vector<int>& labels) const {
+  const LoopInterrupt scope(interrupted_);
   if (const std::optional<double> cut = plain_ ? pairs_.CutWeight(labels) : std::nullopt) {
     double energy = model_.constant() + 2.0 * static_cast<double>(length_[0]) * *cut;
     for (std::size_t a = 0; a < labels.size(); ++a)

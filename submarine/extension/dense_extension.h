@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,11 +21,15 @@ namespace submarine::internal {
 class DenseExtension final : public Extension<float, FlowProof> {
  public:
   // `pairs` has the entries w_ab of the model, or an approximation of them; both must outlive this.
-  // Throws InvalidInput when they differ in size.
-  DenseExtension(const DenseCrf& model, const GaussianOperator& pairs);
+  // Throws InvalidInput when they differ in size. A pass over all pairs may take seconds: where
+  // `interrupted` is given, all functions below that make one ask it on the way, in the thread of the
+  // caller, and throw Interrupted once it says true.
+  DenseExtension(const DenseCrf& model, const GaussianOperator& pairs,
+                 std::function<bool()> interrupted = {});
 
   const DenseCrf& model() const { return model_; }
   const GaussianOperator& pairs() const { return pairs_; }
+  const std::function<bool()>& interrupted() const { return interrupted_; }
   std::size_t num_variables() const override { return model_.num_variables(); }
   std::size_t num_labels() const override { return model_.unary().cols(); }
   double offset() const override { return model_.constant(); }
@@ -72,11 +77,14 @@ class DenseExtension final : public Extension<float, FlowProof> {
   void StoreEvidence(const Matrix<float>& v, FlowShape shape, double share, FlowTerm* term) const;
 
  private:
+  void AddFlow(const Matrix<float>& v, FlowShape shape, float factor, Matrix<float>* out) const;
+  void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const;
   // s += what flows f on the active cuts add to the labels, for all variables.
   void AddToLabels(const Matrix<float>& f, Matrix<float>* s) const;
 
   const DenseCrf& model_;
   const GaussianOperator& pairs_;
+  std::function<bool()> interrupted_;
   std::vector<int> active_;
   std::vector<float> length_;    // of the active cuts
   std::vector<float> mobility_;  // of the active cuts

@@ -52,14 +52,32 @@ struct TrwEvidence {
   std::vector<Matrix<double>> unary;
 };
 
-// One forest with the flows on the other edges (0 on its own): the evidence for
-// VerifiedHybridUpper.
+// `amount` units of two edges that join the ends of `edge` to the same third variable are spent on
+// `edge` (docs/math.md, "Routing").
+struct EdgeRoute {
+  std::size_t edge = 0;  // of the forest
+  std::size_t first = 0;
+  std::size_t second = 0;
+  double amount = 0.0;
+};
+
+// One forest with the flows on the other edges (0 on its own), once the routes have moved weight to the
+// forest: the evidence for VerifiedHybridUpper, and for VerifiedRoutedUpper where there are routes.
 struct HybridPart {
   double weight = 1.0;
   std::vector<std::size_t> forest;
   Matrix<double> flow;
   // Node costs of the forest's distribution that proves the dual value (variables x labels): the
   // evidence for VerifiedHybridDual (bound/verify/sparse/hybrid_dual.h).
+  Matrix<double> costs;
+  std::vector<EdgeRoute> routes = {};
+};
+
+// The distribution on a forest whose edges have the model's energies and whose nodes have these costs
+// (variables x labels). Where no other edge joins two variables of one tree, it is the evidence for
+// VerifiedForestLower (bound/verify/sparse/forest_lower.h).
+struct ForestDistribution {
+  std::vector<std::size_t> forest;
   Matrix<double> costs;
 };
 

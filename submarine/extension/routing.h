@@ -28,7 +28,7 @@ struct RoutedPaths {
   std::vector<std::uint32_t> Followers() const;
 };
 
-// Throws InvalidInput unless the paths are some: an order without repetition of so many variables.
+// Throws InvalidInput for invalid paths: the order must hold each of the variables exactly once.
 void CheckPaths(const RoutedPaths& paths, std::size_t num_variables);
 
 // What goes over c for the edge from position p to p + m, kernel by kernel:
@@ -48,7 +48,7 @@ struct Routing {
   bool everywhere() const { return z.size() == 0; }
 };
 
-// Throws InvalidInput for paths that are none, shares outside 0..1, wrong shapes and z that are not finite.
+// Throws InvalidInput for invalid paths, shares outside 0..1, wrong shapes and z that are not finite.
 void CheckRouting(const Routing& routing, std::size_t num_variables, std::size_t num_cuts);
 
 }  // namespace submarine::internal

@@ -56,6 +56,11 @@ bool DenseProgress::Continue(int k) {
   return result_.termination == Termination::kNotRun;
 }
 
+void DenseProgress::Abandon() {
+  result_.termination = Seconds() >= options_.time_limit_seconds ? Termination::kTimeLimit
+                                                                 : Termination::kInterrupted;
+}
+
 bool DenseProgress::IsLast(int k) const {
   return k >= options_.max_iterations ||
          Seconds() + 2.0 * iteration_seconds_ >= options_.time_limit_seconds;

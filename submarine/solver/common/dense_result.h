@@ -21,6 +21,9 @@ struct DenseStart {
   std::vector<float> multipliers = {};  // guesses for the prox of every variable, or none
 };
 
+// Where the extension's `interrupted` ends a solve, even before the first bound, everything that is set holds:
+// `marginals` and `state` always, `proof` where `upper` is finite, `labels` where `energy` is.
+//
 // All values are those of the operator's model, in single precision sums; bound/verify/dense/dense_verifier.h
 // turns `proof`, `marginals` and `labels` into certified ones for the exact model.
 struct DenseResult {
@@ -58,6 +61,8 @@ class DenseProgress {
   // Records iteration k; returns false when the solver is to stop, with the reason in the result. The time
   // limit is not passed: the solver stops before an iteration that would.
   bool Continue(int k);
+  // Ends the solve as it was recorded last: a pass over the pairs was interrupted.
+  void Abandon();
   // Whether iteration k is expected to be the last one.
   bool IsLast(int k) const;
 

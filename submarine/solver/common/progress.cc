@@ -47,8 +47,8 @@ bool Progress::Record(int k, double upper, double dual, const Matrix<double>& ma
 }
 
 bool Progress::RecordUnlessStalled(int k, double upper, double dual,
-                                   const Matrix<double>& marginals) {
-  if (!Record(k, upper, dual, marginals)) return false;
+                                   const Matrix<double>& marginals, double seconds_to_next) {
+  if (!Record(k, upper, dual, marginals, seconds_to_next)) return false;
   if (!stall_.Stalled(upper, dual)) return true;
   result_.termination = Termination::kStalled;
   return false;

@@ -19,7 +19,7 @@ void RequirePositiveTemperature(double temperature);
 // is left long before the gap is reached.
 class StallCheck {
  public:
-  // True after so many records in a row that were no better than all before.
+  // True once kPatience records in a row were no better than all before.
   bool Stalled(double upper, double dual) {
     const bool better = upper < upper_ || dual > dual_;
     upper_ = std::min(upper_, upper);
@@ -50,7 +50,8 @@ class Progress {
               double seconds_to_next = 0.0);
 
   // The same for solvers whose bounds improve with every step.
-  bool RecordUnlessStalled(int k, double upper, double dual, const Matrix<double>& marginals);
+  bool RecordUnlessStalled(int k, double upper, double dual, const Matrix<double>& marginals,
+                           double seconds_to_next);
 
   // Ends the solve as it was recorded last.
   void Abandon();

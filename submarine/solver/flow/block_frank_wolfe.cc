@@ -209,13 +209,17 @@ BoundResult SolveBlockFrankWolfe(const SparseCrf& model, const FrankWolfeOptions
   result.flow = extension.NeutralFlow();
   Progress progress(options, &result);
   BlockDescent descent(extension, options.temperature, &result.flow);
+  Pace pace(progress);
   for (int k = 0;; ++k) {
+    pace.Begin();
     const double upper = descent.Refresh();
     const double dual = DualValue(extension, descent.y(), options.temperature);
-    if (!progress.RecordUnlessStalled(k, upper, dual, descent.y())) break;
+    pace.EndEvaluation();
+    if (!progress.RecordUnlessStalled(k, upper, dual, descent.y(), pace.SecondsToNext())) break;
     // After some of the steps the flows are as good as after all of them.
+    const double latest = options.time_limit_seconds - pace.SecondsToNext();
     for (int c : descent.cuts()) {
-      if (progress.stop().Stopped()) break;
+      if (progress.stop().Stopped() || progress.Seconds() >= latest) break;
       descent.StepOnCut(c);
     }
     if (options.extension == ExtensionKind::kAlternate && !progress.stop().Stopped())

@@ -42,8 +42,8 @@ class DenseBook {
     if (result_.labels.empty()) progress_.OfferMarginals(y);  // stopped early
     return false;
   }
-  const StopCheck& stop() const { return never_; }  // one iteration is short beside a dense solve
-  void Abandon() {}
+  const StopCheck& stop() const { return never_; }  // passes over the pairs are interrupted
+  void Abandon() { progress_.Abandon(); }
 
  private:
   DenseProgress progress_;
@@ -74,8 +74,12 @@ DenseResult SolveFrankWolfe(const DenseExtension& extension,
   DenseBook book(extension, options, &result);
   Matrix<float> s = extension.model().unary();
   Matrix<float> y(s.rows(), s.cols());
-  FrankWolfeLoop(extension, options.step, options.temperature, &s, &y,
-                 options.keep_proof ? &result.proof : nullptr, &book);
+  try {
+    FrankWolfeLoop(extension, options.step, options.temperature, &s, &y,
+                   options.keep_proof ? &result.proof : nullptr, &book);
+  } catch (const Interrupted&) {  // in a pass over the pairs, which only reads s and y
+    book.Abandon();
+  }
   result.modular = std::move(s);
   result.state = {y, extension.CutSums(y)};
   result.marginals = std::move(y);

@@ -77,38 +77,46 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
     extension.StepPotentials(point, static_cast<float>(0.5 * eta * rho), v.row(a));
   };
   const int before = options.start.iterations;
-  if (before == 0) {  // the potentials of a state to go on from have made their step already
-    extension.LabelModular(v, FlowShape::kClip, &s);
-    progress.OfferUpper(s, v, FlowShape::kClip);
-    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t a = begin; a < end; ++a)
-        step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
-    });
-  }
-  for (int k = 1;; ++k) {
-    const bool looks = progress.IsLast(k) || LooksAtMarginals(k);
-    extension.LabelModular(v, FlowShape::kClip, &s);
-    if (looks || options.keeps_evidence) progress.OfferUpper(s, v, FlowShape::kClip);
-    const double rho = BalanceAt(options.balance, before + k - 1);
-    const double next_rho = BalanceAt(options.balance, before + k);
-    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
-      std::vector<float> y_new(labels + 64);
-      for (std::size_t a = begin; a < end; ++a) {
-        SimplexProxRow(s.row(a).data(), y.row(a).data(), static_cast<float>(pull[a] * rho / eta),
-                       static_cast<float>(T), labels, y_new.data(), &lambda[a]);
-        const std::span<float> old = y.row(a);
-        for (std::size_t i = 0; i < labels; ++i) {
-          const float extrapolated = 2.0F * y_new[i] - old[i];
-          old[i] = y_new[i];
-          y_new[i] = extrapolated;
-        }
-        step_potentials(a, {y_new.data(), labels}, next_rho);
+  try {
+    if (before == 0) {  // the potentials of a state to go on from have made their step already
+      if (options.start.potentials.size() > 0) {
+        extension.LabelModular(v, FlowShape::kClip, &s);
+      } else {
+        CopyMatrix(extension.model().unary(), &s);  // no flows yet
       }
-    });
-    if (looks) progress.OfferMarginals(y);
-    if (!progress.Continue(k)) break;
+      progress.OfferUpper(s, v, FlowShape::kClip);
+      ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t a = begin; a < end; ++a)
+          step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
+      });
+    }
+    for (int k = 1;; ++k) {
+      const bool looks = progress.IsLast(k) || LooksAtMarginals(k);
+      extension.LabelModular(v, FlowShape::kClip, &s);
+      if (looks || options.keeps_evidence) progress.OfferUpper(s, v, FlowShape::kClip);
+      const double rho = BalanceAt(options.balance, before + k - 1);
+      const double next_rho = BalanceAt(options.balance, before + k);
+      ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+        std::vector<float> y_new(labels + 64);
+        for (std::size_t a = begin; a < end; ++a) {
+          SimplexProxRow(s.row(a).data(), y.row(a).data(), static_cast<float>(pull[a] * rho / eta),
+                         static_cast<float>(T), labels, y_new.data(), &lambda[a]);
+          const std::span<float> old = y.row(a);
+          for (std::size_t i = 0; i < labels; ++i) {
+            const float extrapolated = 2.0F * y_new[i] - old[i];
+            old[i] = y_new[i];
+            y_new[i] = extrapolated;
+          }
+          step_potentials(a, {y_new.data(), labels}, next_rho);
+        }
+      });
+      if (looks) progress.OfferMarginals(y);
+      if (!progress.Continue(k)) break;
+    }
+    if (result.labels.empty()) progress.OfferMarginals(y);  // stopped
+  } catch (const Interrupted&) {                            // y is complete, whichever pass it was
+    progress.Abandon();
   }
-  if (result.labels.empty()) progress.OfferMarginals(y);  // stopped
   result.marginals = y;
   result.state = {std::move(y), std::move(v), before + result.iterations, std::move(lambda)};
   return result;

@@ -22,10 +22,13 @@ namespace {
 struct SparseBook {
   Progress& progress;
   bool improves;
+  Pace pace{progress};
 
   bool Record(int k, double upper, double dual, const Matrix<double>& y) {
-    return improves ? progress.RecordUnlessStalled(k, upper, dual, y)
-                    : progress.Record(k, upper, dual, y);
+    pace.EndIteration();
+    pace.Begin();
+    return improves ? progress.RecordUnlessStalled(k, upper, dual, y, pace.SecondsToNext())
+                    : progress.Record(k, upper, dual, y, pace.SecondsToNext());
   }
   const StopCheck& stop() const { return progress.stop(); }
   void Abandon() { progress.Abandon(); }

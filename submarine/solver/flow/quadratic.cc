@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/extension/simplex_kernels.h"
 
@@ -26,32 +27,36 @@ DenseResult SolveQuadratic(const DenseExtension& extension, const QuadraticOptio
   const float least_pull = 1e-3F * (temperature > 0.0F ? temperature : 1.0F);
   std::vector<float> lambda(n, kUnknownLambda);
   Matrix<float> s(n, labels);
-  extension.QuadraticModular(y, &s);
-  progress.OfferUpper(s, extension.CutSums(y), FlowShape::kClip);
-  for (int k = 1;; ++k) {
-    ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
-      std::vector<float> y_new(labels + 64);
-      for (std::size_t a = begin; a < end; ++a) {
-        const float pull = std::max(
-            least_pull, static_cast<float>(extension.quadratic_reach()) * extension.degrees()[a]);
-        SimplexProxRow(s.row(a).data(), y.row(a).data(), pull, temperature, labels, y_new.data(),
-                       &lambda[a]);
-        std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels),
-                  y.row(a).begin());
-      }
-    });
-    const double before = result.upper;
+  try {
     extension.QuadraticModular(y, &s);
     progress.OfferUpper(s, extension.CutSums(y), FlowShape::kClip);
-    const bool stalled = before - result.upper < kStalled * std::max(1.0, std::abs(result.upper));
-    if (stalled || progress.IsLast(k)) progress.OfferMarginals(y);
-    if (!progress.Continue(k)) break;
-    if (stalled) {
-      result.termination = Termination::kIterationLimit;
-      break;
+    for (int k = 1;; ++k) {
+      ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
+        std::vector<float> y_new(labels + 64);
+        for (std::size_t a = begin; a < end; ++a) {
+          const float pull = std::max(
+              least_pull, static_cast<float>(extension.quadratic_reach()) * extension.degrees()[a]);
+          SimplexProxRow(s.row(a).data(), y.row(a).data(), pull, temperature, labels, y_new.data(),
+                         &lambda[a]);
+          std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels),
+                    y.row(a).begin());
+        }
+      });
+      const double before = result.upper;
+      extension.QuadraticModular(y, &s);
+      progress.OfferUpper(s, extension.CutSums(y), FlowShape::kClip);
+      const bool stalled = before - result.upper < kStalled * std::max(1.0, std::abs(result.upper));
+      if (stalled || progress.IsLast(k)) progress.OfferMarginals(y);
+      if (!progress.Continue(k)) break;
+      if (stalled) {
+        result.termination = Termination::kIterationLimit;
+        break;
+      }
     }
+    if (result.labels.empty()) progress.OfferMarginals(y);  // stopped from outside
+  } catch (const Interrupted&) {  // in a pass over the pairs, which only reads y
+    progress.Abandon();
   }
-  if (result.labels.empty()) progress.OfferMarginals(y);  // stopped from outside
   result.state = {y, extension.CutSums(y)};
   result.marginals = std::move(y);
   return result;

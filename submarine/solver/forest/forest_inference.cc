@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "submarine/base/parallel.h"
 #include "submarine/solver/forest/trw_kernels.h"
@@ -100,35 +101,43 @@ double ForestInference::Run(const EdgeKernels& kernels, const Matrix<double>& th
 }
 
 // The joint of child i and parent j is proportional to exp(below_i + K_ij + cavity_j).
-double ForestInference::MutualInformation(const EdgeKernels& kernels,
-                                          const ForestWorkspace& workspace,
-                                          const RootedForest::Node& node) const {
-  const auto a = static_cast<std::size_t>(node.variable);
-  const auto p = static_cast<std::size_t>(node.parent);
+Matrix<double> ForestInference::Joint(const EdgeKernels& kernels, const ForestWorkspace& workspace,
+                                      const RootedForest::Node& node) const {
+  const auto child = static_cast<std::size_t>(node.variable);
+  const auto parent = static_cast<std::size_t>(node.parent);
+  const auto [a, b] = node.parent_is_a ? std::pair(parent, child) : std::pair(child, parent);
   const PairKernel& kernel = kernels[node.edge];
-  Matrix<double> joint(labels_[a], labels_[p]);
+  Matrix<double> joint(labels_[a], labels_[b]);
   for (std::size_t i = 0; i < joint.rows(); ++i) {
     for (std::size_t j = 0; j < joint.cols(); ++j) {
-      joint(i, j) = workspace.below(a, i) + workspace.total(p, j) - workspace.upward(a, j) +
-                    (node.parent_is_a ? kernel.LogEntry(j, i) : kernel.LogEntry(i, j));
+      const auto [at_child, at_parent] = node.parent_is_a ? std::pair(j, i) : std::pair(i, j);
+      joint(i, j) = workspace.below(child, at_child) + workspace.total(parent, at_parent) -
+                    workspace.upward(child, at_parent) + kernel.LogEntry(i, j);
     }
   }
   const double sum =
       ExpRow(joint.data(), MaxRow(joint.data(), joint.size()), joint.size(), joint.data());
+  for (std::size_t k = 0; k < joint.size(); ++k) joint.data()[k] /= sum;
+  return joint;
+}
+
+double ForestInference::MutualInformation(const EdgeKernels& kernels,
+                                          const ForestWorkspace& workspace,
+                                          const RootedForest::Node& node) const {
+  const Matrix<double> joint = Joint(kernels, workspace, node);
   std::vector<double> y_a(joint.rows(), 0.0);
-  std::vector<double> y_p(joint.cols(), 0.0);
+  std::vector<double> y_b(joint.cols(), 0.0);
   const auto negative_entropy = [](double p_i) { return p_i > 0.0 ? p_i * std::log(p_i) : 0.0; };
   double information = 0.0;
   for (std::size_t i = 0; i < joint.rows(); ++i) {
     for (std::size_t j = 0; j < joint.cols(); ++j) {
-      joint(i, j) /= sum;
       y_a[i] += joint(i, j);
-      y_p[j] += joint(i, j);
+      y_b[j] += joint(i, j);
       information += negative_entropy(joint(i, j));
     }
   }
   for (double y : y_a) information -= negative_entropy(y);
-  for (double y : y_p) information -= negative_entropy(y);
+  for (double y : y_b) information -= negative_entropy(y);
   return std::max(0.0, information);
 }
 

@@ -1,5 +1,5 @@
 // Exact sum-product on one forest, in the log domain: its log partition function, marginals, and
-// how much two neighbours know about each other.
+// the joint distributions of neighbours.
 #pragma once
 
 #include <span>
@@ -39,11 +39,23 @@ class ForestInference {
     }
   }
 
+  // After a Run with marginals: calls visit(edge, joint) for every edge of the forest, joint(i, j) the
+  // probability of label i at the edge's first variable and j at its second. O(L^2) per edge.
+  template <class Visit>
+  void VisitJoints(const EdgeKernels& kernels, const ForestWorkspace& workspace,
+                   const Visit& visit) const {
+    for (const RootedForest::Node& node : forest_.nodes) {
+      if (node.parent >= 0) visit(node.edge, Joint(kernels, workspace, node));
+    }
+  }
+
  private:
   double Upward(const EdgeKernels& kernels, std::size_t begin, std::size_t end,
                 ForestWorkspace* workspace) const;
   void Downward(const EdgeKernels& kernels, std::size_t begin, std::size_t end,
                 ForestWorkspace* workspace, Matrix<double>* marginals) const;
+  Matrix<double> Joint(const EdgeKernels& kernels, const ForestWorkspace& workspace,
+                       const RootedForest::Node& node) const;
   double MutualInformation(const EdgeKernels& kernels, const ForestWorkspace& workspace,
                            const RootedForest::Node& node) const;
 

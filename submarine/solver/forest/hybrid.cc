@@ -242,8 +242,10 @@ void OfferConstantLabels(const SparseCrf& model, const std::vector<std::size_t>&
   progress->OfferMarginals(dual, y);
 }
 
-HybridResult SolveForest(const SparseCrf& model, std::vector<std::size_t> forest,
-                         const HybridOptions& options) {
+}  // namespace
+
+HybridResult SolveHybridForest(const SparseCrf& model, std::vector<std::size_t> forest,
+                               const HybridOptions& options) {
   BoundResult bounds;
   Progress progress(options, &bounds);
   HybridBound iterate(model, forest, options.temperature, options.initial_flow);
@@ -296,6 +298,8 @@ HybridResult SolveForest(const SparseCrf& model, std::vector<std::size_t> forest
   return result;
 }
 
+namespace {
+
 std::vector<std::size_t> ChooseForest(const SparseCrf& model, const HybridOptions& options) {
   const std::vector<Link> links = Links(model);
   if (!options.edges.empty()) {
@@ -308,10 +312,10 @@ std::vector<std::size_t> ChooseForest(const SparseCrf& model, const HybridOption
     return MaximumSpanningForest(links, model.num_variables(), weight);
   }
   const std::optional<GridShape> grid = DetectGrid(links, model.num_variables());
-  if (!grid || grid->connectivity != 4) {
+  if (!grid) {
     throw NotExpressible(
-        "rows and columns were asked for, but the model's edges are not those of a 4-connected "
-        "grid in raster order, use a spanning forest");
+        "rows and columns were asked for, but the model's edges are not those of a grid in raster "
+        "order, use a spanning forest");
   }
   return GridDirections(links, *grid)[options.forest == HybridForest::kRows ? 0 : 1];
 }
@@ -319,7 +323,8 @@ std::vector<std::size_t> ChooseForest(const SparseCrf& model, const HybridOption
 // Both problems one after the other, each with half of the time, and what they prove together.
 // Whoever stops the first does not want the second, nor may there be time for it; what the rows prove
 // then stands alone.
-HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& options) {
+HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& options,
+                                 const ForestBound& bound) {
   const Stopwatch clock;
   bool stopped = false;
   HybridOptions one = options;
@@ -331,7 +336,7 @@ HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& op
     };
   }
   one.forest = HybridForest::kRows;
-  HybridResult rows = SolveForest(model, ChooseForest(model, one), one);
+  HybridResult rows = bound(model, ChooseForest(model, one), one);
   if (stopped || rows.termination == Termination::kInterrupted) {
     rows.termination = Termination::kInterrupted;
     return rows;
@@ -344,7 +349,7 @@ HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& op
   one.forest = HybridForest::kColumns;
   std::vector<std::size_t> forest = ChooseForest(model, one);
   one.time_limit_seconds = options.time_limit_seconds - clock.Seconds();
-  HybridResult columns = SolveForest(model, std::move(forest), one);
+  HybridResult columns = bound(model, std::move(forest), one);
   if (options.forest == HybridForest::kBest) {
     HybridResult& best = rows.upper <= columns.upper ? rows : columns;
     if (columns.termination == Termination::kInterrupted) best.termination = columns.termination;
@@ -368,12 +373,17 @@ HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& op
 
 }  // namespace
 
-HybridResult SolveHybrid(const SparseCrf& model, const HybridOptions& options) {
+HybridResult SolveOverForests(const SparseCrf& model, const HybridOptions& options,
+                              const ForestBound& bound) {
   RequirePositiveTemperature(options.temperature);
   const bool both =
       options.forest == HybridForest::kBest || options.forest == HybridForest::kAverage;
-  if (both && options.edges.empty()) return SolveRowsAndColumns(model, options);
-  return SolveForest(model, ChooseForest(model, options), options);
+  if (both && options.edges.empty()) return SolveRowsAndColumns(model, options, bound);
+  return bound(model, ChooseForest(model, options), options);
+}
+
+HybridResult SolveHybrid(const SparseCrf& model, const HybridOptions& options) {
+  return SolveOverForests(model, options, SolveHybridForest);
 }
 
 }  // namespace submarine::internal

@@ -16,6 +16,7 @@
 // with averaged unaries, and its marginals come from one run of sum-product.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -51,7 +52,18 @@ struct HybridResult {
 };
 
 // Throws InvalidInput for a temperature that is not positive and for invalid flows or forests;
-// NotExpressible when rows or columns are asked of a graph that is no 4-connected grid.
+// NotExpressible when rows or columns are asked of a graph that is no grid.
 HybridResult SolveHybrid(const SparseCrf& model, const HybridOptions& options = {});
+
+// For a single forest, whatever the options say of it.
+HybridResult SolveHybridForest(const SparseCrf& model, std::vector<std::size_t> forest,
+                               const HybridOptions& options);
+
+// The same choice of forests, and of what to do with two of them, for another bound of one forest. Throws
+// as SolveHybrid does.
+using ForestBound = std::function<HybridResult(
+    const SparseCrf& model, std::vector<std::size_t> forest, const HybridOptions& options)>;
+HybridResult SolveOverForests(const SparseCrf& model, const HybridOptions& options,
+                              const ForestBound& bound);
 
 }  // namespace submarine::internal

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/simplex_kernels.h"
@@ -167,7 +168,12 @@ DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
     begin = now;
     const bool last = k >= options.max_iterations || !in_time;
     result.iterations = k;
-    if (options.measured || !last) extension.MeanFieldCosts(y, &s);
+    try {
+      if (options.measured || !last) extension.MeanFieldCosts(y, &s);
+    } catch (const Interrupted&) {
+      if (result.marginals.size() > 0) return result;
+      break;
+    }
     if (options.measured) {
       const double value = FreeEnergy(extension, y, s, temperature);
       result.records.push_back({k, clock.Seconds(), value});

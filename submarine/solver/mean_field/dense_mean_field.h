@@ -50,7 +50,8 @@ struct DenseMeanFieldResult {
   std::vector<DenseMeanFieldRecord> records;
 };
 
-// Throws InvalidInput for a start that does not fit, and for temperatures as the other solvers do.
+// Throws InvalidInput for a start that does not fit, and for temperatures as the other solvers do. Where the
+// extension's `interrupted` ends it, it has the best marginals that were measured, or its start.
 DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
                                     const DenseMeanFieldOptions& options);
 

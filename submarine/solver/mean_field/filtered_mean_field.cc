@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -26,17 +29,27 @@ using internal::ThreadLimit;
 
 namespace {
 
-GaussianKernel UnnamedKernel(const Matrix<float>& features) {
-  GaussianKernel kernel{.name = "features",
-                        .features = Matrix<double>(features.rows(), features.cols())};
-  std::copy(features.data(), features.data() + features.size(), kernel.features.data());
-  return kernel;
+constexpr std::size_t kCheckGrain = 16384;
+constexpr std::size_t kTransposedRows = 256;
+
+// By their exponents, which the compiler compares many at a time.
+bool AllFinite(std::span<const float> values) {
+  constexpr std::uint32_t kExponent = 0x7F800000;
+  std::uint32_t bad = 0;
+  for (const float value : values)
+    bad |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
+  return bad == 0;
 }
 
 void CheckFinite(const Matrix<float>& values, const char* what) {
+  std::atomic<bool> finite = true;
+  ParallelFor(values.rows(), kCheckGrain, [&](std::size_t begin, std::size_t end) {
+    const std::size_t cols = values.cols();
+    if (!AllFinite({values.data() + begin * cols, (end - begin) * cols})) finite = false;
+  });
+  if (finite) return;
   const float* bad = std::find_if(values.data(), values.data() + values.size(),
                                   [](float value) { return !std::isfinite(value); });
-  if (bad == values.data() + values.size()) return;
   const auto place = static_cast<std::size_t>(bad - values.data());
   throw InvalidInput(fmt::format("the {} of variable {} at {} is {}, expected a finite number",
                                  what, place / values.cols(), place % values.cols(), *bad));
@@ -93,7 +106,26 @@ void FilteredMeanField::CheckShape(const Matrix<float>& q) const {
 }
 
 void FilteredMeanField::SetUnary(Matrix<float> unary) {
+  const ThreadLimit limit(threads_);
   CheckShape(unary);
+  CheckFinite(unary, "cost");
+  unary_ = std::move(unary);
+}
+
+void FilteredMeanField::SetUnaryByLabel(std::span<const float> costs) {
+  const ThreadLimit limit(threads_);
+  if (costs.size() != num_variables_ * num_labels_)
+    throw InvalidInput(fmt::format("there are {} costs, expected {} labels x {} variables",
+                                   costs.size(), num_labels_, num_variables_));
+  Matrix<float> unary = Matrix<float>::Unset(num_variables_, num_labels_);
+  // A block of the rows that are written stays in the cache while the labels pass by.
+  ParallelFor(num_variables_, kTransposedRows, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = 0; i < num_labels_; ++i) {
+      const float* from = costs.data() + i * num_variables_;
+      float* to = unary.data() + i;
+      for (std::size_t a = begin; a < end; ++a) to[a * num_labels_] = from[a];
+    }
+  });
   CheckFinite(unary, "cost");
   unary_ = std::move(unary);
 }
@@ -106,6 +138,7 @@ void FilteredMeanField::AddTerm(const Matrix<float>& features, KernelNormalisati
   if (features.cols() == 0 || features.cols() > kMaxFeatureDimension)
     throw InvalidInput(fmt::format("there are {} features, expected 1 to {}", features.cols(),
                                    kMaxFeatureDimension));
+  const ThreadLimit limit(threads_);
   CheckFinite(features, "feature");
   const std::size_t numbers = compatibility.size();
   if (numbers != 1 && numbers != num_labels_ && numbers != num_labels_ * num_labels_)
@@ -114,10 +147,9 @@ void FilteredMeanField::AddTerm(const Matrix<float>& features, KernelNormalisati
   if (!std::all_of(compatibility.begin(), compatibility.end(),
                    [](float m) { return std::isfinite(m); }))
     throw InvalidInput("the compatibility has numbers that are not finite");
-  const ThreadLimit limit(threads_);
   auto term = std::make_unique<Term>();
   const bool symmetric = normalisation == KernelNormalisation::kSymmetric;
-  term->lattice = LatticeOperator::MakeClassic(UnnamedKernel(features), symmetric, max_bytes_);
+  term->lattice = LatticeOperator::MakeClassic(features, symmetric, max_bytes_);
   if (!symmetric && normalisation != KernelNormalisation::kNone) {
     std::vector<float> scale = term->lattice->RowSums();
     for (float& n : scale) n = 1.0F / (n + 1e-20F);
@@ -197,7 +229,7 @@ std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
 // Rows go from slicing through the softmax to spreading without leaving the cache, so that no matrix is held but
 // the unaries and the marginals.
 Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations) const {
-  Matrix<float> q(num_variables_, num_labels_);
+  Matrix<float> q = Matrix<float>::Unset(num_variables_, num_labels_);
   const std::size_t stride = stream->row_stride();
   for (int k = 0; k <= iterations; ++k) {
     const bool last = k == iterations;

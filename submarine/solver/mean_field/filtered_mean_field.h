@@ -37,6 +37,8 @@ class FilteredMeanField {
 
   // One row of finite costs per variable; without, all are 0. Throws InvalidInput.
   void SetUnary(Matrix<float> unary);
+  // The same from costs label by label, num_labels() x num_variables(), which are copied.
+  void SetUnaryByLabel(std::span<const float> costs);
   const Matrix<float>& unary() const { return unary_; }
 
   // `features`: a row per variable, each already divided by its sigma, at most kMaxFeatureDimension of them.

@@ -119,6 +119,21 @@ TEST(FilteredMeanFieldTest, StreamingChangesNothing) {
   for (std::size_t i = 0; i < q.size(); ++i) ASSERT_NEAR(streamed.data()[i], q.data()[i], 2e-5);
 }
 
+TEST(FilteredMeanFieldTest, CostsLabelByLabelAreTheSameCosts) {
+  const Matrix<float> unary = RandomMatrix(700, 3, 8);
+  std::vector<float> by_label(unary.size());
+  for (std::size_t a = 0; a < unary.rows(); ++a)
+    for (std::size_t i = 0; i < unary.cols(); ++i) by_label[i * unary.rows() + a] = unary(a, i);
+  FilteredMeanField field(700, 3);
+  field.SetUnaryByLabel(by_label);
+  EXPECT_EQ(field.unary(), unary);
+  by_label[2 * 700 + 699] = NAN;
+  EXPECT_THROW(field.SetUnaryByLabel(by_label), InvalidInput);
+  EXPECT_EQ(field.unary(), unary);
+  by_label.pop_back();
+  EXPECT_THROW(field.SetUnaryByLabel(by_label), InvalidInput);
+}
+
 TEST(FilteredMeanFieldTest, WithoutTermsItIsTheSoftmaxOfTheUnaries) {
   FilteredMeanField field(2, 2);
   EXPECT_EQ(field.Infer(3)(0, 0), 0.5F);

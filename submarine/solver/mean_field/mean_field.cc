@@ -13,6 +13,7 @@
 #include "submarine/base/simd/row_kernels.h"
 #include "submarine/base/stop_check.h"
 #include "submarine/solver/common/progress.h"
+#include "submarine/solver/mean_field/coupling.h"
 
 namespace submarine::internal {
 namespace {
@@ -29,36 +30,6 @@ void CheckOptions(const MeanFieldOptions& options) {
   }
 }
 
-void CheckMarginals(const SparseCrf& model, const Matrix<double>& marginals) {
-  const Matrix<double>& unary = model.unary();
-  if (marginals.rows() != unary.rows() || marginals.cols() != unary.cols()) {
-    throw InvalidInput(
-        fmt::format("the marginals are {} x {}, the model has {} variables x {} labels",
-                    marginals.rows(), marginals.cols(), unary.rows(), unary.cols()));
-  }
-  for (std::size_t a = 0; a < marginals.rows(); ++a) {
-    for (std::size_t i = 0; i < marginals.cols(); ++i) {
-      if (!std::isfinite(marginals(a, i)) || marginals(a, i) < 0.0) {
-        throw InvalidInput(fmt::format(
-            "the marginal of variable {}, label {} is {}, expected a finite number >= 0", a, i,
-            marginals(a, i)));
-      }
-    }
-  }
-}
-
-void NormaliseRows(Matrix<double>& marginals) {
-  for (std::size_t a = 0; a < marginals.rows(); ++a) {
-    double total = 0.0;
-    for (double p : marginals.row(a)) total += p;
-    if (!(total > 0.0) || !std::isfinite(total)) {
-      throw InvalidInput(
-          fmt::format("the marginals of variable {} sum to {}, expected 1", a, total));
-    }
-    for (double& p : marginals.row(a)) p /= total;
-  }
-}
-
 double Entropy(std::span<const double> distribution) {
   double entropy = 0.0;
   for (double p : distribution) {
@@ -66,94 +37,6 @@ double Entropy(std::span<const double> distribution) {
   }
   return entropy;
 }
-
-// E[d(x_a, x_b)] for independent x_a ~ y_a, x_b ~ y_b.
-double ExpectedDistance(const Matrix<double>& distance, std::span<const double> y_a,
-                        std::span<const double> y_b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < y_a.size(); ++i) {
-    if (y_a[i] > 0.0) sum += y_a[i] * DotRow(distance.row(i).data(), y_b.data(), y_b.size());
-  }
-  return sum;
-}
-
-// What the pairwise terms cost each label of a variable given its neighbours, and in total. Through
-// the cuts, with q_c = 1 - 2 y(S_c) in [-1, 1],
-//
-//   E[d(x_a, x_b)]    = 1/2 sum_c l_c (1 - q_ac q_bc),
-//   E[d(i, x_b)]      = sum over the cuts that contain i of l_c q_bc, up to a constant,
-//
-// so an edge costs O(cuts), and the constants do not matter to a softmax.
-class CutCoupling {
- public:
-  explicit CutCoupling(const SparseCrf& model)
-      : model_(model), sums_(model.num_cuts()), q_(model.unary().rows(), sums_.size()) {}
-
-  static double WorkPerEdge(const SparseCrf& model) { return model.num_cuts(); }
-
-  void SetMarginal(std::size_t a, std::span<const double> y) {
-    const std::span<double> q = q_.row(a);
-    model_.labels().cuts->SumOverCuts(y, q);
-    for (double& value : q) value = 1.0 - 2.0 * value;
-  }
-
-  void LabelCosts(std::size_t a, const Matrix<double>&, std::span<double> costs) {
-    std::fill(sums_.begin(), sums_.end(), 0.0);
-    for (const Incidence& incidence : model_.incident(a)) {
-      const Edge& e = model_.edges()[incidence.edge];
-      const std::span<const double> q = q_.row(static_cast<std::size_t>(e.a) == a ? e.b : e.a);
-      AccumulateFlowRow(q.data(), model_.metric(e).length.data(), e.weight, q.size(), sums_.data());
-    }
-    model_.labels().cuts->SumOverLabels(sums_, costs);
-  }
-
-  double EdgeCost(const Edge& e, const Matrix<double>&) const {
-    const std::vector<double>& length = model_.metric(e).length;
-    const std::span<const double> q_a = q_.row(e.a);
-    const std::span<const double> q_b = q_.row(e.b);
-    double sum = 0.0;
-    for (std::size_t c = 0; c < length.size(); ++c) sum += length[c] * (1.0 - q_a[c] * q_b[c]);
-    return 0.5 * e.weight * sum;
-  }
-
- private:
-  const SparseCrf& model_;
-  std::vector<double> sums_;
-  Matrix<double> q_;
-};
-
-// The same through the distance matrix, O(labels^2) per edge: for metrics that cuts only
-// approximate.
-class DistanceCoupling {
- public:
-  explicit DistanceCoupling(const SparseCrf& model) : model_(model) {}
-
-  static double WorkPerEdge(const SparseCrf& model) {
-    return static_cast<double>(model.num_labels()) * model.num_labels();
-  }
-
-  void SetMarginal(std::size_t, std::span<const double>) {}
-
-  void LabelCosts(std::size_t a, const Matrix<double>& y, std::span<double> costs) {
-    std::fill(costs.begin(), costs.end(), 0.0);
-    for (const Incidence& incidence : model_.incident(a)) {
-      const Edge& e = model_.edges()[incidence.edge];
-      const Matrix<double>& distance = model_.metric(e).distance;
-      const std::span<const double> neighbour =
-          y.row(static_cast<std::size_t>(e.a) == a ? e.b : e.a);
-      for (std::size_t i = 0; i < costs.size(); ++i) {
-        costs[i] += e.weight * DotRow(distance.row(i).data(), neighbour.data(), costs.size());
-      }
-    }
-  }
-
-  double EdgeCost(const Edge& e, const Matrix<double>& y) const {
-    return e.weight * ExpectedDistance(model_.metric(e).distance, y.row(e.a), y.row(e.b));
-  }
-
- private:
-  const SparseCrf& model_;
-};
 
 // One start: marginals and the parts of their free energy.
 template <class Coupling>
@@ -165,6 +48,7 @@ class Ascent {
         y_(std::move(start)),
         coupling_(model),
         local_(y_.rows()),
+        scratch_(model.num_cuts()),
         costs_(y_.cols()),
         total_(y_.cols()) {
     for (std::size_t a = 0; a < model.num_variables(); ++a) {
@@ -213,7 +97,7 @@ class Ascent {
   void Update(std::size_t a) {
     const std::span<const double> unary = model_.unary().row(a);
     const std::span<double> y = y_.row(a);
-    coupling_.LabelCosts(a, y_, costs_);
+    coupling_.LabelCosts(a, y_, {}, scratch_, costs_);
     for (std::size_t i = 0; i < y.size(); ++i) total_[i] = unary[i] + costs_[i];
     const double log_sum = SoftmaxRow(total_.data(), y.size(), 1.0 / temperature_, y.data());
     // At y = softmax(-(phi + costs) / T):  T H(y) - <phi, y> = T log_sum + <costs, y>.
@@ -226,6 +110,7 @@ class Ascent {
   Matrix<double> y_;
   Coupling coupling_;
   std::vector<double> local_;  // T H(y_a) - <phi_a, y_a>
+  std::vector<double> scratch_;
   std::vector<double> costs_;
   std::vector<double> total_;
 };

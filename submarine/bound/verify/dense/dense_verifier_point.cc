@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
@@ -33,20 +34,26 @@ SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double 
         "the marginals are {} x {}, the model has {} variables and {} labels", marginals.rows(),
         marginals.cols(), model.unary().rows(), model.unary().cols()));
   }
+  const auto labels = static_cast<double>(marginals.cols());
+  const std::size_t n = marginals.rows();
+  std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
+  ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
+    SafeSum& value = partial[begin / kGrain];
+    std::vector<double> y(marginals.cols());
+    for (std::size_t a = begin; a < end; ++a) {
+      NormaliseRow(marginals, a, y.data());
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        if (temperature > 0.0 && y[i] > 0.0 && y[i] < 1.0) {
+          value.Add(-temperature * y[i] * std::log(y[i]), temperature * y[i], labels);
+          value.Widen(kUnderflow);
+        }
+        value.Add(-y[i] * model.unary()(a, i), 0.0, labels);
+      }
+    }
+  });
   SafeSum value;
   value.Add(-model.constant());
-  const auto labels = static_cast<double>(marginals.cols());
-  std::vector<double> y(marginals.cols());
-  for (std::size_t a = 0; a < marginals.rows(); ++a) {
-    NormaliseRow(marginals, a, y.data());
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      if (temperature > 0.0 && y[i] > 0.0 && y[i] < 1.0) {
-        value.Add(-temperature * y[i] * std::log(y[i]), temperature * y[i], labels);
-        value.Widen(kUnderflow);
-      }
-      value.Add(-y[i] * model.unary()(a, i), 0.0, labels);
-    }
-  }
+  for (const SafeSum& part : partial) value.Add(part);
   return value;
 }
 

@@ -38,7 +38,9 @@ OperatorPairs::Flows ActiveFlows(const DenseCrf& model, const FlowProof& proof) 
 
 Matrix<double> NormalisedRows(const Matrix<float>& marginals) {
   Matrix<double> y(marginals.rows(), marginals.cols());
-  for (std::size_t a = 0; a < y.rows(); ++a) NormaliseRow(marginals, a, y.row(a).data());
+  ParallelFor(y.rows(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) NormaliseRow(marginals, a, y.row(a).data());
+  });
   return y;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 
 #include "submarine/base/parallel.h"
 #include "submarine/bound/verify/dense/pair_tree.h"
@@ -28,12 +29,40 @@ double SumOf(std::span<const double> values) {
   return sum;
 }
 
-// cost_j = sum_i y_i d(i, j).
-void ExpectedCosts(std::span<const double> y, const Matrix<double>& distance, double* cost) {
-  std::fill_n(cost, y.size(), 0.0);
+// cost_j = sum_i y_i d(i, first + j), of `count` labels.
+void ExpectedCosts(std::span<const double> y, const Matrix<double>& distance, std::size_t first,
+                   std::size_t count, double* __restrict cost) {
+  std::fill_n(cost, count, 0.0);
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (y[i] == 0.0) continue;
-    for (std::size_t j = 0; j < y.size(); ++j) cost[j] += y[i] * distance(i, j);
+    const double* d = distance.row(i).data() + first;
+    for (std::size_t j = 0; j < count; ++j) cost[j] += y[i] * d[j];
+  }
+}
+
+// d of a metric that is d between any two different labels.
+std::optional<double> UniformDistance(const Matrix<double>& distance) {
+  const double d = distance.cols() > 1 ? distance(0, 1) : 0.0;
+  for (std::size_t i = 0; i < distance.rows(); ++i) {
+    for (std::size_t j = 0; j < distance.cols(); ++j) {
+      if (distance(i, j) != (i == j ? 0.0 : d)) return std::nullopt;
+    }
+  }
+  return d;
+}
+
+// The same costs for such a metric, all labels at once: d times what comes before j and after it, as subtracting y_j from the sum
+// would cancel.
+void UniformCosts(std::span<const double> y, double d, double* cost) {
+  double before = 0.0;
+  for (std::size_t j = 0; j < y.size(); ++j) {
+    cost[j] = before;
+    before += y[j];
+  }
+  double after = 0.0;
+  for (std::size_t j = y.size(); j-- > 0;) {
+    cost[j] = d * (cost[j] + after);
+    after += y[j];
   }
 }
 
@@ -205,7 +234,8 @@ SafeSum ListedPairs::Expected(const Matrix<double>& y, const Matrix<double>& dis
     Matrix<double> cost(node.size(), y.cols());
     std::vector<double> near(y.cols());
     for (std::size_t i = 0; i < node.size(); ++i) {
-      ExpectedCosts(y.row(tree_.variable(node.begin + i)), distance, cost.row(i).data());
+      ExpectedCosts(y.row(tree_.variable(node.begin + i)), distance, 0, y.cols(),
+                    cost.row(i).data());
     }
     ForPartners(leaf, false, [&](std::size_t p, const Partners& partners) {
       std::fill(near.begin(), near.end(), 0.0);
@@ -365,31 +395,52 @@ void LatticePairs::AddFlows(const Flows& flows, const Progress& progress, FlowSu
   }
 }
 
+// Whose label is not certain to a thousandth. The self terms of the others are next to nothing; left in, they only raise
+// the cost.
+std::vector<char> UncertainRows(const Matrix<double>& y) {
+  constexpr double kCertain = 0.999;
+  std::vector<char> uncertain(y.rows());
+  ParallelFor(y.rows(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const auto row = y.row(a);
+      uncertain[a] = *std::max_element(row.begin(), row.end()) < kCertain ? 1 : 0;
+    }
+  });
+  return uncertain;
+}
+
 // Half of sum_j <(y d)_j, K y_j>, self terms apart.
 SafeSum LatticePairs::Expected(const Matrix<double>& y, const Matrix<double>& distance,
                                const Progress& progress) const {
   const std::size_t n = y.rows();
   const std::size_t labels = y.cols();
   const double roundings = Roundings() + 4.0 * static_cast<double>(labels);
+  const std::vector<double> self = lattice_.Diagonal(UncertainRows(y));
+  const std::optional<double> uniform = UniformDistance(distance);
   std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
   for (std::size_t first = 0; first < labels; first += LatticeReference::kBlock) {
     progress.Report(static_cast<double>(first) / static_cast<double>(labels));
     const std::size_t columns = std::min(LatticeReference::kBlock, labels - first);
     Matrix<double> block(n, columns);
-    for (std::size_t a = 0; a < n; ++a) {
-      std::copy_n(y.row(a).data() + first, columns, block.row(a).data());
-    }
-    const Matrix<double> near = lattice_.Product(block);
-    const std::vector<double>& self = Diagonal();
     ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
-      std::vector<double> cost(labels);
+      for (std::size_t a = begin; a < end; ++a)
+        std::copy_n(y.row(a).data() + first, columns, block.row(a).data());
+    });
+    const Matrix<double> near = lattice_.Product(block);
+    ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
+      std::vector<double> costs(labels);
+      double* cost = costs.data() + first;
       for (std::size_t a = begin; a < end; ++a) {
-        ExpectedCosts(y.row(a), distance, cost.data());
+        if (uniform) {
+          UniformCosts(y.row(a), *uniform, costs.data());
+        } else {
+          ExpectedCosts(y.row(a), distance, first, columns, cost);
+        }
         double with_self = 0.0;
         double of_self = 0.0;
         for (std::size_t i = 0; i < columns; ++i) {
-          with_self += cost[first + i] * near(a, i);
-          of_self += cost[first + i] * block(a, i);
+          with_self += cost[i] * near(a, i);
+          of_self += cost[i] * block(a, i);
         }
         const double half = 0.5 * factor_.largest;
         partial[begin / kGrain].Add(half * with_self, 0.0, roundings);

@@ -95,18 +95,18 @@ void PairTree::Point(std::size_t position, double* point) const {
 }
 
 void PairTree::SquaredDistances(const double* point, std::size_t leaf, double* squared) const {
-  constexpr std::size_t kBlock = 8;  // stays in registers over the loop of dimensions
+  constexpr std::size_t kAtATime = 8;  // stays in registers over the loop of dimensions
   const double* points = points_.data() + leaf * dimension_ * kLeaf;
-  for (std::size_t block = 0; block < kLeaf; block += kBlock) {
-    double sum[kBlock] = {};
+  for (std::size_t block = 0; block < kLeaf; block += kAtATime) {
+    double sum[kAtATime] = {};
     for (std::size_t d = 0; d < dimension_; ++d) {
       const double* slot = points + d * kLeaf + block;
-      for (std::size_t j = 0; j < kBlock; ++j) {
+      for (std::size_t j = 0; j < kAtATime; ++j) {
         const double apart = point[d] - slot[j];
         sum[j] += apart * apart;
       }
     }
-    for (std::size_t j = 0; j < kBlock; ++j) squared[block + j] = sum[j];
+    for (std::size_t j = 0; j < kAtATime; ++j) squared[block + j] = sum[j];
   }
 }
 

@@ -137,7 +137,7 @@ class RoutedVerifier {
     bound.Add(-model_.constant());
     const Matrix<double> distance = CutDistance(*model_.labels().cuts, model_.metric().length);
     const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
-    // Weights themselves; and what sums of up to so many terms lose, of weights on edges and of flows.
+    // Weights themselves; and what sums of up to this many terms lose, of weights on edges and of flows.
     bound.Widen(diameter * total_.error);
     const double terms =
         static_cast<double>(kernels_.size() * (size_ + kTasks) * (2 + proof_.flows.size())) + 16.0;

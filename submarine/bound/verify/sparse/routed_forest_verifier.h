@@ -1,0 +1,26 @@
+// Recomputes routed bounds of sparse models (docs/math.md, "Routing") from the raw model and the evidence
+// alone: what every route spends is added up here once more, rounded to the safe side, and what is left is
+// a model whose energy is nowhere above the given one. Bounds on that model are those of trw_verifier.h and
+// hybrid_dual.h.
+#pragma once
+
+#include "submarine/bound/bound.h"
+#include "submarine/extension/evidence.h"
+#include "submarine/model/sparse_crf.h"
+
+namespace submarine::internal {
+
+// The bound on T log Z_T that the routes, the forest and the flows prove. Throws InvalidInput when they
+// prove nothing: edges that form no forest, a route for an edge outside of it, over edges that do not form
+// a triangle with it or have another metric, of an amount that is negative or not finite; edges that spend
+// more than their weight; flows that VerifiedHybridUpper refuses.
+Bound VerifiedRoutedUpper(const SparseCrf& model, const HybridPart& evidence, double temperature);
+
+// A lower bound on what it can become for these routes and this forest, whatever the flow.
+Bound VerifiedRoutedDual(const SparseCrf& model, const HybridPart& evidence, double temperature);
+
+// The largest factor, at most 1, for which d(i,k) + d(k,j) >= factor d(i,j) for all labels, whatever the
+// order of the labels in d, rounded downwards: 1 but for rounding where d is a metric.
+double TriangleFactor(const Matrix<double>& distance);
+
+}  // namespace submarine::internal
