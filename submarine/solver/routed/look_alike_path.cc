@@ -5,10 +5,15 @@
 #include <limits>
 #include <numeric>
 
+#include "submarine/base/parallel.h"
+
 namespace submarine::internal {
 namespace {
 
 constexpr double kMostTerms = 27.0;
+constexpr std::size_t kPieces = 16;  // of a path, to judge it by
+constexpr std::size_t kPieceLength = 8;
+constexpr double kRoutedShare = 0.75;
 
 // A tree over points that are taken away one by one.
 class ShrinkingTree {
@@ -157,16 +162,107 @@ Matrix<float> WeightedFeatures(const DenseCrf& model) {
   return points;
 }
 
+// The length of rows, where variables come in rows: after each of them the next variable is far away. 0 if
+// there are none.
+std::size_t RowLength(const Matrix<float>& points) {
+  const std::size_t n = points.rows();
+  std::vector<float> jump(n, 0.0F);  // to the variable before
+  for (std::size_t a = 1; a < n; ++a) {
+    for (std::size_t d = 0; d < points.cols(); ++d) {
+      const float difference = points(a, d) - points(a - 1, d);
+      jump[a] += difference * difference;
+    }
+  }
+  const float far = 0.5F * *std::max_element(jump.begin(), jump.end());
+  const auto first = std::find_if(jump.begin(), jump.end(), [&](float j) { return j > far; });
+  const auto length = static_cast<std::size_t>(first - jump.begin());
+  if (first == jump.end() || length < 2 || n % length != 0) return 0;
+  for (std::size_t a = 1; a < n; ++a) {
+    if ((jump[a] > far) != (a % length == 0)) return 0;
+  }
+  return length;
+}
+
+// What all third variables have in common with both ends of an edge of a path, a quarter of it.
+double RoutedWeight(const std::vector<WeightedKernel>& kernels, std::size_t a, std::size_t b,
+                    std::size_t num_variables) {
+  double sum = 0.0;
+  for (const auto& [kernel, factor] : kernels) {
+    const std::vector<double>& scale = kernel->scale;
+    const double of_a = scale.empty() ? 1.0 : scale[a];
+    const double of_b = scale.empty() ? 1.0 : scale[b];
+    for (std::size_t c = 0; c < num_variables; ++c) {
+      if (c == a || c == b) continue;
+      const double to_a = of_a * std::exp(-0.5 * SquaredDistance(*kernel, a, c));
+      const double to_b = of_b * std::exp(-0.5 * SquaredDistance(*kernel, b, c));
+      sum += factor * (scale.empty() ? 1.0 : scale[c]) * std::min(to_a, to_b);
+    }
+  }
+  return 0.25 * sum;
+}
+
 }  // namespace
 
-RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness) {
+double PathLogZ(const DenseCrf& model, const RoutedPaths& paths, double temperature) {
+  const std::size_t n = model.num_variables();
+  const std::size_t labels = model.unary().cols();
+  const std::vector<WeightedKernel> kernels = PairWeights(model);
+  const Matrix<double> distance = CutDistance(*model.labels().cuts, model.metric().length);
+  const std::size_t length = std::min(kPieceLength, n);
+  const std::size_t pieces = std::min(kPieces, n / length);
+  std::vector<double> value(pieces);
+  ParallelFor(pieces, 1, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> message(labels);
+    std::vector<double> next(labels);
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t first = k * (n - length) / std::max<std::size_t>(1, pieces - 1);
+      double log_scale = 0.0;
+      for (std::size_t p = first; p < first + length; ++p) {
+        const std::size_t a = paths.order[p];
+        const double weight =
+            p > first ? kRoutedShare * RoutedWeight(kernels, paths.order[p - 1], a, n) : 0.0;
+        const auto phi = model.unary().row(a);
+        const double least = *std::min_element(phi.begin(), phi.end());
+        double total = 0.0;
+        for (std::size_t i = 0; i < labels; ++i) {
+          double sum = p > first ? 0.0 : 1.0;
+          for (std::size_t j = 0; j < labels && p > first; ++j)
+            sum += message[j] * std::exp(-weight * distance(i, j) / temperature);
+          next[i] = sum * std::exp((least - static_cast<double>(phi[i])) / temperature);
+          total += next[i];
+        }
+        for (std::size_t i = 0; i < labels; ++i) message[i] = next[i] / total;
+        log_scale += std::log(total) - least / temperature;
+      }
+      value[k] = log_scale / static_cast<double>(length);
+    }
+  });
+  return std::accumulate(value.begin(), value.end(), 0.0) / static_cast<double>(pieces);
+}
+
+RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, double temperature) {
+  if (order == RoutedOrder::kBest) {
+    RoutedPaths look_alikes = MakePath(model, RoutedOrder::kLookAlikes, thickness, temperature);
+    RoutedPaths rows = MakePath(model, RoutedOrder::kRows, thickness, temperature);
+    return PathLogZ(model, rows, temperature) < PathLogZ(model, look_alikes, temperature)
+               ? rows
+               : look_alikes;
+  }
   RoutedPaths paths;
   paths.begin = {0};
   paths.thickness = thickness;
   paths.order.resize(model.num_variables());
   std::iota(paths.order.begin(), paths.order.end(), 0U);
-  if (order == RoutedOrder::kRaster) return paths;
-  ShrinkingTree tree(WeightedFeatures(model));
+  Matrix<float> points = WeightedFeatures(model);
+  if (order == RoutedOrder::kRows) {
+    const std::size_t length = RowLength(points);
+    for (std::size_t p = 0; length > 0 && p < paths.order.size(); ++p) {
+      if (p / length % 2 == 1)
+        paths.order[p] = static_cast<std::uint32_t>((2 * (p / length) + 1) * length - 1 - p);
+    }
+    return paths;
+  }
+  ShrinkingTree tree(std::move(points));
   std::uint32_t at = 0;
   for (std::size_t p = 0; p < paths.order.size(); ++p) {
     paths.order[p] = at;

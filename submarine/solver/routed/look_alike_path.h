@@ -7,12 +7,18 @@
 namespace submarine::internal {
 
 enum class RoutedOrder {
+  kBest,        // of the others, the one that has the lower bound without flows, by a sample
   kLookAlikes,  // from every variable to the most similar one that is left
-  kRaster,      // the variables as they come: rows of a picture, joined
+  kRows,        // the variables as they come; rows of a picture to and fro
 };
 
 // One path through all variables of the model, whose kernels weigh in as they do in the model.
-RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness);
+RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness,
+                     double temperature = 1.0);
+
+// log Z per variable of the path alone, with its pairs routed and without flows, from a sample of short pieces:
+// the lower, the better a path to route over.
+double PathLogZ(const DenseCrf& model, const RoutedPaths& paths, double temperature);
 
 // The thickest paths whose sums take no more than some hundred terms per variable.
 int DefaultThickness(int num_labels);

@@ -71,6 +71,51 @@ void RoutedProblem::Step(const Matrix<float>& y, float step, Matrix<float>* v) c
   });
 }
 
+// Flows q = v_a - v_b, all within [-1, 1], add the Laplacian of what is left to the costs; how much the
+// marginals answer is the covariance under the distribution on the paths. Their product's largest
+// eigenvalue is the curvature.
+double RoutedProblem::Curvature(const Matrix<float>& costs, const Matrix<float>& y,
+                                Matrix<float>* direction) {
+  constexpr int kIterations = 5;
+  constexpr float kInside = 0.45F;  // of the largest potential: no difference is clipped
+  constexpr float kSmall = 0.02F;   // of the largest change of costs, over T
+  const auto largest = [](const Matrix<float>& m) {
+    float size = 0.0F;
+    for (std::size_t n = 0; n < m.size(); ++n) size = std::max(size, std::abs(m.data()[n]));
+    return size;
+  };
+  const auto norm = [](const Matrix<float>& m) {
+    double sum = 0.0;
+    for (std::size_t n = 0; n < m.size(); ++n)
+      sum += static_cast<double>(m.data()[n]) * static_cast<double>(m.data()[n]);
+    return std::sqrt(sum);
+  };
+  double curvature = 0.0;
+  Matrix<float> change;
+  Matrix<float> moved = costs;
+  Matrix<float> answer;
+  for (int k = 0; k < kIterations; ++k) {
+    const float size = largest(*direction);
+    if (!(size > 0.0F)) return curvature;
+    for (std::size_t n = 0; n < direction->size(); ++n) direction->data()[n] *= kInside / size;
+    const double before = norm(*direction);
+    Costs(*direction, &change);
+    for (std::size_t n = 0; n < change.size(); ++n) change.data()[n] -= unary_.data()[n];
+    const float most = largest(change);
+    if (!(most > 0.0F)) return curvature;
+    const float step = kSmall * static_cast<float>(temperature_) / most;
+    for (std::size_t n = 0; n < moved.size(); ++n)
+      moved.data()[n] = costs.data()[n] + step * change.data()[n];
+    Upper(moved, &answer);
+    for (std::size_t n = 0; n < answer.size(); ++n)
+      answer.data()[n] = (y.data()[n] - answer.data()[n]) / step;
+    std::fill(direction->data(), direction->data() + direction->size(), 0.0F);
+    Step(answer, 1.0F, direction);
+    curvature = norm(*direction) / before;
+  }
+  return curvature;
+}
+
 Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, double scale,
                                         double floor) const {
   Routing routing;

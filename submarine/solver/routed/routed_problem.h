@@ -37,6 +37,11 @@ class RoutedProblem {
   // v += step z(y), z the cut sums of marginals y.
   void Step(const Matrix<float>& y, float step, Matrix<float>* v) const;
 
+  // The largest curvature of the bound in flows, by power iterations at these costs and their marginals y:
+  // steps of potentials that are longer than two over this do not converge. `direction` is where to
+  // begin, and holds the last iterate.
+  double Curvature(const Matrix<float>& costs, const Matrix<float>& y, Matrix<float>* direction);
+
   // Where routing pays at these marginals and the distribution of the last call of Upper with marginals.
   Routing RouteWhereItPays(const Matrix<float>& y, double share, double scale, double floor) const;
   // By variable, columns all cuts of the model.

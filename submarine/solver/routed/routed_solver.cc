@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "submarine/base/error.h"
@@ -15,15 +14,23 @@
 namespace submarine::internal {
 namespace {
 
-constexpr double kFirstStep = 1.0;  // of potentials
-constexpr double kInertia = 3.0;    // of node costs
-constexpr double kShorter = 0.6;    // after a step that led upwards
-constexpr double kLonger = 1.1;
+// Steps are this over the curvature: two converge, and take half the time that one does.
+constexpr double kStepByCurvature = 2.0;
+// Momentum grows while the potentials alone prove more than the mean of their flows, and shrinks where
+// they overshoot.
+constexpr double kLeastMomentum = 3.0;
+constexpr double kLessMomentum = 0.7;
+// Of the first round: what is left to flows tells marginals apart that the next round goes by, and where
+// unaries are weak everywhere it ends lower than routing all there is.
+constexpr double kFirstShare = 0.75;
+// Routes pay where this times the forest's disagreement exceeds the differences of marginals. The rule's
+// own factor is 1 (docs/math.md); marginals are not the optimum's yet, and half is better on pictures.
+constexpr double kDisagreement = 0.5;
 // Marginals that differ by less count as equal for routing: what they say is not exact either.
 constexpr double kSameMarginals = 0.05;
-constexpr int kFirstRound = 20;  // iterations
-constexpr int kPatience = 8;     // iterations that a round has to gain kWorthwhile
-constexpr double kWorthwhile = 2e-4;
+constexpr int kTrial = 30;    // iterations of a round until it is compared with the others
+constexpr int kPatience = 8;  // iterations that a round has to gain kWorthwhile
+constexpr double kWorthwhile = 1e-4;
 // Of routing a square of pairs, on two cores; a round takes about twice as long as routing.
 constexpr double kTileSeconds = 4e-6;
 constexpr double kRoundsToLearn = 5.0;
@@ -37,6 +44,17 @@ double SharedValue(const std::vector<double>& mean_unary, double temperature) {
   return temperature * std::log(sum) - least;
 }
 
+// To begin power iterations with: the same every time.
+Matrix<float> RandomDirection(std::size_t rows, std::size_t columns) {
+  Matrix<float> direction(rows, columns);
+  std::uint32_t state = 1;
+  for (std::size_t n = 0; n < direction.size(); ++n) {
+    state = state * 1664525U + 1013904223U;
+    direction.data()[n] = static_cast<float>(state >> 8U) / static_cast<float>(1U << 24U) - 0.5F;
+  }
+  return direction;
+}
+
 class RoutedRun {
  public:
   RoutedRun(const DenseCrf& model, const RoutedOptions& options)
@@ -44,38 +62,36 @@ class RoutedRun {
         options_(options),
         paths_(MakePath(
             model, options.order,
-            options.thickness > 0 ? options.thickness : DefaultThickness(model.num_labels()))),
+            options.thickness > 0 ? options.thickness : DefaultThickness(model.num_labels()),
+            options.temperature)),
         problem_(model, paths_, options.temperature,
-                 {.cutoff = options.cutoff, .max_bytes = options.max_bytes}) {}
+                 {.cutoff = options.cutoff, .max_bytes = options.max_bytes}),
+        direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
 
   RoutedResult Solve() {
     result_.cutoff = problem_.pairs().cutoff();
-    Routing routing;
-    routing.paths = paths_;
-    if (options_.marginals.size() > 0 && !HasTimeToLearn()) {
-      routing.z = CutSums(options_.marginals);
-      routing.threshold =
-          Matrix<float>(model_.num_variables(), static_cast<std::size_t>(paths_.thickness),
-                        static_cast<float>(kSameMarginals));
-    }
-    for (int round = 0; round < options_.max_rounds; ++round) {
-      if (round > 0 && !HasTimeForARound()) break;
+    const Matrix<float> no_potentials(problem_.num_cuts(), problem_.size());
+    bool go_on = Begin(FirstRouting(), no_potentials, false) && Iterate(kTrial);
+    for (int round = 1; go_on && round < options_.max_rounds && HasTimeForARound(); ++round) {
       const double before = result_.upper;
-      const bool last = round + 1 == options_.max_rounds;
-      if (!Round(routing, last ? options_.max_iterations : kFirstRound, round > 0)) break;
-      ++result_.rounds;
-      if (round > 0 && !(result_.upper < before - kWorthwhile * std::max(1.0, std::abs(before))))
-        break;
-      if (!last) routing = problem_.RouteWhereItPays(y_, 1.0, 1.0, kSameMarginals);
+      problem_.Upper(costs_, &y_);
+      const Routing next = problem_.RouteWhereItPays(y_, 1.0, kDisagreement, kSameMarginals);
+      go_on = Begin(next, v_, true) && Iterate(kTrial);
+      if (!Gains(before, result_.upper)) break;
     }
+    if (go_on && !holds_best_ && HasTimeForARound())
+      go_on = Begin(Routing(result_.proof.routing), best_v_, true);
+    if (go_on) go_on = Iterate(options_.max_iterations);
     // Never looser than the plain bound: proven, or tried.
-    if (!stopped_ && HasTimeForARound() &&
+    if (go_on && HasTimeForARound() &&
         result_.upper > PlainBoundFloor(model_, options_.temperature)) {
       Routing nothing;
       nothing.paths = paths_;
       nothing.share = 0.0;
-      if (Round(nothing, options_.max_iterations, true)) ++result_.rounds;
+      if (Begin(nothing, no_potentials, true)) Iterate(options_.max_iterations);
     }
+    result_.proof.flows = {{1.0, FlowShape::kClip, problem_.Evidence(best_v_)}};
+    result_.marginals = problem_.ByVariable(best_y_);
     return std::move(result_);
   }
 
@@ -93,6 +109,25 @@ class RoutedRun {
     return z;
   }
 
+  // Everywhere; or, where there is no time for another round, by the marginals that are given.
+  Routing FirstRouting() const {
+    Routing routing;
+    routing.paths = paths_;
+    if (options_.marginals.size() == 0 || HasTimeToLearn()) {
+      routing.share = kFirstShare;
+      return routing;
+    }
+    routing.z = CutSums(options_.marginals);
+    routing.threshold =
+        Matrix<float>(model_.num_variables(), static_cast<std::size_t>(paths_.thickness),
+                      static_cast<float>(kSameMarginals));
+    return routing;
+  }
+
+  static bool Gains(double before, double after) {
+    return !std::isfinite(before) || after < before - kWorthwhile * std::max(1.0, std::abs(before));
+  }
+
   double SecondsLeft() const {
     return options_.time_limit_seconds - clock_.Seconds() -
            options_.verifier_passes * routing_seconds_;
@@ -107,25 +142,25 @@ class RoutedRun {
            SecondsLeft() > routing_seconds_ + kFewIterations * iteration_seconds_;
   }
 
-  void Offer(double upper, const Routing& routing, const Matrix<float>* v, const Matrix<float>& y) {
+  void Offer(double upper) {
     if (!(upper < result_.upper)) return;
     result_.upper = upper;
-    if (!routing_kept_) {
-      result_.proof.routing = routing;
-      routing_kept_ = true;
-      double sum = 0.0;
-      for (std::size_t n = 0; n < problem_.edge_weights().size(); ++n)
-        sum += problem_.edge_weights().data()[n];
-      const auto count = static_cast<double>(problem_.size());
-      result_.routed_weight = sum / count;
-      result_.left_weight = 2.0 * problem_.pairs().residual_weight() / count;
-    }
-    best_v_ = v != nullptr ? std::optional(*v) : std::nullopt;
-    best_y_ = y;
+    best_v_ = v_;
+    best_y_ = y_;
+    if (holds_best_) return;
+    holds_best_ = true;
+    result_.proof.routing = routing_;
+    double sum = 0.0;
+    for (std::size_t n = 0; n < problem_.edge_weights().size(); ++n)
+      sum += problem_.edge_weights().data()[n];
+    const auto count = static_cast<double>(problem_.size());
+    result_.routed_weight = sum / count;
+    result_.left_weight = 2.0 * problem_.pairs().residual_weight() / count;
   }
 
-  // Routes and solves; false where it was stopped before the end.
-  bool Round(const Routing& routing, int iterations, bool may_stop) {
+  // Routes, and begins at these potentials; false where it was stopped before the end, which the first
+  // round answers by throwing Interrupted.
+  bool Begin(const Routing& routing, const Matrix<float>& potentials, bool may_stop) {
     Stopwatch clock;
     try {
       problem_.Route(routing, [&](double done) {
@@ -143,62 +178,75 @@ class RoutedRun {
       return false;
     }
     routing_seconds_ = clock.Seconds();
-    routing_kept_ = false;
-    Matrix<float> v(problem_.num_cuts(), problem_.size());
-    Matrix<float> costs = problem_.unary();
-    Matrix<float> of_flow;
-    Matrix<float> y_new;
-    double last = problem_.Upper(costs, &y_);
-    if (result_.iterations == 0) result_.path_only = last;
-    Offer(last, routing, nullptr, y_);
-    Matrix<float> ahead = y_;
-    double step = kFirstStep;
-    double reference =
-        std::numeric_limits<double>::infinity();  // this round's, some iterations ago
-    bool finished = true;
-    for (int k = 1; k <= iterations && finished; ++k) {
-      Stopwatch of_iteration;
-      problem_.Step(ahead, static_cast<float>(step), &v);
-      problem_.Costs(v, &of_flow);
-      // The value at the potentials, which prove it alone, and the mean costs' marginals.
-      const double upper = problem_.Upper(of_flow);
-      Average(of_flow, &costs);
-      problem_.Upper(costs, &y_new);
-      ParallelFor(y_.size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t n = begin; n < end; ++n)
-          ahead.data()[n] = 2.0F * y_new.data()[n] - y_.data()[n];
-      });
-      std::swap(y_, y_new);
-      step = upper > last ? kShorter * step : std::min(kFirstStep, kLonger * step);
-      last = upper;
-      Offer(upper, routing, &v, y_);
-      ++result_.iterations;
-      iteration_seconds_ = of_iteration.Seconds();
-      finished = Continue();
-      if (k % kPatience == 0) {
-        if (last > reference - kWorthwhile * std::max(1.0, std::abs(reference))) break;
-        reference = last;
-      }
-    }
-    if (routing_kept_) Keep();
-    return finished;
+    ++result_.rounds;
+    routing_ = routing;
+    holds_best_ = false;
+    v_ = potentials;
+    problem_.Costs(v_, &of_flow_);
+    costs_ = of_flow_;
+    const double upper = problem_.Upper(costs_, &y_);
+    if (result_.rounds == 1) result_.path_only = upper;
+    Offer(upper);
+    // A second of its own is not worth the curvature.
+    if (stopped_ || SecondsLeft() <= 0.0) return true;
+    const double curvature = problem_.Curvature(costs_, y_, &direction_);
+    step_ = curvature > 0.0 ? kStepByCurvature / curvature : 1.0;
+    momentum_ = 0.0;
+    return true;
   }
 
-  void Average(const Matrix<float>& of_flow, Matrix<float>* costs) const {
-    constexpr auto kShare = static_cast<float>(1.0 / (1.0 + kInertia));
-    ParallelFor(costs->size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
+  // Accelerated dual averaging (Nesterov 2005; Tseng 2008): gradients are taken between the mean costs and
+  // those of the last flow, potentials are their weighted sum, flows q = clip(v_a - v_b) its projection.
+  // With bounded momentum the potentials themselves converge, and one of them proves the bound.
+  // False where there is no time or iteration left.
+  bool Iterate(int iterations) {
+    double progress = std::numeric_limits<double>::infinity();
+    double reference = progress;  // some iterations ago
+    for (int k = 1; k <= iterations; ++k) {
+      if (!Continue()) return false;
+      Stopwatch clock;
+      const auto share = static_cast<float>(2.0 / (momentum_ + 2.0));
+      Mix(costs_, of_flow_, share, &between_);
+      const double mean = problem_.Upper(between_, &y_);
+      problem_.Step(y_, static_cast<float>(step_ * (momentum_ + 1.0) / 2.0), &v_);
+      problem_.Costs(v_, &of_flow_);
+      Mix(costs_, of_flow_, share, &costs_);
+      const double upper = problem_.Upper(of_flow_);
+      momentum_ =
+          upper <= mean ? momentum_ + 1.0 : std::max(kLeastMomentum, kLessMomentum * momentum_);
+      Offer(upper);
+      ++result_.iterations;
+      iteration_seconds_ = clock.Seconds();
+      if (!Tell()) return false;
+      progress = std::min({progress, upper, mean});
+      if (k % kPatience == 0) {
+        if (!Gains(reference, progress)) break;
+        reference = progress;
+      }
+    }
+    return true;
+  }
+
+  static void Mix(const Matrix<float>& mean, const Matrix<float>& last, float share,
+                  Matrix<float>* mixed) {
+    if (mixed->size() != mean.size()) *mixed = mean;
+    ParallelFor(mean.size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
       for (std::size_t n = begin; n < end; ++n)
-        costs->data()[n] += kShare * (of_flow.data()[n] - costs->data()[n]);
+        mixed->data()[n] = mean.data()[n] + share * (last.data()[n] - mean.data()[n]);
     });
   }
 
-  bool Continue() {
+  bool Tell() {
     const RoutedRecord record{result_.iterations, clock_.Seconds(), result_.upper};
     result_.records.push_back(record);
-    if (options_.on_iteration && !options_.on_iteration(record)) {
-      stopped_ = true;
-      result_.end = RoutedEnd::kInterrupted;
-    } else if (result_.iterations >= options_.max_iterations) {
+    if (!options_.on_iteration || options_.on_iteration(record)) return true;
+    stopped_ = true;
+    result_.end = RoutedEnd::kInterrupted;
+    return false;
+  }
+
+  bool Continue() {
+    if (result_.iterations >= options_.max_iterations) {
       stopped_ = true;
       result_.end = RoutedEnd::kIterationLimit;
     } else if (SecondsLeft() < iteration_seconds_) {
@@ -208,23 +256,25 @@ class RoutedRun {
     return !stopped_;
   }
 
-  void Keep() {
-    result_.proof.flows.clear();
-    if (best_v_)
-      result_.proof.flows.push_back({1.0, FlowShape::kClip, problem_.Evidence(*best_v_)});
-    result_.marginals = problem_.ByVariable(best_y_);
-  }
-
   const DenseCrf& model_;
   const RoutedOptions& options_;
   Stopwatch clock_;
   RoutedPaths paths_;
   RoutedProblem problem_;
   RoutedResult result_;
+  // Of the round: what is routed, potentials, the costs of their flow, mean costs, marginals.
+  Routing routing_;
+  Matrix<float> v_;
+  Matrix<float> of_flow_;
+  Matrix<float> costs_;
+  Matrix<float> between_;
   Matrix<float> y_;
-  std::optional<Matrix<float>> best_v_;
+  Matrix<float> direction_;  // of the largest curvature
+  double step_ = 1.0;
+  double momentum_ = 0.0;
+  bool holds_best_ = false;  // the best bound so far is one of this round
+  Matrix<float> best_v_;
   Matrix<float> best_y_;
-  bool routing_kept_ = false;  // the best bound so far is one of this round
   bool stopped_ = false;
   double routing_seconds_ = 0.0;
   double iteration_seconds_ = 0.0;

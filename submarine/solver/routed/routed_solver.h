@@ -3,15 +3,16 @@
 //
 //   T log Z_T  <=  min over |q| <= 1 of  T log Z_T(paths with weights W; phi + s(q; w - u)).
 //
-// One iteration is that of solver/flow/dense_pdhg.h with the distribution on the paths in place of independent
-// variables: potentials move along the cut sums of its marginals, and its node costs are running means of
-// those that the potentials give, which is its Kullback-Leibler prox. Both kinds of costs prove a bound.
+// The bound is a smooth convex function of the flows, whose gradient is the difference of two variables'
+// marginals under the distribution on the paths: it is minimised by accelerated dual averaging, whose flows
+// are those of potentials.
 //
-// Rounds: the first one routes everywhere; or, where there is no time for another, by marginals that are
-// given (mean field's), which say where labels change: routes over them cost more than they bring. From the marginals of a round's distribution the next one learns better: a unit of a
-// route pays where the forest disagrees along its edge more often than the marginals differ from the
-// third variable's. The best round is what counts, and where nothing proves the plain bound to be higher,
-// a round without routes is among them.
+// Rounds: the first one routes three quarters everywhere; or, where there is no time for another, by marginals
+// that are given (mean field's), which say where labels change: routes over them cost more than they bring.
+// From the marginals of a round's distribution the next one learns better: a unit of a route pays where the
+// forest disagrees along its edge more often than the marginals differ from the third variable's. The best
+// round is carried on to its end, and where nothing proves the plain bound to be higher, a round without
+// routes is among them.
 #pragma once
 
 #include <functional>
@@ -35,11 +36,11 @@ struct RoutedRecord {
 
 struct RoutedOptions {
   double temperature = 1.0;  // T > 0
-  RoutedOrder order = RoutedOrder::kLookAlikes;
+  RoutedOrder order = RoutedOrder::kBest;
   int thickness = 0;         // 0: DefaultThickness
   Matrix<float> marginals;   // by variable, for a first round in short time; may be empty
-  int max_iterations = 150;  // of all rounds together
-  int max_rounds = 3;
+  int max_iterations = 250;  // of all rounds together
+  int max_rounds = 2;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   double verifier_passes =
       0.0;               // time to leave for what comes next, in units of one routing of all pairs

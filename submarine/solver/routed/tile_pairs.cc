@@ -21,7 +21,7 @@ constexpr std::size_t kChunks = 16;
 constexpr double kCutoffStep = 1.5;
 // Tiles that together hold no more than this share of what is left are not worth their time; the verifier
 // looks at them all the same.
-constexpr double kNegligible = 0.02;
+constexpr double kNegligible = 0.002;
 constexpr std::size_t kSample = 4096;
 constexpr std::size_t kSlab = 256;
 
@@ -272,16 +272,18 @@ void TilePairs::Route(const Routing& routing, const std::function<bool(double)>&
       RouteOne(plan, tiles_[t], &scratch);
       const std::size_t first = tiles_[t].row * kTile;
       const std::size_t second = tiles_[t].column * kTile;
+      const bool near = second <= first + kTile;
       for (std::size_t i = 0; i < kTile; ++i) {
         for (std::size_t m = 0; m < k; ++m) {
           gain(first + i, m) += routes.row_gain[m * kTile + i];
           if (first != second) gain(second + i, m) += routes.column_gain[m * kTile + i];
         }
       }
-      if (second <= first + kTile) TakeDirectPairs(first, second, &routes, &gain);
+      if (near) TakeDirectPairs(first, second, &routes, &gain);
       const float of_tile = Pack(routes.residual, packed.data());
       left[n] += of_tile;
-      if (of_tile > least) Keep(t, packed, &kept_[n]);
+      // What the sample says of tiles near the diagonal includes pairs that are edges.
+      if (of_tile > (near ? 0.0F : least)) Keep(t, packed, &kept_[n]);
     }
     gains[n] = std::move(gain);
   };
@@ -328,7 +330,8 @@ void TilePairs::Keep(std::size_t tile, std::span<const std::uint16_t> packed, Ch
   const std::size_t at = chunk->tiles.size();
   // Room that an earlier routing has needed is still there.
   if (at / kSlab >= chunk->slabs.size())
-    chunk->slabs.push_back(std::make_unique_for_overwrite<std::uint16_t[]>(kSlab * kTile * kTile));
+    chunk->slabs.emplace_back(
+        new std::uint16_t[kSlab * kTile * kTile]);  // left unset: it is filled at once
   std::copy(packed.begin(), packed.end(),
             chunk->slabs[at / kSlab].get() + at % kSlab * kTile * kTile);
   chunk->tiles.push_back(static_cast<std::uint32_t>(tile));
