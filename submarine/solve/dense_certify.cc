@@ -33,6 +33,20 @@ void KeepSmaller(const Bound& bound, std::optional<Bound>* kept) {
   if (!*kept || bound < **kept) *kept = bound;
 }
 
+// Of potentials whose bounds are close to each other, as the chain combines them; not of Frank-Wolfe's steps.
+bool IsHull(const FlowProof& proof) {
+  return proof.size() > 1 && proof.front().shape == FlowShape::kClip;
+}
+
+// As a proof of its own.
+FlowTerm LargestTerm(const FlowProof& proof) {
+  FlowTerm term = *std::max_element(
+      proof.begin(), proof.end(),
+      [](const FlowTerm& one, const FlowTerm& other) { return one.share < other.share; });
+  term.share = 1.0;
+  return term;
+}
+
 double AllPairsSeconds(const DenseCrf& model) {
   const auto n = static_cast<double>(model.num_variables());
   const auto kernels = static_cast<double>(model.kernels().size());
@@ -51,8 +65,9 @@ class Certifier {
         alarm_(*alarm),
         has_upper_(std::isfinite(evidence.bound.upper)),
         coarse_seconds_(options.slowness * CoarseCertificateSeconds(SizeOf(model, 0.0))),
-        reserve_(alarm->stopped() ? options.slowness * UnaryCertificateSeconds(SizeOf(model, 0.0))
-                                  : coarse_seconds_),
+        reserve_(alarm->stopped() || !options.exact
+                     ? options.slowness * UnaryCertificateSeconds(SizeOf(model, 0.0))
+                     : coarse_seconds_),
         cheap_(AllPairsSeconds(model) <= kCheapSeconds) {}
 
   CertifiedDense Run() {
@@ -135,31 +150,36 @@ class Certifier {
     if (result_.energy) CertifyMarginals();
   }
 
-  // Fewer pairs where all of them would take more time than is left.
+  // Where all potentials of the proof and all pairs would take more time than is left: one potential, which
+  // is almost as good, then fewer pairs.
   void CertifyExactUpper() {
     const double available = alarm_.SecondsLeft() - reserve_;
     PairOptions options = Verification("certify upper bound");
+    FlowProof one;
+    const FlowProof* proof = &evidence_.bound.proof;
     if (std::isfinite(available) && !cheap_) {
-      DenseSize size{static_cast<double>(model_.num_variables()),
-                     static_cast<double>(model_.num_labels()),
-                     static_cast<double>(model_.num_cuts())};
       const double first = options.cutoff;
-      const auto terms =
-          static_cast<double>(std::max<std::size_t>(1, evidence_.bound.proof.size()));
       for (std::size_t k = 0; options.cutoff < 1.0; ++k) {
         const bool known = k < options_.known_pairs.size();
         if (known) options.cutoff = VerifierCutoff(model_, options_.known_pairs[k].first);
-        size.pairs = known ? options_.known_pairs[k].second : EstimatePairs(model_, options.cutoff);
-        if (options_.slowness * kShareOfUpper * CertificateSeconds(size) * terms <=
-            kShareForUpper * available)
-          break;
+        const double pairs =
+            known ? options_.known_pairs[k].second : EstimatePairs(model_, options.cutoff);
+        const double seconds =
+            options_.slowness * kShareOfUpper * CertificateSeconds(SizeOf(model_, pairs));
+        const auto fits = [&] {
+          return seconds * static_cast<double>(proof->size()) <= kShareForUpper * available;
+        };
+        if (!fits() && IsHull(*proof)) {
+          one.push_back(LargestTerm(*proof));
+          proof = &one;
+        }
+        if (fits()) break;
         if (k + 1 >= options_.known_pairs.size()) options.cutoff *= kCutoffStep;
       }
       if (options.cutoff > first) Missed("pairs of small weight");
     }
-    Attempt("the upper bound", [&] {
-      result_.certificate.upper = VerifiedUpper(model_, evidence_.bound.proof, options);
-    });
+    Attempt("the upper bound",
+            [&] { result_.certificate.upper = VerifiedUpper(model_, *proof, options); });
   }
 
   // Other points are verified where they say more than the labels, beyond what the gap asked for needs.
@@ -200,25 +220,34 @@ class Certifier {
   void CertifyOperatorModel() {
     Certificate& certificate = result_.certificate;
     const OperatorVerifier verifier(model_, pairs_.kinds, options_.pairs, options_.temperature);
-    Attempt("the energy", [&] {
-      result_.energy = verifier.Energy(result_.labels, Reporter("certify energy"));
-      certificate.lower = Negated(*result_.energy);
-    });
+    const bool lower_only = options_.lower_only && evidence_.mean_field.size() > 0;
+    if (!lower_only)
+      Attempt("the energy", [&] {
+        result_.energy = verifier.Energy(result_.labels, Reporter("certify energy"));
+        certificate.lower = Negated(*result_.energy);
+      });
     if (evidence_.mean_field.size() > 0) {
       Attempt("mean field", [&] {
         KeepLarger(verifier.Lower(evidence_.mean_field, Reporter("certify lower bound")),
                    &certificate.lower);
       });
     }
+    if (lower_only) {
+      result_.notes.emplace_back(
+          "The lower bound is about the pair weights that were applied; one about the exact "
+          "Gaussians "
+          "takes far longer (--certify exact, or auto for an upper bound, too).");
+      return;
+    }
     if (!has_upper_) return;
     Attempt("the upper bound", [&] {
       certificate.upper = verifier.Upper(evidence_.bound.proof, Reporter("certify upper bound"));
     });
-    Attempt("the dual value", [&] {
-      const bool own = evidence_.bound.dual > evidence_.lower || evidence_.mean_field.size() == 0;
-      certificate.dual = verifier.Dual(own ? evidence_.bound.dual_point : evidence_.mean_field,
-                                       Reporter("certify dual"));
-    });
+    const bool own = evidence_.bound.dual > evidence_.lower || evidence_.mean_field.size() == 0;
+    const Matrix<float>& point = own ? evidence_.bound.dual_point : evidence_.mean_field;
+    if (point.size() == 0) return;  // interrupted before there was one
+    Attempt("the dual value",
+            [&] { certificate.dual = verifier.Dual(point, Reporter("certify dual")); });
   }
 
   void FallBackOnUnaries() {
@@ -244,7 +273,8 @@ class Certifier {
   Alarm& alarm_;
   const bool has_upper_;
   const double coarse_seconds_;
-  // Kept for what is verified in any case: coarse bounds, or after an interrupt those of the unaries.
+  // Kept for what is verified in any case: coarse bounds; after an interrupt, or about an operator's model,
+  // those of the unaries.
   const double reserve_;
   const bool cheap_;  // whatever pairs it takes
   std::string missed_;
@@ -254,8 +284,9 @@ class Certifier {
 }  // namespace
 
 std::vector<int> LabelsOf(const DenseEvidence& evidence) {
-  return std::isfinite(evidence.bound.upper) ? evidence.bound.labels
-                                             : ArgmaxLabels(evidence.mean_field);
+  const DenseResult& bound = evidence.bound;
+  if (!std::isfinite(bound.upper)) return ArgmaxLabels(evidence.mean_field);
+  return bound.labels.empty() ? ArgmaxLabels(bound.marginals) : bound.labels;
 }
 
 CertifiedDense CertifyDense(const DenseCrf& model, const ChosenOperator& pairs,

@@ -20,7 +20,8 @@
 namespace submarine::internal {
 
 struct DenseCertifyOptions {
-  bool exact = true;  // about the exact Gaussians, else about the operator's pair weights
+  bool exact = true;        // about the exact Gaussians, else about the operator's pair weights
+  bool lower_only = false;  // of the operator's model: the bound of the marginals alone
   double temperature = 1.0;
   double relative_gap = 1e-2;
   // Numbers of pairs at rising cutoffs, the first that of the list, where they are known; else estimated.

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "submarine/base/error.h"
+#include "submarine/base/loop_interrupt.h"
 #include "submarine/solver/common/line_search.h"
 #include "submarine/solver/flow/dense_frank_wolfe.h"
 #include "submarine/solver/flow/dense_pdhg.h"
@@ -20,57 +22,38 @@ std::optional<double> Finite(double value) {
 
 class Chain {
  public:
-  Chain(const DenseExtension& extension, bool exact_pairs, const DenseChainOptions& options,
-        const Stopwatch& clock, const DenseTell& tell)
-      : extension_(extension),
-        exact_pairs_(exact_pairs),
-        options_(options),
-        strategy_(options.strategy),
-        clock_(clock),
-        tell_(tell) {}
+  explicit Chain(const DenseChainTask& task)
+      : extension_(task.extension),
+        exact_pairs_(task.exact_pairs),
+        options_(task.options),
+        strategy_(task.options.strategy),
+        clock_(task.clock),
+        tell_(task.tell) {}
 
-  DenseEvidence Run() {
-    switch (options_.method) {
-      case Method::kMeanField:
-        BoundFromBelow();
-        break;
-      case Method::kFrankWolfe: {
-        auto solver = Configure<DenseFrankWolfeOptions>("fw", options_.max_iterations);
-        solver.step =
-            options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
-        solver.keep_proof = true;
-        solver.max_proof_bytes = options_.max_proof_bytes;
-        Take(SolveFrankWolfe(extension_, solver));
-        if (!Stopped()) PolishLower();
-        break;
-      }
-      case Method::kQuadratic:
-        Take(SolveQuadratic(extension_,
-                            Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
-        if (!Stopped()) PolishLower();
-        break;
-      case Method::kPdhg:
-        Take(SolvePdhg(extension_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
-        if (!Stopped()) PolishLower();
-        break;
-      default:
-        RunAuto();
-    }
+  // `run` is one of those below.
+  DenseEvidence Run(void (Chain::*run)()) {
+    (this->*run)();
     return std::move(found_);
   }
 
- private:
-  double SecondsLeft() const { return options_.deadline - clock_.Seconds(); }
-  bool Stopped() const { return stopped_ || SecondsLeft() <= 0.0; }
-  bool RoomFor(int iterations) const { return iterations_ + iterations <= options_.max_iterations; }
-
-  DenseResult& bound() { return found_.bound; }
-  double Gap() const {
-    return RelativeGap(found_.bound.upper, std::max(found_.bound.dual, found_.lower));
+  void RunPdhg() {
+    Take(SolvePdhg(extension_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
+    if (!Stopped()) PolishLower();
   }
-  // Where a solver of the upper bound stops: early where mean field takes over.
-  double StopGap() const {
-    return (calls_mean_field_ ? strategy_.call_mean_field : 1.0) * options_.relative_gap;
+
+  void RunQuadratic() {
+    Take(SolveQuadratic(extension_,
+                        Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
+    if (!Stopped()) PolishLower();
+  }
+
+  void RunFrankWolfe() {
+    auto solver = Configure<DenseFrankWolfeOptions>("fw", options_.max_iterations);
+    solver.step = options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
+    solver.keep_proof = true;
+    solver.max_proof_bytes = options_.max_proof_bytes;
+    Take(SolveFrankWolfe(extension_, solver));
+    if (!Stopped()) PolishLower();
   }
 
   // Cheap flows first, then PDHG and mean field in turn. Mean field's value is also a dual value, and a
@@ -86,8 +69,10 @@ class Chain {
     const auto unfinished = [&] {
       return !stalled && Gap() > options_.relative_gap && RoomFor(1) && !Stopped();
     };
-    for (int stage = strategy_.first_stage; !std::isfinite(bound().upper) || unfinished();
-         stage *= 2) {
+    // Where nothing is proven yet, one stage is begun in any case.
+    bool first = !std::isfinite(bound().upper);
+    for (int stage = strategy_.first_stage; first || unfinished(); stage *= 2) {
+      first = false;
       const double gap_before = Gap();
       SolvePairs(stage);
       if (!Stopped() && Gap() <= strategy_.call_mean_field * options_.relative_gap) {
@@ -105,6 +90,34 @@ class Chain {
                                                         : Termination::kIterationLimit;
   }
 
+  void RunMeanField() {
+    DenseMeanFieldResult result =
+        MeanFieldFrom({}, options_.max_iterations, 1e-6, options_.classic_updates);
+    found_.termination = result.converged       ? Termination::kConverged
+                         : stopped_             ? Termination::kInterrupted
+                         : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
+                                                : Termination::kIterationLimit;
+    if (options_.classic_updates) {  // nobody has looked at its bound
+      found_.mean_field = std::move(result.marginals);
+    } else {
+      KeepLower(std::move(result));
+    }
+  }
+
+ private:
+  double SecondsLeft() const { return options_.deadline - clock_.Seconds(); }
+  bool Stopped() const { return stopped_ || SecondsLeft() <= 0.0; }
+  bool RoomFor(int iterations) const { return iterations_ + iterations <= options_.max_iterations; }
+
+  DenseResult& bound() { return found_.bound; }
+  double Gap() const {
+    return RelativeGap(found_.bound.upper, std::max(found_.bound.dual, found_.lower));
+  }
+  // Where a solver of the upper bound stops: early where mean field takes over.
+  double StopGap() const {
+    return (calls_mean_field_ ? strategy_.call_mean_field : 1.0) * options_.relative_gap;
+  }
+
   void SolvePairs(int iterations) {
     auto solver = Configure<DensePdhgOptions>(
         "pdhg", std::clamp(options_.max_iterations - iterations_, 1, iterations));
@@ -118,10 +131,9 @@ class Chain {
     if (!exact_pairs_) return;
     SolvePairs(strategy_.iterations_before_sample);
     if (Stopped() || Gap() <= options_.relative_gap) return;
-    const std::unique_ptr<GaussianOperator> sample =
-        extension_.pairs().Sample(strategy_.sample_neighbours);
+    const std::unique_ptr<GaussianOperator> sample = Sample();
     if (sample == nullptr) return;
-    const DenseExtension extension(extension_.model(), *sample);
+    const DenseExtension extension(extension_.model(), *sample, extension_.interrupted());
     const double aim = std::max(options_.relative_gap, strategy_.gap_of_sample);
     double gap = std::numeric_limits<double>::infinity();
     double gap_before = gap;
@@ -145,10 +157,21 @@ class Chain {
       gap_before = std::exchange(gap, RelativeGap(result.upper, result.dual));
       iterations_ += result.iterations;
       bound().state = std::move(result.state);
+      if (result.termination == Termination::kInterrupted) Interrupt();
       if (stopped_) return;  // what was proven before has to do
       SolvePairs(1);
     }
     bound().state.iterations = std::min(bound().state.iterations, strategy_.balance_after_sample);
+  }
+
+  std::unique_ptr<GaussianOperator> Sample() {
+    const LoopInterrupt scope(extension_.interrupted());
+    try {
+      return extension_.pairs().Sample(strategy_.sample_neighbours);
+    } catch (const Interrupted&) {
+      Interrupt();
+      return nullptr;
+    }
   }
 
   // Options of an upper solver that ends when the gap is reached with what mean field has found, too.
@@ -180,9 +203,7 @@ class Chain {
   // Keeps the better of what was known before and now.
   void Take(DenseResult result) {
     iterations_ += result.iterations;
-    // Not interrupted by the user: the gap is reached with what was known before.
-    const bool reached = result.termination == Termination::kInterrupted && !stopped_;
-    found_.termination = reached ? Termination::kGapReached : result.termination;
+    found_.termination = result.termination;
     TakeUpper(&result);
     if (result.dual > bound().dual) {
       bound().dual = result.dual;
@@ -195,7 +216,17 @@ class Chain {
     bound().marginals = std::move(result.marginals);
     bound().state = std::move(result.state);
     polished_ = false;
+    if (found_.termination != Termination::kInterrupted) return;
+    // Not interrupted by the user where the gap is reached with what was known before.
+    if (!stopped_ && Gap() <= StopGap()) {
+      found_.termination = Termination::kGapReached;
+    } else {
+      Interrupt();
+    }
   }
+
+  // A pass over the pairs was interrupted: by the watch, unless the time is up.
+  void Interrupt() { stopped_ = stopped_ || SecondsLeft() > 0.0; }
 
   // The best point on the segment between what was known and what is new, with its proof.
   void TakeUpper(DenseResult* result) {
@@ -229,17 +260,16 @@ class Chain {
     }
   }
 
-  void BoundFromBelow() {
-    DenseMeanFieldResult result = MeanFieldFrom({}, options_.max_iterations, 1e-6);
-    found_.termination = result.converged       ? Termination::kConverged
-                         : stopped_             ? Termination::kInterrupted
-                         : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
-                                                : Termination::kIterationLimit;
-    KeepLower(std::move(result));
-  }
-
   // log Z >= -E(x) for every labeling, and mean field from there only improves on it.
   void PolishLower() {
+    try {
+      ImproveLower();
+    } catch (const Interrupted&) {
+      Interrupt();
+    }
+  }
+
+  void ImproveLower() {
     // Gains that are small beside the gap asked for are not worth their time.
     const double tolerance = std::max(1e-5, strategy_.worthwhile_gain * options_.relative_gap);
     KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), strategy_.mean_field_iterations, tolerance));
@@ -260,23 +290,26 @@ class Chain {
     return Indicator(rounded, extension_.num_labels());
   }
 
-  DenseMeanFieldResult MeanFieldFrom(Matrix<float> start, int iterations, double tolerance) {
+  DenseMeanFieldResult MeanFieldFrom(Matrix<float> start, int iterations, double tolerance,
+                                     bool classic = false) {
     DenseMeanFieldOptions mean_field;
     mean_field.temperature = options_.temperature;
     mean_field.start = std::move(start);
     mean_field.max_iterations = iterations;
     mean_field.tolerance = tolerance;
+    mean_field.damped = !classic;
+    mean_field.measured = !classic;
     mean_field.time_limit_seconds = std::max(0.0, SecondsLeft());
     const double begin = clock_.Seconds();
     int told = -1;
     const auto tell = [&](int k, double seconds, double lower) {
       told = k;
-      SolveRecord record{k, begin + seconds, std::nullopt, std::nullopt,
-                         std::max(lower, found_.lower)};
+      const double best = std::max(lower, found_.lower);
+      SolveRecord record{k, begin + seconds, std::nullopt, std::nullopt, Finite(best)};
       if (std::isfinite(bound().upper)) {
         record.k = iterations_;
         record.upper = bound().upper;
-        record.dual = std::max(bound().dual, *record.lower);
+        record.dual = Finite(std::max(bound().dual, best));
       }
       return Tell("mean field", record);
     };
@@ -308,10 +341,16 @@ class Chain {
 
 }  // namespace
 
-DenseEvidence RunDenseChain(const DenseExtension& extension, bool exact_pairs,
-                            const DenseChainOptions& options, const Stopwatch& clock,
-                            const DenseTell& tell) {
-  return Chain(extension, exact_pairs, options, clock, tell).Run();
+DenseEvidence ChainAuto(const DenseChainTask& task) { return Chain(task).Run(&Chain::RunAuto); }
+DenseEvidence ChainPdhg(const DenseChainTask& task) { return Chain(task).Run(&Chain::RunPdhg); }
+DenseEvidence ChainQuadratic(const DenseChainTask& task) {
+  return Chain(task).Run(&Chain::RunQuadratic);
+}
+DenseEvidence ChainFrankWolfe(const DenseChainTask& task) {
+  return Chain(task).Run(&Chain::RunFrankWolfe);
+}
+DenseEvidence ChainMeanField(const DenseChainTask& task) {
+  return Chain(task).Run(&Chain::RunMeanField);
 }
 
 }  // namespace submarine::internal

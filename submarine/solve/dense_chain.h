@@ -5,6 +5,7 @@
 // no more than a plain one, and PDHG runs from the start, first on a sample of the pairs.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string_view>
@@ -28,24 +29,39 @@ struct DenseEvidence {
   Matrix<float> mean_field;  // marginals; empty where there was no time for it
   double lower = -std::numeric_limits<double>::infinity();
   std::vector<SolveRecord> records;
+
+  bool empty() const { return !std::isfinite(bound.upper) && mean_field.size() == 0; }
 };
 
 struct DenseChainOptions {
-  Method method = Method::kAuto;
   double temperature = 1.0;
   bool harmonic_steps = false;
-  double relative_gap = 1e-2;  // of the solver, see SolverGap
+  bool classic_updates = false;  // of mean field on its own, see SolveOptions
+  double relative_gap = 1e-2;    // of the solver, see SolverGap
   int max_iterations = 1000;
   double deadline = std::numeric_limits<double>::infinity();  // on the clock given
   std::size_t max_proof_bytes = std::size_t{4} << 30;         // of Frank-Wolfe's steps
   DenseStrategy strategy = {};
 };
 
-// Something is proven even where there is no time for anything: one iteration is always made. `tell` is
-// given every record and returns false to stop.
+// Something is proven even where there is no time for anything: one iteration is always made, unless the
+// extension's `interrupted` ends it, which may leave the evidence empty. `tell` is given every record and
+// returns false to stop.
 using DenseTell = std::function<bool(std::string_view phase, const SolveRecord& record)>;
-DenseEvidence RunDenseChain(const DenseExtension& extension, bool exact_pairs,
-                            const DenseChainOptions& options, const Stopwatch& clock,
-                            const DenseTell& tell);
+struct DenseChainTask {
+  const DenseExtension& extension;
+  bool exact_pairs;  // the operator's weights are the Gaussians', but for pairs left out
+  const DenseChainOptions& options;
+  const Stopwatch& clock;
+  const DenseTell& tell;
+};
+using DenseChain = DenseEvidence (*)(const DenseChainTask& task);
+
+DenseEvidence ChainAuto(const DenseChainTask& task);
+// One solver, then mean field from its marginals.
+DenseEvidence ChainPdhg(const DenseChainTask& task);
+DenseEvidence ChainQuadratic(const DenseChainTask& task);
+DenseEvidence ChainFrankWolfe(const DenseChainTask& task);
+DenseEvidence ChainMeanField(const DenseChainTask& task);  // alone
 
 }  // namespace submarine::internal

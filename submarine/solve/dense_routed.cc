@@ -8,6 +8,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/solve/method/times.h"
 #include "submarine/solver/routed/routed_solver.h"
 
 namespace submarine::internal {
@@ -16,11 +17,12 @@ namespace {
 // The plain bound lies between that of the unaries alone and that of a shared distribution. Where these are
 // closer than this share of the largest entropy, it says next to nothing.
 constexpr double kLittleToGain = 0.25;
-// Seconds on two cores for all pairs of a model, once.
-constexpr double kSecondsPerSquaredVariable = 2e-9;
 constexpr double kPasses = 5.0;  // two rounds and the verifier, which takes as long as three
 constexpr double kVerifierPasses = 3.0;
 constexpr double kShareOfMemory = 0.4;
+// Where all pairs are soon looked at, next to none are left out.
+constexpr double kFewPairs = 1e9;
+constexpr double kCutoffOfFew = 1e-3;
 
 double UnaryBound(const DenseCrf& model, double temperature) {
   double sum = 0.0;
@@ -55,7 +57,7 @@ bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
   for (const GaussianKernel& kernel : model.kernels()) weight += kernel.weight;
   if (weight == 0.0) return false;
   const auto n = static_cast<double>(model.num_variables());
-  if (kPasses * kSecondsPerSquaredVariable * n * n > seconds) return false;
+  if (kPasses * RoutingPassSeconds(n) > seconds) return false;
   const double gain = UnaryBound(model, temperature) - PlainBoundFloor(model, temperature);
   return gain < kLittleToGain * n * temperature * std::log(model.num_labels());
 }
@@ -70,6 +72,7 @@ double RoutedBytes(const DenseCrf& model, double max_bytes) {
 
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
                            const SolveOptions& options, double reserve, Alarm* alarm) {
+  const auto n = static_cast<double>(model.num_variables());
   RoutedPart part;
   RoutedOptions solver;
   solver.temperature = options.temperature;
@@ -78,6 +81,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : kVerifierPasses;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
+  if (n * n <= kFewPairs) solver.cutoff = kCutoffOfFew;
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   const double begin = alarm->Seconds();
   const auto known = [](double value) {
@@ -110,13 +114,19 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
     return part;
   }
   part.termination = TerminationOf(result.end);
+  const RoutedPaths& paths = result.proof.routing.paths;
+  const bool rows = paths.order == MakePath(model, RoutedOrder::kRows, paths.thickness).order;
   part.description = fmt::format(
-      "a path of look-alikes, {} thick: {:.3g} routed to its edges per variable, {:.3g} left to "
+      "{}, {} thick: {:.3g} routed to its edges per variable, {:.3g} left to "
       "flows, kernels below {:g} left out",
-      result.proof.routing.paths.thickness, result.routed_weight, result.left_weight,
-      result.cutoff);
+      rows ? "a path along rows" : "a path of look-alikes", paths.thickness, result.routed_weight,
+      result.left_weight, result.cutoff);
   part.marginals = std::move(result.marginals);
   if (options.certify == Certify::kNone) return part;
+  part.notes.push_back(fmt::format(
+      "Without routing, no flow whatever proves an upper bound below about {:.0f}: that "
+      "is what the published extension could say at best.",
+      PlainBoundFloor(model, options.temperature)));
   PairOptions verification;
   verification.temperature = options.temperature;
   verification.cutoff = result.cutoff;

@@ -79,6 +79,15 @@ TEST(DenseRoutedTest, WhoseMarginalsIsAChoice) {
   options.marginals = DenseMarginals::kMeanField;
   const auto of_mean_field = std::get<Matrix<float>>(Solve(model, options).marginals);
   EXPECT_NE(of_paths, of_mean_field);
+  options.marginals = DenseMarginals::kMean;
+  const auto mean = std::get<Matrix<float>>(Solve(model, options).marginals);
+  for (std::size_t n = 0; n < mean.size(); ++n)
+    ASSERT_FLOAT_EQ(mean.data()[n], 0.5F * (of_paths.data()[n] + of_mean_field.data()[n]));
+  options.marginals = DenseMarginals::kRouted;
+  EXPECT_EQ(std::get<Matrix<float>>(Solve(model, options).marginals), of_paths);
+  options.method = Method::kPdhg;
+  EXPECT_THROW(Solve(model, options), InvalidInput);
+  options.method = Method::kRouted;
   options.certify = Certify::kNone;
   options.marginals = DenseMarginals::kUpperBound;
   const SolveResult none = Solve(model, options);

@@ -1,5 +1,3 @@
-#include "submarine/solve/dense_solve.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "submarine/solve/dense_routed.h"
 #include "submarine/solve/limits.h"
 #include "submarine/solve/method/times.h"
+#include "submarine/solve/registry.h"
 #include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/dense_mean_field.h"
@@ -47,17 +46,28 @@ NormalisationOptions NormalisationFor(const SolveOptions& options) {
   return normalisation;
 }
 
+// What is about the operator's pair weights whatever they are.
+bool OfOperator(Certify certify) {
+  return certify == Certify::kOperator || certify == Certify::kLower;
+}
+
 class DenseRun {
  public:
-  DenseRun(const DenseCrf& model, const SolveOptions& options, const Stopwatch& clock,
-           const Watch& watch)
-      : model_(model),
-        options_(options),
-        gap_(options.relative_gap.value_or(DefaultGap(options.method, ModelKind::kDense))),
-        clock_(clock),
-        alarm_(clock, options.time_limit_seconds, options.interrupt_seconds, watch),
-        routed_(Routes(model, options, strategy_)),
-        method_(routed_ ? Method::kMeanField : options.method) {}
+  DenseRun(const SolveTask<DenseCrf>& task, DenseChain chain)
+      : model_(task.model),
+        options_(task.options),
+        gap_(options_.relative_gap.value_or(DefaultGap(options_.method, ModelKind::kDense))),
+        clock_(task.clock),
+        alarm_(task.clock, options_.time_limit_seconds, options_.interrupt_seconds, task.watch),
+        routed_(Routes(model_, options_, strategy_)),
+        method_(routed_ ? Method::kMeanField : options_.method),
+        chain_(routed_ ? ChainMeanField : chain) {
+    if (options_.marginals == DenseMarginals::kRouted && !routed_) {
+      throw InvalidInput(
+          "the marginals of the routed bound are asked for, but this solve does not route; use "
+          "--method routed, or --marginals-of upper-bound");
+    }
+  }
 
   SolveResult Solve() {
     alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
@@ -75,9 +85,12 @@ class DenseRun {
     if (!alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()}))
       return FromUnaries();
     MeasureSlowness(alarm_.Seconds() - begin);
-    const DenseExtension extension(model_, *pairs.op);
+    const bool few = HoldsAllPairs(Size(0.0));
+    const DenseExtension extension(
+        model_, *pairs.op, [this, few] { return alarm_.Rings() && (alarm_.stopped() || !few); });
     const bool exactly = routed_ || CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(extension, pairs, exactly);
+    if (evidence.empty()) return FromUnaries();
     RoutedPart routed = RunRouted(extension, &evidence);
     evidence.bound.modular = {};  // room for the verifier
     evidence.bound.state = {};
@@ -89,27 +102,36 @@ class DenseRun {
     solved_.pairs = pairs.op->Description();
     solved_.termination = evidence.termination;
     solved_.records = std::move(evidence.records);
-    const bool of_upper =
-        evidence.bound.marginals.size() > 0 &&
-        (options_.marginals == DenseMarginals::kUpperBound || evidence.mean_field.size() == 0);
-    solved_.marginals = std::move(of_upper ? evidence.bound.marginals : evidence.mean_field);
+    solved_.marginals = ChosenMarginals(&evidence);
     return std::move(solved_);
   }
 
  private:
+  Matrix<float> ChosenMarginals(DenseEvidence* evidence) const {
+    Matrix<float>& upper = evidence->bound.marginals;
+    Matrix<float>& mean_field = evidence->mean_field;
+    if (upper.size() == 0) return std::move(mean_field);
+    if (mean_field.size() == 0) return std::move(upper);
+    if (options_.marginals == DenseMarginals::kMean) {
+      for (std::size_t n = 0; n < upper.size(); ++n)
+        upper.data()[n] = 0.5F * (upper.data()[n] + mean_field.data()[n]);
+    }
+    return std::move(options_.marginals == DenseMarginals::kMeanField ? mean_field : upper);
+  }
+
   bool NeedsFlows() const { return method_ != Method::kMeanField && method_ != Method::kQuadratic; }
 
   static bool Routes(const DenseCrf& model, const SolveOptions& options,
                      const DenseStrategy& strategy) {
     if (options.method == Method::kRouted) {
-      if (options.certify == Certify::kOperator) {
+      if (OfOperator(options.certify)) {
         throw InvalidInput(
             "the method routed proves bounds of the exact Gaussian model, and --certify operator "
-            "asks for others; use exact, auto or none");
+            "or lower asks for others; use exact, auto or none");
       }
       return true;
     }
-    return options.method == Method::kAuto && options.certify != Certify::kOperator &&
+    return options.method == Method::kAuto && !OfOperator(options.certify) &&
            RoutingPays(model, options.temperature,
                        std::min(strategy.patience_seconds, options.time_limit_seconds));
   }
@@ -167,7 +189,7 @@ class DenseRun {
     certificate.dual = certificate.lower;
   }
 
-  // What can be said before any pair was looked at.
+  // What can be said before all pairs were looked at once.
   SolveResult FromUnaries() {
     const Matrix<float>& unary = model_.unary();
     Matrix<float> y(unary.rows(), unary.cols());
@@ -178,8 +200,8 @@ class DenseRun {
     solved_.labels = ArgmaxLabels(y);
     solved_.marginals = std::move(y);
     solved_.notes.emplace_back(
-        "It ended while pairs were prepared: labels, marginals and bounds are those of the "
-        "unaries.");
+        "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
+        "those of the unaries.");
     Certificate& certificate = solved_.certificate;
     certificate.model = model_.Description();
     if (options_.certify == Certify::kNone) return std::move(solved_);
@@ -211,26 +233,31 @@ class DenseRun {
     return std::move(plan.pairs);
   }
 
-  // How much slower than the estimates the machine is, from the lists that it has just built: others may
-  // be using it.
+  // How much slower than the estimates the machine is, from the lists or lattices that it has just built:
+  // others may be using it.
   void MeasureSlowness(double seconds) {
     constexpr double kLongEnough = 0.05;
     constexpr double kMost = 8.0;
-    if (known_pairs_.empty() || options_.deterministic) return;
-    const double estimate = ListSeconds(Size(known_pairs_.front().second));
+    if (options_.deterministic) return;
+    const double estimate = known_pairs_.empty() ? LatticeSeconds(Size(0.0))
+                                                 : ListSeconds(Size(known_pairs_.front().second));
     if (estimate >= kLongEnough) slowness_ = std::clamp(seconds / estimate, 1.0, kMost);
   }
 
   bool CertifiesExactly(const ChosenOperator& pairs) {
     if (options_.certify == Certify::kNone) return false;
     if (options_.certify != Certify::kAuto) return options_.certify == Certify::kExact;
+    // Where lattices took the place of lists because there is no time for all pairs, there is none to verify
+    // them, either: a certificate that is cut short says less than the lattices'.
+    const bool limited = std::isfinite(options_.time_limit_seconds);
+    if (limited && !pairs.exact && options_.pairs.kind == OperatorKind::kAuto) return false;
     const double seconds = EstimatedCertificate();
     const double patience =
         std::min(strategy_.patience_seconds,
                  strategy_.certificate_share * std::max(0.0, alarm_.SecondsLeft()));
     if (seconds <= patience) return true;
     // Lists are the exact Gaussians but for the pairs left out, and verified in the same time.
-    return pairs.exact && std::isfinite(options_.time_limit_seconds);
+    return pairs.exact && limited;
   }
 
   // Verifying a lattice takes a few of its products, enumerating pairs may take anything.
@@ -254,9 +281,9 @@ class DenseRun {
   DenseEvidence RunChain(const DenseExtension& extension, const ChosenOperator& pairs,
                          bool exactly) {
     DenseChainOptions chain;
-    chain.method = method_;
     chain.temperature = options_.temperature;
     chain.harmonic_steps = options_.harmonic_steps;
+    chain.classic_updates = options_.classic_updates && !routed_;
     // Only `auto` aims at the gap of the certificate; the others stop at their own.
     chain.relative_gap = SolverGap(strategy_, gap_, exactly && options_.method == Method::kAuto);
     chain.max_iterations =
@@ -268,10 +295,10 @@ class DenseRun {
       const double reserve = options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly);
       chain.deadline = alarm_.deadline() - reserve;
     }
-    return RunDenseChain(extension, pairs.exact, chain, clock_,
-                         [this](std::string_view phase, const SolveRecord& record) {
-                           return alarm_.Tell(phase, record);
-                         });
+    const DenseTell tell = [this](std::string_view phase, const SolveRecord& record) {
+      return alarm_.Tell(phase, record);
+    };
+    return chain_({extension, pairs.exact, chain, clock_, tell});
   }
 
   void Certify(const ChosenOperator& pairs, const OperatorOptions& pair_options, bool exactly,
@@ -283,6 +310,7 @@ class DenseRun {
     }
     DenseCertifyOptions certify;
     certify.exact = exactly;
+    certify.lower_only = options_.certify == Certify::kLower;
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;
     certify.known_pairs = known_pairs_;
@@ -318,26 +346,43 @@ class DenseRun {
   Alarm alarm_;
   const bool routed_;    // mean field first, then the routed bound
   const Method method_;  // of the chain
+  const DenseChain chain_;
   std::optional<double> certificate_seconds_;
   std::vector<std::pair<double, double>> known_pairs_;  // see DensePlan
   double slowness_ = 1.0;
   SolveResult solved_;
 };
 
-}  // namespace
-
-SolveResult SolveDense(const DenseCrf& model, const SolveOptions& options, const Stopwatch& clock,
-                       const Watch& watch) {
-  if (!NeedsNormalisation(model)) return DenseRun(model, options, clock, watch).Solve();
+SolveResult SolveDense(const SolveTask<DenseCrf>& task, DenseChain chain) {
+  if (!NeedsNormalisation(task.model)) return DenseRun(task, chain).Solve();
+  const auto& [model, options, clock, watch] = task;
   NormalisationOptions normalisation = NormalisationFor(options);
-  normalisation.on_progress = [&](double done) {
-    SolveRecord record{.k = -1, .seconds = clock.Seconds()};
+  normalisation.on_progress = [&task](double done) {
+    SolveRecord record{.k = -1, .seconds = task.clock.Seconds()};
     record.done = done;
-    return clock.Seconds() < kShareForNormalisation * options.time_limit_seconds &&
-           (!watch || watch("normalising kernels", record));
+    return record.seconds < kShareForNormalisation * task.options.time_limit_seconds &&
+           (!task.watch || task.watch("normalising kernels", record));
   };
   const DenseCrf normalised = WithNormalisation(model, normalisation);
-  return DenseRun(normalised, options, clock, watch).Solve();
+  return DenseRun({normalised, options, clock, watch}, chain).Solve();
+}
+
+}  // namespace
+
+SolveResult DenseByAuto(const SolveTask<DenseCrf>& task) { return SolveDense(task, ChainAuto); }
+SolveResult DenseByPdhg(const SolveTask<DenseCrf>& task) { return SolveDense(task, ChainPdhg); }
+SolveResult DenseByQuadratic(const SolveTask<DenseCrf>& task) {
+  return SolveDense(task, ChainQuadratic);
+}
+SolveResult DenseByFrankWolfe(const SolveTask<DenseCrf>& task) {
+  return SolveDense(task, ChainFrankWolfe);
+}
+// From mean field's marginals, see DenseRun::RunRouted.
+SolveResult DenseByRouting(const SolveTask<DenseCrf>& task) {
+  return SolveDense(task, ChainMeanField);
+}
+SolveResult DenseByMeanField(const SolveTask<DenseCrf>& task) {
+  return SolveDense(task, ChainMeanField);
 }
 
 }  // namespace submarine::internal

@@ -1,18 +1,19 @@
 // Dense models from kernels to certificate, through the door.
-#include "submarine/solve/dense_solve.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
 #include "submarine/bound/verify/dense/normalisation_test_util.h"
+#include "submarine/filter/list/neighbour_list.h"
 #include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
+#include "submarine/solve/dense_chain.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/flow/dense_test_util.h"
 
@@ -157,6 +158,34 @@ TEST(DenseSolveTest, StoppedAnywhereItHasAnInterval) {
     EXPECT_LE(*result.certificate.upper, 6000.0 * std::log(2.0) + 1e-6);
     EXPECT_GE(*result.certificate.lower, -1e-6);
     EXPECT_EQ(result.labels.size(), 6000U);
+  }
+}
+
+// Interrupted in its first pass over the pairs, whoever does it and how often it is asked to go on: every
+// chain ends, with nothing or with what it has.
+TEST(DenseSolveTest, ChainsEndWhenPassesAreInterrupted) {
+  RandomModels random(11);
+  const DenseCrf model = random.Dense(1500, PottsLabels(3));
+  const NeighbourList pairs(testing::KernelsOf(model), {.cutoff = 1e-3});
+  for (const DenseChain chain :
+       {ChainAuto, ChainPdhg, ChainQuadratic, ChainFrankWolfe, ChainMeanField}) {
+    for (const double deadline : {0.0, std::numeric_limits<double>::infinity()}) {
+      for (const int limit : {1, 40}) {
+        int asked = 0;
+        const DenseExtension extension(model, pairs, [&] { return ++asked >= limit; });
+        const Stopwatch clock;
+        const DenseEvidence evidence =
+            chain({extension,
+                   true,
+                   {.deadline = deadline},
+                   clock,
+                   [](std::string_view, const SolveRecord&) { return true; }});
+        EXPECT_NE(evidence.termination, Termination::kGapReached);
+        if (!evidence.empty() && std::isfinite(evidence.bound.upper)) {
+          EXPECT_EQ(evidence.bound.marginals.rows(), model.num_variables());
+        }
+      }
+    }
   }
 }
 

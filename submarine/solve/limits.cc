@@ -7,6 +7,7 @@
 namespace submarine::internal {
 
 bool Alarm::Tell(std::string_view phase, const SolveRecord& record) {
+  phase_ = phase;
   latest_ = record;
   if (!stopped_ && watch_ && !watch_(phase, record)) {
     stopped_ = true;
@@ -26,6 +27,16 @@ bool Alarm::Progress(std::string_view phase, double done, double reserve) {
   return SecondsLeft() > reserve;
 }
 
+bool Alarm::Rings() {
+  constexpr double kBetweenQuestions = 0.02;  // seconds
+  const double now = clock_.Seconds();
+  if (!stopped_ && now >= next_question_) {
+    next_question_ = now + kBetweenQuestions;
+    Tell(phase_, latest_);
+  }
+  return stopped_ || SecondsLeft() <= 0.0;
+}
+
 bool KeepsGap(const Certificate& certificate, double gap) {
   constexpr double kTolerance = 1.2;
   constexpr double kFloor = 1e-6;
@@ -33,11 +44,15 @@ bool KeepsGap(const Certificate& certificate, double gap) {
          RelativeGap(*certificate.upper, *certificate.dual) <= kTolerance * gap + kFloor;
 }
 
-bool FitsTime(double seconds, double left) {
-  constexpr double kTolerance = 0.1;
+double Overrun(double limit) {
+  constexpr double kShare = 0.1;
   constexpr double kFloor = 2.0;
+  return std::max(kShare * limit, kFloor);
+}
+
+bool FitsTime(double seconds, double left) {
   const double from_now = std::max(0.0, left);
-  return seconds <= from_now + std::max(kTolerance * from_now, kFloor);
+  return seconds <= from_now + Overrun(from_now);
 }
 
 }  // namespace submarine::internal

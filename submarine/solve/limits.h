@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "submarine/base/stopwatch.h"
@@ -25,6 +26,9 @@ class Alarm {
   // Shows how far a phase without iterations has come, beside the latest record; false when its time is
   // up, which leaves `reserve` seconds.
   bool Progress(std::string_view phase, double done, double reserve);
+  // For work that asks often and has nothing new to show: whether the watch, which is asked again now and
+  // then, or the time limit puts an end to it.
+  bool Rings();
 
  private:
   const Stopwatch& clock_;
@@ -32,14 +36,17 @@ class Alarm {
   const double grace_;
   const Watch& watch_;
   bool stopped_ = false;
+  std::string phase_;
   SolveRecord latest_;
+  double next_question_ = 0.0;  // of Rings
 };
 
 // Whether the certified gap is the one asked for, or hardly larger.
 bool KeepsGap(const Certificate& certificate, double gap);
 
-// Whether work of so many seconds is begun when so many are left of the time limit: a call may overrun by a
-// tenth, or by two seconds.
+// What a call may overrun its time limit by: a tenth, or two seconds.
+double Overrun(double limit);
+// Whether work that takes this many seconds is begun with `left` seconds of the time limit.
 bool FitsTime(double seconds, double left);
 
 }  // namespace submarine::internal

@@ -35,13 +35,20 @@ enum class Certify {
   kAuto,  // the exact Gaussian model where enumerating its pairs takes seconds, else the operator's
   kExact,  // the exact Gaussian model, whatever that takes
   kOperator,  // the model whose pair weights are the operator's (bound/verify/dense/operator_verifier.h)
+  kLower,  // the same model, and only a lower bound on its log Z, that of the marginals: one product each
   kNone,  // nothing: marginals and labels only
 };
 std::string_view ToString(Certify certify);
 
-// Which marginals are returned. Where unaries are weak and pairs strong, all pixels can share one flat
-// distribution at no cost to the upper bound; mean field's marginals are more informative there.
-enum class DenseMarginals { kUpperBound, kMeanField };
+// Which marginals are returned. Those of the upper bound are too flat: where unaries are weak and pairs strong, all
+// pixels can share one distribution at no cost to it. Mean field's are too sure. Their mean has half the
+// error of either on small models of degree 3 to 6, by exact inference.
+enum class DenseMarginals {
+  kUpperBound,
+  kMeanField,
+  kMean,
+  kRouted,  // of the upper bound, which must be the routed one
+};
 std::string_view ToString(DenseMarginals marginals);
 
 struct SolveOptions {
@@ -63,15 +70,20 @@ struct SolveOptions {
   std::optional<double> rho = {};  // TRW: every edge with this probability
   int rho_steps = 0;               // TRW: optimisation of rho after the first solve
   std::optional<HybridForest> forest =
-      {};  // hybrid; not given: best of rows and columns, or spanning
+      {};  // hybrid, routed; not given: best of rows and columns, or spanning
+  // Of the lower bound; not given: naive for kMeanField, the better of both where there is an upper bound.
+  std::optional<MeanFieldKind> mean_field = {};
   int rounding_draws = 16;
-  int starts = 4;  // of mean field
+  int starts = 4;  // of mean field; 0: none after an upper bound, the lower one is the labels'
   std::uint64_t seed = 1;
 
   bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
 
   // Dense models.
   OperatorOptions pairs = {};
+  // Mean field: the classic update, max_iterations times, without looking at its bound in between. Without,
+  // steps are damped so that the bound never falls, until it no longer rises.
+  bool classic_updates = false;
   Certify certify = Certify::kAuto;
   DenseMarginals marginals = DenseMarginals::kUpperBound;
 };

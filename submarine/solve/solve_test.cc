@@ -65,6 +65,31 @@ TEST(SolveTest, AutoIsExactWhereThatIsCheap) {
   EXPECT_LT(*result.certificate.upper - *result.certificate.lower, 1e-10 * std::abs(exact));
 }
 
+// What is said of routing is true of the graph: three models that differ in their triangles alone.
+TEST(SolveTest, RoutedSaysWhatWasRouted) {
+  RandomModels random(19);
+  const Matrix<double> unary = random.Points(25, 3, 0.0, 1.0);
+  const auto note = [&](std::vector<Edge> edges, const LabelSpace& labels) {
+    SolveOptions options;
+    options.method = Method::kRouted;
+    std::string notes;
+    for (const std::string& text : Solve(SparseCrf(unary, std::move(edges), labels), options).notes)
+      notes += text;
+    return notes;
+  };
+  const LabelSpace potts = PottsLabels(3);
+  EXPECT_THAT(note(GridEdges(5, 5, 8, 0.5), potts), HasSubstr("was routed to the forest"));
+  EXPECT_THAT(note(GridEdges(5, 5, 4, 0.5), potts), HasSubstr("The graph has no triangles"));
+  LabelSpace several = potts;
+  std::vector<Edge> edges = GridEdges(5, 5, 8, 0.5);
+  for (Edge& e : edges) {  // a metric for every edge
+    e.metric = static_cast<int>(several.metrics.size());
+    several.metrics.push_back(potts.metrics.front());
+  }
+  EXPECT_THAT(note(edges, several),
+              HasSubstr("No triangle of the graph has weights and one metric"));
+}
+
 TEST(SolveTest, AutoIsTheTightestBoundElsewhere) {
   const SparseCrf model = Grid(40, 40, 6, 1.0);
   const SolveResult result = Solve(model);

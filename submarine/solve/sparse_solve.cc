@@ -1,40 +1,39 @@
-#include "submarine/solve/sparse_solve.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "submarine/base/error.h"
+#include "submarine/base/loop_interrupt.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/simd/row_kernels.h"
-#include "submarine/bound/verify/sparse/hybrid_dual.h"
+#include "submarine/bound/verify/sparse/forest_lower.h"
+#include "submarine/bound/verify/sparse/routed_forest_verifier.h"
 #include "submarine/bound/verify/sparse/trw_verifier.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/forest.h"
+#include "submarine/solve/exact_solve.h"
 #include "submarine/solve/limits.h"
 #include "submarine/solve/method/times.h"
-#include "submarine/solver/exact/exact.h"
+#include "submarine/solve/registry.h"
 #include "submarine/solver/flow/frank_wolfe.h"
 #include "submarine/solver/flow/pdhg.h"
 #include "submarine/solver/flow/rounding.h"
 #include "submarine/solver/forest/forest_packing.h"
-#include "submarine/solver/forest/hybrid.h"
+#include "submarine/solver/forest/routed/routed_hybrid.h"
+#include "submarine/solver/forest/routed/triangles.h"
 #include "submarine/solver/forest/trw.h"
+#include "submarine/solver/mean_field/forest_mean_field.h"
 #include "submarine/solver/mean_field/mean_field.h"
 
 namespace submarine::internal {
 namespace {
 
-MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows) {
-  for (const std::vector<double>& row : rows) {
-    if (row.size() != rows.front().size()) return rows;
-  }
-  Matrix<double> matrix(rows.size(), rows.empty() ? 0 : rows.front().size());
-  for (std::size_t a = 0; a < rows.size(); ++a)
-    std::copy(rows[a].begin(), rows[a].end(), matrix.row(a).begin());
-  return matrix;
-}
+// Mean field beside an upper bound.
+constexpr int kMeanFieldSweeps = 200;
+constexpr double kMeanFieldTolerance = 1e-6;
+constexpr double kClosed = 1e-9;  // an interval of this relative width
 
 // All mass on the labels of a labeling: as a start of mean field its value is minus the labeling's
 // energy.
@@ -69,36 +68,26 @@ Termination TrwTermination(Termination termination) {
 // One solve of a model with a submodular extension.
 class SparseRun {
  public:
-  SparseRun(const SparseCrf& model, const SolveOptions& options, const Stopwatch& clock,
-            const Watch& watch)
-      : model_(model),
-        options_(options),
-        clock_(clock),
-        watch_(watch),
-        size_(SizeOf(model, options.temperature)),
+  explicit SparseRun(const SolveTask<SparseCrf>& task)
+      : model_(task.model),
+        options_(task.options),
+        clock_(task.clock),
+        watch_(task.watch),
+        size_(SizeOf(model_, options_.temperature)),
         costs_(SparseCosts(size_)),
-        gap_(options.relative_gap.value_or(DefaultGap(options.method, ModelKind::kSparse))),
-        max_iterations_(options.max_iterations.value_or(
-            DefaultIterations(options.method, ModelKind::kSparse))) {}
+        gap_(options_.relative_gap.value_or(DefaultGap(options_.method, ModelKind::kSparse))),
+        max_iterations_(options_.max_iterations.value_or(
+            DefaultIterations(options_.method, ModelKind::kSparse))) {}
 
-  SolveResult Solve() {
+  // `run` is one of those below.
+  SolveResult Solve(void (SparseRun::*run)()) {
     solved_.certificate.model = model_.Description();
     solved_.method = options_.method;
-    switch (options_.method) {
-      case Method::kAuto:
-        BoundByUnaries();
-        break;
-      case Method::kMeanField:
-        SolveByMeanField();
-        break;
-      case Method::kTrw:
-        SolveByTrw();
-        break;
-      case Method::kHybrid:
-        SolveByHybrid();
-        break;
-      default:
-        SolveByBound();
+    try {
+      const LoopInterrupt scope(too_late_);
+      (this->*run)();
+    } catch (const Interrupted&) {
+      BoundByUnaries();
     }
     if (solved_.termination == Termination::kGapReached && !KeepsGap(solved_.certificate, gap_)) {
       solved_.termination = Termination::kStalled;
@@ -109,59 +98,6 @@ class SparseRun {
     return std::move(solved_);
   }
 
- private:
-  double SecondsLeft() const { return options_.time_limit_seconds - clock_.Seconds(); }
-  // What is left for a solver when the given work still has to follow it.
-  double SecondsFor(double reserve) const { return std::max(0.0, SecondsLeft() - reserve); }
-
-  bool Tell(std::string_view phase, const SolveRecord& record) {
-    phase_ = phase;
-    latest_ = record;
-    stopped_ = stopped_ || (watch_ && !watch_(phase, record));
-    return !stopped_;
-  }
-  // Within an iteration: shows the last record again.
-  bool Interrupted() {
-    stopped_ = stopped_ || (watch_ && !watch_(phase_, latest_));
-    return stopped_;
-  }
-
-  template <class Options>
-  void Configure(double reserve, Options* bound) {
-    bound->temperature = options_.temperature;
-    bound->max_iterations = max_iterations_;
-    bound->time_limit_seconds = SecondsFor(reserve);
-    const double begin = clock_.Seconds();
-    bound->on_iteration = [this, begin](const IterationRecord& record) {
-      const std::optional<double> dual =
-          std::isfinite(record.dual) ? std::optional(record.dual) : std::nullopt;
-      return Tell(ToString(options_.method),
-                  {record.k, begin + record.seconds, record.upper, dual, std::nullopt});
-    };
-    bound->interrupted = [this] { return Interrupted(); };
-  }
-
-  BoundResult SolveUpper() {
-    const double reserve = costs_.flow_certificate + costs_.lower_certificate;
-    if (options_.method == Method::kPdhg) {
-      PdhgOptions pdhg;
-      Configure(reserve, &pdhg);
-      pdhg.relative_gap = gap_;
-      if (options_.deterministic)
-        pdhg.seconds_between_evaluations = std::numeric_limits<double>::infinity();
-      return SolvePdhg(model_, pdhg);
-    }
-    FrankWolfeOptions frank_wolfe;
-    Configure(reserve, &frank_wolfe);
-    frank_wolfe.relative_gap = gap_;
-    frank_wolfe.extension = options_.extension;
-    frank_wolfe.step =
-        options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
-    return options_.method == Method::kFrankWolfe ? SolveFrankWolfe(model_, frank_wolfe)
-                                                  : SolveBlockFrankWolfe(model_, frank_wolfe);
-  }
-
-  // What can be said at once.
   void BoundByUnaries() {
     const Matrix<double>& unary = model_.unary();
     const double T = options_.temperature > 0.0 ? options_.temperature : 1.0;
@@ -181,23 +117,28 @@ class SparseRun {
     solved_.marginals = std::move(y);
     solved_.termination = Termination::kTimeLimit;
     solved_.notes.emplace_back(
-        "The time limit is too short for a first bound by any solver here: labels, marginals and "
+        "The time limit is too short for a first bound by a solver here: labels, marginals and "
         "bounds are those of the unaries.");
   }
 
-  void SolveByBound() {
+  void SolveByPdhg() {
+    PdhgOptions pdhg;
+    Configure(FlowReserve(), &pdhg);
+    pdhg.relative_gap = gap_;
+    if (options_.deterministic)
+      pdhg.seconds_between_evaluations = std::numeric_limits<double>::infinity();
     const double begin = clock_.Seconds();
-    BoundResult bound = SolveUpper();
-    solved_.certificate.extension =
-        options_.extension == ExtensionKind::kOptimal ? "optimal" : "alternate";
-    Tell("certifying", Latest(bound.upper));
-    solved_.certificate.upper =
-        VerifiedUpper(model_, options_.extension, bound.flow, options_.temperature);
-    solved_.certificate.dual =
-        VerifiedDual(model_, options_.extension, bound.marginals, options_.temperature);
-    solved_.termination = bound.termination;
-    TakeRecords(bound, begin, &solved_);
-    LabelAndBoundBelow(std::move(bound.marginals));
+    TakeFlows(SolvePdhg(model_, pdhg), begin);
+  }
+
+  void SolveByFrankWolfe() {
+    const double begin = clock_.Seconds();
+    TakeFlows(SolveFrankWolfe(model_, FrankWolfe()), begin);
+  }
+
+  void SolveByBlockFrankWolfe() {
+    const double begin = clock_.Seconds();
+    TakeFlows(SolveBlockFrankWolfe(model_, FrankWolfe()), begin);
   }
 
   void SolveByTrw() {
@@ -217,32 +158,150 @@ class SparseRun {
   }
 
   void SolveByHybrid() {
-    HybridOptions hybrid;
-    Configure(costs_.forest_certificate + costs_.lower_certificate, &hybrid);
+    const bool routed = options_.method == Method::kRouted;
+    RoutedHybridOptions hybrid;
+    Configure(
+        (routed ? costs_.routed_certificate : costs_.forest_certificate) + costs_.lower_certificate,
+        &hybrid);
     hybrid.relative_gap = gap_;
     hybrid.forest = Forest();
     const double begin = clock_.Seconds();
-    HybridResult result = SolveHybrid(model_, hybrid);
+    HybridResult result = routed ? SolveRoutedHybrid(model_, hybrid) : SolveHybrid(model_, hybrid);
     Tell("certifying", Latest(result.upper));
     std::vector<WeightedBound> upper;
-    for (const HybridPart& part : result.parts) {
-      upper.push_back(
-          {part.weight, VerifiedHybridUpper(model_, part.forest, part.flow, options_.temperature)});
-    }
+    for (const HybridPart& part : result.parts)
+      upper.push_back({part.weight, VerifiedRoutedUpper(model_, part, options_.temperature)});
     solved_.certificate.upper = MeanOfUpper(upper);
     if (SecondsLeft() > costs_.hybrid_dual) {
       std::vector<WeightedBound> dual;
-      for (const HybridPart& part : result.parts) {
-        dual.push_back({part.weight,
-                        VerifiedHybridDual(model_, part.forest, part.costs, options_.temperature)});
-      }
+      for (const HybridPart& part : result.parts)
+        dual.push_back({part.weight, VerifiedRoutedDual(model_, part, options_.temperature)});
       solved_.certificate.dual = MeanOfLower(dual);
     } else {
       solved_.notes.emplace_back("There was no time to certify the dual value.");
     }
+    if (routed) SayWhatWasRouted(result.parts);
     solved_.termination = result.termination;
     TakeRecords(result, begin, &solved_);
     LabelAndBoundBelow(std::move(result.marginals));
+  }
+
+  void SolveByMeanField() {
+    MeanFieldOptions mean_field;
+    mean_field.max_iterations = max_iterations_;
+    MeanFieldResult result = ImproveLower(std::move(mean_field));
+    for (const MeanFieldRecord& record : result.records) {
+      solved_.records.push_back(
+          {record.k, record.seconds, std::nullopt, std::nullopt, record.lower});
+    }
+    bool converged = result.converged;
+    if (options_.mean_field == MeanFieldKind::kForest) {
+      ForestMeanFieldOptions forest;
+      forest.max_iterations = max_iterations_;
+      forest.tolerance = kMeanFieldTolerance;
+      const double begin = clock_.Seconds();
+      if (auto better = ImproveLowerByForest({result.marginals}, std::move(forest))) {
+        for (const auto& record : better->records) {
+          solved_.records.push_back({++result.iterations, begin + record.seconds, std::nullopt,
+                                     std::nullopt, record.lower});
+        }
+        result.marginals = std::move(better->marginals);
+        converged = better->converged;
+      }
+    }
+    solved_.termination = converged              ? Termination::kConverged
+                          : stopped_             ? Termination::kInterrupted
+                          : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
+                                                 : Termination::kIterationLimit;
+    TakeLabels(Rounded(result.marginals));
+    solved_.marginals = std::move(result.marginals);
+  }
+
+ private:
+  // Estimates may be wrong, or others may use the machine: whether the time limit has passed by so much, and
+  // without a first bound, that only that of the unaries can still be had.
+  bool TooLate() const {
+    constexpr double kShareOfOverrun = 0.5;
+    return !has_bound_ && SecondsLeft() < -kShareOfOverrun * Overrun(options_.time_limit_seconds);
+  }
+  double SecondsLeft() const { return options_.time_limit_seconds - clock_.Seconds(); }
+  // What is left for a solver when the given work still has to follow it.
+  double SecondsFor(double reserve) const { return std::max(0.0, SecondsLeft() - reserve); }
+
+  bool Tell(std::string_view phase, const SolveRecord& record) {
+    has_bound_ = true;
+    phase_ = phase;
+    latest_ = record;
+    stopped_ = stopped_ || (watch_ && !watch_(phase, record));
+    return !stopped_;
+  }
+  // Within an iteration: shows the last record again.
+  bool StopAsked() {
+    stopped_ = stopped_ || (watch_ && !watch_(phase_, latest_));
+    return stopped_;
+  }
+
+  template <class Options>
+  void Configure(double reserve, Options* bound) {
+    bound->temperature = options_.temperature;
+    bound->max_iterations = max_iterations_;
+    bound->time_limit_seconds = SecondsFor(reserve);
+    const double begin = clock_.Seconds();
+    bound->on_iteration = [this, begin](const IterationRecord& record) {
+      const std::optional<double> dual =
+          std::isfinite(record.dual) ? std::optional(record.dual) : std::nullopt;
+      return Tell(ToString(options_.method),
+                  {record.k, begin + record.seconds, record.upper, dual, std::nullopt});
+    };
+    bound->interrupted = [this] { return StopAsked(); };
+  }
+
+  double FlowReserve() const { return costs_.flow_certificate + costs_.lower_certificate; }
+
+  FrankWolfeOptions FrankWolfe() {
+    FrankWolfeOptions frank_wolfe;
+    Configure(FlowReserve(), &frank_wolfe);
+    frank_wolfe.relative_gap = gap_;
+    frank_wolfe.extension = options_.extension;
+    frank_wolfe.step =
+        options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
+    return frank_wolfe;
+  }
+
+  // What flows prove, of a solver that began at the time given.
+  void TakeFlows(BoundResult bound, double begin) {
+    solved_.certificate.extension =
+        options_.extension == ExtensionKind::kOptimal ? "optimal" : "alternate";
+    Tell("certifying", Latest(bound.upper));
+    solved_.certificate.upper =
+        VerifiedUpper(model_, options_.extension, bound.flow, options_.temperature);
+    solved_.certificate.dual =
+        VerifiedDual(model_, options_.extension, bound.marginals, options_.temperature);
+    solved_.termination = bound.termination;
+    TakeRecords(bound, begin, &solved_);
+    LabelAndBoundBelow(std::move(bound.marginals));
+  }
+
+  void SayWhatWasRouted(const std::vector<HybridPart>& parts) {
+    double routed = 0.0;
+    for (const HybridPart& part : parts) {
+      for (const EdgeRoute& route : part.routes) routed += part.weight * 2.0 * route.amount;
+    }
+    double total = 0.0;
+    for (const Edge& edge : model_.edges()) total += edge.weight;
+    if (routed > 0.0) {
+      solved_.notes.push_back(fmt::format("Of the edges' weight, {:.1f}% was routed to the forest.",
+                                          100.0 * routed / total));
+    } else if (TriangleFinder(model_).Any()) {
+      solved_.notes.emplace_back("Routing does not pay here: the bound is that of hybrid.");
+    } else if (HasTriangles(model_)) {
+      solved_.notes.emplace_back(
+          "No triangle of the graph has weights and one metric on all of its edges, which routing "
+          "needs here: the bound is that of hybrid.");
+    } else {
+      solved_.notes.emplace_back(
+          "The graph has no triangles, so routing cannot gain: the bound is that of hybrid.");
+    }
   }
 
   HybridForest Forest() const {
@@ -251,66 +310,91 @@ class SparseRun {
     return grid && grid->connectivity == 4 ? HybridForest::kBest : HybridForest::kSpanning;
   }
 
-  void SolveByMeanField() {
-    MeanFieldOptions mean_field;
-    mean_field.max_iterations = max_iterations_;
-    MeanFieldResult result = ImproveLower(std::move(mean_field));
-    solved_.termination = result.converged       ? Termination::kConverged
-                          : stopped_             ? Termination::kInterrupted
-                          : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
-                                                 : Termination::kIterationLimit;
-    for (const MeanFieldRecord& record : result.records) {
-      solved_.records.push_back(
-          {record.k, record.seconds, std::nullopt, std::nullopt, record.lower});
-    }
-    TakeLabels(Rounded(result.marginals));
-    solved_.marginals = std::move(result.marginals);
-  }
-
   // The best labeling found from the marginals of an upper bound, and the lower bound:
   // T log Z_T >= -E(x) for every labeling; mean field started there, or at the marginals, only
-  // improves on it.
+  // improves on it, and so does mean field between trees started where that ended.
   void LabelAndBoundBelow(Matrix<double> marginals) {
     TakeLabels(Rounded(marginals));
     solved_.certificate.lower = Negated(*solved_.energy);
-    if (options_.temperature > 0.0 && !stopped_ &&
+    if (options_.temperature > 0.0 && options_.starts > 0 && !stopped_ &&
         SecondsLeft() > LeastSeconds(Method::kMeanField, size_)) {
       MeanFieldOptions mean_field;
       mean_field.extra_starts = {Indicator(solved_.labels, model_.unary().cols()), marginals};
-      mean_field.max_iterations = 200;
-      mean_field.tolerance = 1e-6;
-      const MeanFieldResult lower = ImproveLower(std::move(mean_field));
+      mean_field.max_iterations = kMeanFieldSweeps;
+      mean_field.tolerance = kMeanFieldTolerance;
+      MeanFieldResult lower = ImproveLower(std::move(mean_field));
       // Mean field's mode is often a better labeling than the rounded one.
-      std::vector<int> labels = ArgmaxLabels(lower.marginals);
-      const double energy = model_.Energy(labels);
-      if (energy < *solved_.energy) TakeLabels({std::move(labels), energy});
+      TakeModeIfBetter(lower.marginals);
+      if (options_.mean_field.value_or(MeanFieldKind::kForest) == MeanFieldKind::kForest) {
+        ForestMeanFieldOptions forest;
+        forest.max_iterations = kMeanFieldSweeps;
+        forest.tolerance = kMeanFieldTolerance;
+        if (const auto better =
+                ImproveLowerByForest({std::move(lower.marginals), marginals}, std::move(forest)))
+          TakeModeIfBetter(better->marginals);
+      }
     }
     solved_.marginals = std::move(marginals);
   }
 
-  MeanFieldResult ImproveLower(MeanFieldOptions mean_field) {
+  void TakeModeIfBetter(const Matrix<double>& marginals) {
+    std::vector<int> labels = ArgmaxLabels(marginals);
+    const double energy = model_.Energy(labels);
+    if (energy < *solved_.energy) TakeLabels({std::move(labels), energy});
+  }
+
+  template <class Options>
+  void ConfigureLower(std::string_view phase, double reserve, Options* mean_field) {
+    mean_field->temperature = options_.temperature;
+    mean_field->time_limit_seconds = SecondsFor(reserve);
     const double begin = clock_.Seconds();
-    mean_field.temperature = options_.temperature;
-    mean_field.starts = options_.starts;
-    mean_field.seed = options_.seed;
-    mean_field.time_limit_seconds = SecondsFor(costs_.lower_certificate);
-    mean_field.on_iteration = [&](int k, double seconds, double lower) {
+    mean_field->on_iteration = [this, phase, begin](int k, double seconds, double lower) {
       std::optional<double> upper;
       if (solved_.certificate.upper) upper = *solved_.certificate.upper;
-      return Tell("mean field", {k, begin + seconds, upper, std::nullopt, lower});
+      return Tell(phase, {k, begin + seconds, upper, std::nullopt, lower});
     };
-    mean_field.interrupted = [this] { return Interrupted(); };
+    mean_field->interrupted = [this] { return StopAsked(); };
+  }
+
+  MeanFieldResult ImproveLower(MeanFieldOptions mean_field) {
+    ConfigureLower("mean field", costs_.lower_certificate, &mean_field);
+    mean_field.starts = options_.starts;
+    mean_field.seed = options_.seed;
     MeanFieldResult result = SolveMeanField(model_, mean_field);
-    const Bound lower = VerifiedLower(model_, result.marginals, options_.temperature);
+    TakeLower(VerifiedLower(model_, result.marginals, options_.temperature));
+    return result;
+  }
+
+  // Nothing where there is nothing to gain, or no time for a sweep and its certificate.
+  std::optional<ForestMeanFieldResult> ImproveLowerByForest(
+      const std::vector<Matrix<double>>& starts, ForestMeanFieldOptions forest) {
+    if (model_.num_edges() == 0 || stopped_ || IsClosed() ||
+        SecondsLeft() < costs_.forest_sweep + costs_.forest_lower)
+      return std::nullopt;
+    ConfigureLower("forest mean field", costs_.forest_lower, &forest);
+    ForestMeanFieldResult result = SolveForestMeanField(model_, starts, forest);
+    if (!std::isfinite(result.lower)) return std::nullopt;
+    TakeLower(VerifiedForestLower(model_, result.distribution, options_.temperature));
+    return result;
+  }
+
+  // Whether no lower bound could be better by more than rounding.
+  bool IsClosed() const {
+    const Certificate& certificate = solved_.certificate;
+    return certificate.upper && certificate.lower &&
+           *certificate.upper - *certificate.lower <=
+               kClosed * std::max(1.0, std::abs(certificate.upper->value()));
+  }
+
+  void TakeLower(const Bound& lower) {
     if (!solved_.certificate.lower || lower > *solved_.certificate.lower)
       solved_.certificate.lower = lower;
-    return result;
   }
 
   Labeling Rounded(const Matrix<double>& marginals) {
     return RoundMarginals(
         model_, marginals, options_.rounding_draws, options_.seed,
-        StopCheck(SecondsFor(costs_.lower_certificate), [this] { return Interrupted(); }));
+        StopCheck(SecondsFor(costs_.lower_certificate), [this] { return StopAsked(); }));
   }
 
   void TakeLabels(Labeling labeling) {
@@ -328,57 +412,44 @@ class SparseRun {
   const SparseCostEstimate costs_;
   const double gap_;
   const int max_iterations_;
+  const std::function<bool()> too_late_ = [this] { return TooLate(); };
+  bool has_bound_ = false;
   bool stopped_ = false;
   std::string phase_ = "preparing";
   SolveRecord latest_{.k = -1};
   SolveResult solved_;
 };
 
-template <class Model>
-SolveResult Eliminate(const Model& model, std::string description, const SolveOptions& options,
-                      const Stopwatch& clock, const Watch& watch) {
-  ExactOptions exact;
-  exact.temperature = options.temperature;
-  exact.max_bytes = static_cast<std::int64_t>(options.max_bytes);
-  exact.time_limit_seconds = std::max(0.0, options.time_limit_seconds - clock.Seconds());
-  exact.interrupted = [&] {
-    return watch && !watch("exact inference", {.k = -1, .seconds = clock.Seconds()});
-  };
-  ExactResult result = SolveExact(model, exact);
-  SolveResult solved;
-  solved.method = Method::kExact;
-  solved.termination = Termination::kExact;
-  solved.certificate.model = std::move(description);
-  const auto [lower, upper] = ExactBounds(result.log_partition, result.error);
-  solved.certificate.lower = lower;
-  solved.certificate.upper = upper;
-  solved.energy = VerifiedEnergy(model, result.map_labeling);
-  solved.labels = std::move(result.map_labeling);
-  solved.marginals = ToMatrixIfEven(std::move(result.marginals));
-  return solved;
-}
-
 }  // namespace
 
-std::string Describe(const FactorGraph& graph) {
-  return fmt::format("factor graph with {} variables and {} factors", graph.cardinality.size(),
-                     graph.factors.size());
+SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::BoundByUnaries);
 }
-
-SolveResult SolveSparse(const SparseCrf& model, double defect, const SolveOptions& options,
-                        const Stopwatch& clock, const Watch& watch) {
-  SolveResult solved = SparseRun(model, options, clock, watch).Solve();
-  Certificate& certificate = solved.certificate;
-  certificate.defect = defect;
-  if (certificate.upper) certificate.upper = Raised(*certificate.upper, defect);
-  if (certificate.lower) certificate.lower = Lowered(*certificate.lower, defect);
-  if (solved.energy) solved.energy = Raised(*solved.energy, defect);
-  return solved;
+SolveResult SparseByPdhg(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::SolveByPdhg);
+}
+SolveResult SparseByFrankWolfe(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::SolveByFrankWolfe);
+}
+SolveResult SparseByBlockFrankWolfe(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::SolveByBlockFrankWolfe);
+}
+SolveResult SparseByTrw(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::SolveByTrw);
+}
+SolveResult SparseByHybrid(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::SolveByHybrid);
+}
+SolveResult SparseByMeanField(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::SolveByMeanField);
 }
 
 // There is no mean field for tables, but every labeling bounds from below.
-SolveResult SolveTablesByTrw(const FactorGraph& graph, const SolveOptions& options,
-                             const Stopwatch& clock, const Watch& watch) {
+SolveResult TablesByTrw(const SolveTask<FactorGraph>& task) {
+  const FactorGraph& graph = task.model;
+  const SolveOptions& options = task.options;
+  const Stopwatch& clock = task.clock;
+  const Watch& watch = task.watch;
   TrwOptions trw;
   trw.temperature = options.temperature;
   trw.tolerance = options.relative_gap.value_or(DefaultGap(Method::kTrw, ModelKind::kTables));
@@ -415,18 +486,6 @@ SolveResult SolveTablesByTrw(const FactorGraph& graph, const SolveOptions& optio
   }
   solved.marginals = ToMatrixIfEven(std::move(rows));
   return solved;
-}
-
-SolveResult SolveByElimination(const FactorGraph& graph, std::string description,
-                               const SolveOptions& options, const Stopwatch& clock,
-                               const Watch& watch) {
-  return Eliminate(graph, std::move(description), options, clock, watch);
-}
-
-SolveResult SolveByElimination(const SparseCrf& model, std::string description,
-                               const SolveOptions& options, const Stopwatch& clock,
-                               const Watch& watch) {
-  return Eliminate(model, std::move(description), options, clock, watch);
 }
 
 }  // namespace submarine::internal

@@ -26,9 +26,9 @@ constexpr std::array<MethodInfo, 10> kMethods = {{
      "tree-reweighted bound (sparse models and any tables of pairs)"},
     {Method::kHybrid, "hybrid", true, false, false,
      "exact along a forest, submodular elsewhere (sparse models)"},
-    {Method::kRouted, "routed", false, false, true,
-     "exact along a path of look-alikes that pairs are routed to, submodular elsewhere (dense "
-     "models with weak unaries)"},
+    {Method::kRouted, "routed", true, false, true,
+     "exact along a forest that pairs are routed to, submodular elsewhere (dense models with weak "
+     "unaries; sparse ones with triangles)"},
     {Method::kMeanField, "mf", true, false, true, "mean field: a lower bound only"},
     {Method::kExact, "exact", true, true, true, "variable elimination (small or tree-like models)"},
 }};

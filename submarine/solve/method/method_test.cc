@@ -6,6 +6,7 @@
 #include <set>
 
 #include "submarine/base/error.h"
+#include "submarine/solve/registry.h"
 
 namespace submarine::internal {
 namespace {
@@ -19,6 +20,17 @@ TEST(MethodTest, EveryMethodHasItsRow) {
     names.insert(info.name);
   }
   EXPECT_EQ(names.size(), Methods().size());
+}
+
+// What the table of names accepts is what the table of solvers has a function for.
+TEST(MethodTest, EveryMethodRunsWhatItAccepts) {
+  for (const MethodInfo& info : Methods()) {
+    const MethodSolvers& solvers = SolversOf(info.method);
+    EXPECT_EQ(solvers.method, info.method) << info.name;
+    EXPECT_EQ(solvers.sparse != nullptr, info.sparse) << info.name;
+    EXPECT_EQ(solvers.tables != nullptr, info.tables) << info.name;
+    EXPECT_EQ(solvers.dense != nullptr, info.dense) << info.name;
+  }
 }
 
 TEST(MethodTest, RefusalsNameWhatIsAccepted) {

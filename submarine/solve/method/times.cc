@@ -25,8 +25,9 @@ constexpr double kCoarseVariableSeconds = 2e-6;
 // Of one variable, corner, level and cut of an ordered lattice filter, and of a variable's place in it.
 constexpr double kLatticeSeconds = 4e-10;
 constexpr double kLatticeVariableSeconds = 2e-6;
-// The flow is applied before and in the first iteration, then its labels and marginals are judged.
-constexpr double kFirstBound = 4.0;
+constexpr double kRoutingPairSeconds = 2e-9;  // ordered
+// The flow is applied in the first iteration, then its labels and marginals are judged.
+constexpr double kFirstBound = 3.0;
 
 // --- Sparse models
 
@@ -75,6 +76,8 @@ double ListSeconds(const DenseSize& size) {
   return kListPairSeconds * size.pairs + kListVariableSeconds * size.variables;
 }
 
+double LatticeSeconds(const DenseSize& size) { return kLatticeVariableSeconds * size.variables; }
+
 double IterationSeconds(const DenseSize& size) {
   return kFlowSeconds * size.pairs * size.cuts + kProxSeconds * size.variables * size.labels;
 }
@@ -99,9 +102,10 @@ double LeastSeconds(const DenseSize& size) {
 
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels) {
   const double flow = kLatticeSeconds * size.variables * corners * levels * size.cuts;
-  return kLatticeVariableSeconds * size.variables +
-         kFirstBound * (flow + kProxSeconds * size.variables * size.labels);
+  return LatticeSeconds(size) + kFirstBound * (flow + kProxSeconds * size.variables * size.labels);
 }
+
+double RoutingPassSeconds(double variables) { return kRoutingPairSeconds * variables * variables; }
 
 SparseSize SizeOf(const SparseCrf& model, double temperature) {
   SparseSize size{static_cast<double>(model.num_variables()),
@@ -132,8 +136,15 @@ SparseCostEstimate SparseCosts(const SparseSize& size) {
   costs.forest_certificate =
       (size.far_apart ? kExponentialPairSeconds : kForestPairSeconds) * label_pairs +
       kDualLabelSeconds * marginals;
+  costs.routed_certificate = kExponentialPairSeconds * label_pairs + kDualLabelSeconds * marginals;
   costs.hybrid_dual = kDualPairSeconds * label_pairs;
   costs.lower_certificate = kLowerPairSeconds * label_pairs + kStartLabelSeconds * marginals;
+  costs.forest_sweep = size.touch * TouchSeconds(8.0 * kDouble * marginals) +
+                       2.0 * kForestLabelSeconds * marginals +
+                       kFlowEntrySeconds * size.edges * size.cuts;
+  costs.forest_lower =
+      kDualPairSeconds * std::min(size.edges, size.variables) * size.labels * size.labels +
+      costs.lower_certificate;
   return costs;
 }
 
@@ -169,6 +180,9 @@ double LeastSeconds(Method method, const SparseSize& size) {
     case Method::kHybrid:  // one forest, which at most half of the edges belong to on most graphs
       return touch(14.0, 3.0) + touch_doubles(messages) + kForestLabelSeconds * messages +
              costs.forest_certificate + labels;
+    case Method::kRouted:  // copies of the model, and weights of forest edges that all differ
+      return touch(16.0, 3.0) + touch_doubles(messages) + kForestLabelSeconds * messages +
+             costs.routed_certificate + labels;
     case Method::kMeanField:
       return touch(3.0, 0.0) + kFirstSweepSeconds + 2.0 * kStartLabelSeconds * marginals +
              costs.lower_certificate + labels;

@@ -26,6 +26,7 @@ DenseSize SizeOf(const DenseCrf& model, double pairs);
 DenseSize SizeOf(std::size_t num_variables, const LabelSpace& labels);
 
 double ListSeconds(const DenseSize& size);
+double LatticeSeconds(const DenseSize& size);  // until it is built
 double IterationSeconds(const DenseSize& size);
 double CertificateSeconds(const DenseSize& size);
 // Where groups of pairs are as large as they come: the least that is ever kept for a certificate.
@@ -38,6 +39,9 @@ double LeastSeconds(const DenseSize& size);
 // The same where lattices apply the kernels: `corners` of a simplex, summed over them.
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels);
 
+// Of a look at all pairs of variables, as routing and its verifier take several.
+double RoutingPassSeconds(double variables);
+
 // --- Sparse models and tables
 
 struct SparseSize {
@@ -46,18 +50,21 @@ struct SparseSize {
   double edges = 0.0;
   double cuts = 0.0;
   double in_cuts = 0.0;  // labels of all cuts' sets, which verifiers go through
-  // Energies of edges are so many T that products of probabilities may underflow: verifying a forest then
+  // Energies of edges are so large beside T that products of probabilities may underflow: verifying a forest then
   // takes an exponential for every pair of labels.
   bool far_apart = false;
-  double touch = 1.0;  // new memory takes so many times what the constants say
+  double touch = 1.0;  // new memory takes this multiple of what the constants say
 };
 SparseSize SizeOf(const SparseCrf& model, double temperature);
 
 struct SparseCostEstimate {
   double flow_certificate = 0.0;    // upper bound by flows and its dual value
   double forest_certificate = 0.0;  // upper bound by forests: all pairs of labels of every edge
+  double routed_certificate = 0.0;  // the same where all weights differ
   double hybrid_dual = 0.0;         // dual value of a forest with flows
   double lower_certificate = 0.0;   // mean field's value
+  double forest_sweep = 0.0;        // of mean field between trees, and its memory
+  double forest_lower = 0.0;        // its certificate
 };
 SparseCostEstimate SparseCosts(const SparseSize& size);
 double TableCertificateSeconds(const FactorGraph& graph);

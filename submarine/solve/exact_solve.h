@@ -1,0 +1,20 @@
+// Exact inference: by itself, or within `auto` where it is cheap. Not public; solve.h is the door.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "submarine/solve/registry.h"
+
+namespace submarine::internal {
+
+// Nothing where it would take more than a second or so, a third of the time limit, or too much memory.
+std::optional<SolveResult> TryExactly(const SolveTask<SparseCrf>& task);
+std::optional<SolveResult> TryExactly(const SolveTask<FactorGraph>& task);
+
+std::string Describe(const FactorGraph& graph);
+
+MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows);
+
+}  // namespace submarine::internal
