@@ -20,6 +20,8 @@ set(PUBLIC_HEADERS
   submarine/bound/bound.h
   submarine/bound/certificate.h
   submarine/evaluate/evaluate.h
+  submarine/segmentation/segmentation_model.h
+  submarine/segmentation/softmax.h
   submarine/solve/method/method.h
   submarine/solve/solve.h
   submarine/solver/mean_field/filtered_mean_field.h
@@ -34,4 +36,5 @@ set(PUBLIC_IO_HEADERS
   submarine/io/model/fg.h
   submarine/io/model/grid_bundle.h
   submarine/io/model/metric_spec.h
-  submarine/io/model/uai.h)
+  submarine/io/model/uai.h
+  submarine/io/segmentation/segmentation_parameters.h)

@@ -26,6 +26,8 @@
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/image_features.h"
 #include "submarine/model/sparse_crf.h"
+#include "submarine/segmentation/segmentation_model.h"
+#include "submarine/segmentation/softmax.h"
 #include "submarine/solve/method/method.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/mean_field/filtered_mean_field.h"

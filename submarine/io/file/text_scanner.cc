@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <system_error>
 
 #include "submarine/base/error.h"
+#include "submarine/io/file/number_text.h"
 
 namespace submarine::internal {
 namespace {
@@ -27,13 +27,12 @@ struct Parsed {
   T value = 0;
 };
 
-// std::from_chars takes no notice of the locale, which the program that uses the library may set.
 template <class T>
 Parsed<T> ParseNumber(std::string_view token) {
   const std::string_view digits = WithoutPlus(token);
   const char* end = digits.data() + digits.size();
   Parsed<T> parsed;
-  const auto [parsed_end, error] = std::from_chars(digits.data(), end, parsed.value);
+  const auto [parsed_end, error] = FromChars(digits.data(), end, parsed.value);
   parsed.valid = error != std::errc::invalid_argument && parsed_end == end;
   parsed.in_range = parsed.valid && error == std::errc{};
   return parsed;

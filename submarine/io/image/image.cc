@@ -13,6 +13,7 @@
 namespace submarine {
 namespace {
 
+using internal::DecodeBmp;
 using internal::DecodeJpeg;
 using internal::DecodePng;
 using internal::DecodePnm;
@@ -26,7 +27,7 @@ constexpr std::uint64_t kMaxImageFileBytes = std::uint64_t{1} << 30;
 // kMaxImagePixels of 16 bytes, twice what RGB and transparency of 16 bits take.
 constexpr std::uint64_t kMaxDecodedBytes = std::uint64_t{1} << 30;
 
-constexpr std::string_view kExpected = "a PNG, JPEG, TIFF, PGM or PPM picture was expected";
+constexpr std::string_view kExpected = "a PNG, JPEG, TIFF, BMP, PGM or PPM picture was expected";
 
 bool IsTiff(std::string_view bytes) {
   using namespace std::string_view_literals;
@@ -48,6 +49,7 @@ Decoder DecoderOf(std::string_view bytes) {
   if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return DecodePng;
   if (bytes.starts_with("\xff\xd8\xff")) return DecodeJpeg;
   if (IsTiff(bytes)) return DecodeTiff;
+  if (bytes.starts_with("BM")) return DecodeBmp;
   return IsPnm(bytes) ? DecodePnm : nullptr;
 }
 
@@ -98,7 +100,9 @@ std::uint64_t EncodedImage::max_decoded_bytes() const {
   return kMaxExpansion * bytes.size();
 }
 
-Image ReadImage(const std::filesystem::path& path, std::optional<ImageSize> expected) {
+namespace {
+
+Image ReadBy(const std::filesystem::path& path, std::optional<ImageSize> expected, bool raw) {
   Decoder decode = nullptr;
   const auto recognise = [&](std::string_view beginning) {
     const EncodedImage file{path, beginning};
@@ -108,7 +112,38 @@ Image ReadImage(const std::filesystem::path& path, std::optional<ImageSize> expe
     file.Fail(fmt::format("begins with {}, but {}", Quoted(beginning.substr(0, 8)), kExpected));
   };
   const std::string contents = ReadWholeFile(path, kMaxImageFileBytes, recognise);
-  return decode({path, contents, expected});
+  // The numbers of a JPEG are not those that were written, and TIFF has too many ways to store them.
+  if (raw && (decode == DecodeJpeg || decode == DecodeTiff)) {
+    EncodedImage{path, contents}.Fail(
+        "is a JPEG or TIFF picture, but labels are read from PNG, BMP and PGM only");
+  }
+  return decode({path, contents, expected, raw});
+}
+
+}  // namespace
+
+Image ReadImage(const std::filesystem::path& path, std::optional<ImageSize> expected) {
+  return ReadBy(path, expected, false);
+}
+
+Image ReadLabelImage(const std::filesystem::path& path, std::optional<ImageSize> expected) {
+  Image image = ReadBy(path, expected, true);
+  if (image.channels == 1) return image;
+  const std::size_t pixels = image.samples.size() / 3;
+  for (std::size_t a = 0; a < pixels; ++a) {
+    const std::uint16_t* rgb = image.samples.data() + 3 * a;
+    if (rgb[0] != rgb[1] || rgb[0] != rgb[2]) {
+      const auto width = static_cast<std::size_t>(image.width);
+      EncodedImage{path, {}}.Fail(
+          fmt::format("has the colour ({}, {}, {}) at pixel x = {}, y = {}, expected one label per "
+                      "pixel: a grey picture, or one with a palette",
+                      rgb[0], rgb[1], rgb[2], a % width, a / width));
+    }
+    image.samples[a] = rgb[0];
+  }
+  image.channels = 1;
+  image.samples.resize(pixels);
+  return image;
 }
 
 std::vector<float> ColourValues(const Image& image) {

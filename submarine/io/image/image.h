@@ -1,4 +1,4 @@
-// Pictures as input: PNG, JPEG, TIFF, and PGM and PPM, recognised by their first bytes whatever the
+// Pictures as input: PNG, JPEG, TIFF, BMP, and PGM and PPM, recognised by their first bytes whatever the
 // file is called.
 #pragma once
 
@@ -32,6 +32,11 @@ inline constexpr std::int64_t kMaxImagePixels = std::int64_t{1} << 26;
 // more pixels than kMaxImagePixels or than so short a file can hold, or another size than `expected`.
 // Sizes are refused before any pixel is decoded.
 Image ReadImage(const std::filesystem::path& path, std::optional<ImageSize> expected = {});
+
+// The number that every pixel of a map of labels has: the index into the palette of a PNG or BMP that has one,
+// or the grey sample as it is stored, so that the result has one channel. PNG, BMP and PGM. Throws FileError like
+// ReadImage, and for pictures with colours.
+Image ReadLabelImage(const std::filesystem::path& path, std::optional<ImageSize> expected = {});
 
 // The samples on the scale from 0 to 255 whatever their depth, for features of kernels.
 std::vector<float> ColourValues(const Image& image);

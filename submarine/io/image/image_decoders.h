@@ -15,6 +15,8 @@ struct EncodedImage {
   std::filesystem::path path;
   std::string_view bytes;
   std::optional<ImageSize> expected = {};
+  // Numbers as they are stored: indices instead of a palette's colours, and no stretching.
+  bool raw = false;
 
   // Throws FileError "path" + problem.
   [[noreturn]] void Fail(std::string_view problem) const;
@@ -34,5 +36,6 @@ Image DecodePng(const EncodedImage& file);
 Image DecodeJpeg(const EncodedImage& file);
 Image DecodeTiff(const EncodedImage& file);
 Image DecodePnm(const EncodedImage& file);
+Image DecodeBmp(const EncodedImage& file);
 
 }  // namespace submarine::internal

@@ -30,10 +30,14 @@ class PngDecoder {
     return true;
   }
 
-  // Any kind of colour and depth to grey or RGB of 8 or 16 bits in our byte order.
-  bool Convert() {
+  // Any kind of colour and depth to grey or RGB of 8 or 16 bits in our byte order; `raw` numbers as they are stored.
+  bool Convert(bool raw) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    png_set_expand(png_);
+    if (raw) {
+      png_set_packing(png_);
+    } else {
+      png_set_expand(png_);
+    }
     png_set_strip_alpha(png_);
     if (std::endian::native == std::endian::little) png_set_swap(png_);
     png_set_interlace_handling(png_);
@@ -108,7 +112,7 @@ Image DecodePng(const EncodedImage& file) {
       decoder.width(), decoder.height(),
       static_cast<std::size_t>(decoder.channels()) * static_cast<std::size_t>(decoder.bit_depth()));
   CheckCompressedBytes(file, decoder);
-  if (!decoder.Convert()) file.FailToDecode("PNG", decoder.error());
+  if (!decoder.Convert(file.raw)) file.FailToDecode("PNG", decoder.error());
   const std::size_t bytes_per_sample = decoder.bit_depth() == 16 ? 2 : 1;
   Image image;
   image.width = static_cast<int>(decoder.width());

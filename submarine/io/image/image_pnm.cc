@@ -13,10 +13,16 @@ std::uint16_t Stretched(std::int64_t value, std::int64_t from, std::int64_t to) 
   return static_cast<std::uint16_t>((2 * value * to + from) / (2 * from));
 }
 
-void ReadText(TextScanner& scanner, std::int64_t maximum, Image& image) {
+// What the largest sample is stretched to.
+std::int64_t Target(const EncodedImage& file, std::int64_t maximum, const Image& image) {
+  return file.raw ? maximum : image.max_value;
+}
+
+void ReadText(const EncodedImage& file, TextScanner& scanner, std::int64_t maximum, Image& image) {
   scanner.ExpectRoomFor(static_cast<std::int64_t>(image.samples.size()), "samples");
   for (std::uint16_t& sample : image.samples) {
-    sample = Stretched(scanner.Integer("a sample", 0, maximum), maximum, image.max_value);
+    sample =
+        Stretched(scanner.Integer("a sample", 0, maximum), maximum, Target(file, maximum, image));
   }
   scanner.ExpectEnd("the last sample");
 }
@@ -38,7 +44,7 @@ void ReadBinary(const EncodedImage& file, std::string_view raster, std::int64_t 
       file.Fail(fmt::format("has the sample {} at index {}, but its header announces at most {}",
                             value, k, maximum));
     }
-    image.samples[k] = Stretched(value, maximum, image.max_value);
+    image.samples[k] = Stretched(value, maximum, Target(file, maximum, image));
   }
 }
 
@@ -67,7 +73,7 @@ Image DecodePnm(const EncodedImage& file) {
   image.height = static_cast<int>(height);
   image.samples.resize(samples);
   if (text) {
-    ReadText(scanner, maximum, image);
+    ReadText(file, scanner, maximum, image);
   } else {
     ReadBinary(file, file.bytes.substr(header_bytes), maximum, image);
   }

@@ -451,7 +451,7 @@ TEST(ReadImage, AbsurdSizesAreRefusedBeforeAnythingIsAllocated) {
               HasSubstr("32768 x 32768"));
 }
 
-// A picture of little content in few bytes is none that claims too much.
+// A picture of little content in few bytes is not taken for one that claims too much.
 TEST(ReadImage, BlankPngOfEveryDepthIsRead) {
   const TempDir dir;
   constexpr int kSide = 1000;

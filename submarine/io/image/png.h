@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 namespace submarine {
 
@@ -13,10 +14,18 @@ namespace submarine {
 void WritePng(const std::filesystem::path& path, int width, int height, int channels,
               std::span<const std::uint8_t> samples);
 
+// The bytes of such a file. Throws InvalidInput likewise.
+std::string EncodePng(int width, int height, int channels, std::span<const std::uint8_t> samples);
+
 // Row-major 16-bit grey samples, for values such as disparities that 8 bits cannot hold. Throws
 // likewise.
 void WritePng16(const std::filesystem::path& path, int width, int height,
                 std::span<const std::uint16_t> samples);
+
+// One index per pixel into at most 256 colours, as maps of labels are stored. Throws likewise.
+void WriteIndexedPng(const std::filesystem::path& path, int width, int height,
+                     std::span<const std::uint8_t> indices,
+                     std::span<const std::array<std::uint8_t, 3>> palette);
 
 // From dark violet over green to light yellow; lightness grows evenly with t, so that equal steps
 // look equal, in print without colours too. Values outside [0,1] are clamped; NaN is mid grey.

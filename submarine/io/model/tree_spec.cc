@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -14,6 +13,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/io/file/json_file.h"
+#include "submarine/io/file/number_text.h"
 #include "submarine/io/file/text_scanner.h"
 
 namespace submarine::internal {
@@ -162,7 +162,7 @@ class SpecScanner {
   void Number(std::string_view what, T& value) {
     SkipSpace();
     const char* begin = text_.data() + position_;
-    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    const auto [end, error] = FromChars(begin, text_.data() + text_.size(), value);
     if (error == std::errc::invalid_argument) Fail(fmt::format("expected {}", what));
     if (error != std::errc{}) Fail(fmt::format("{} is beyond the range of numbers", what));
     position_ += static_cast<std::size_t>(end - begin);

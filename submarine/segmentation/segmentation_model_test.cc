@@ -1,0 +1,97 @@
+#include "submarine/segmentation/segmentation_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "submarine/base/error_test_util.h"
+
+namespace submarine {
+namespace {
+
+using internal::testing::ExpectInvalid;
+
+struct Picture {
+  std::vector<float> samples = std::vector<float>(4 * 3 * 3);
+  Picture() {
+    for (std::size_t k = 0; k < samples.size(); ++k) samples[k] = static_cast<float>(7 * k % 251);
+  }
+  PictureView view() const { return {4, 3, 3, samples}; }
+};
+
+TEST(SegmentationModel, HasBothKernelsAndTheUnariesOfTheSoftmax) {
+  const Picture picture;
+  Matrix<float> softmax(12, 2, 0.5F);
+  softmax(5, 0) = 0.25F;
+  softmax(5, 1) = 0.75F;
+  SegmentationParameters parameters;
+  parameters.softmax_temperature = 2.0;
+  const DenseCrf model = SegmentationModel(softmax, picture.view(), parameters);
+  EXPECT_EQ(model.num_labels(), 2);
+  EXPECT_EQ(model.counting(), PairCounting::kOnce);
+  EXPECT_NEAR(model.unary()(5, 0), 0.5 * std::log(4.0), 1e-6);
+  ASSERT_EQ(model.kernels().size(), 2u);
+  EXPECT_EQ(model.kernels()[0].name, "position 3");
+  EXPECT_EQ(model.kernels()[0].weight, 3.0);
+  EXPECT_EQ(model.kernels()[1].name, "bilateral 80/13");
+  EXPECT_EQ(model.kernels()[1].weight, 10.0);
+  for (const GaussianKernel& kernel : model.kernels())
+    EXPECT_EQ(kernel.normalisation, KernelNormalisation::kSymmetric);
+  EXPECT_EQ(SegmentationModel(softmax, picture.view(), parameters, LinearLabels(2)).num_labels(),
+            2);
+}
+
+TEST(SegmentationModel, LeavesOutKernelsWithoutWeight) {
+  const Picture picture;
+  SegmentationParameters parameters;
+  parameters.position_weight = 0.0;
+  parameters.normalisation = KernelNormalisation::kNone;
+  const std::vector<GaussianKernel> kernels = SegmentationKernels(picture.view(), parameters);
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].name, "bilateral 80/13");
+  EXPECT_EQ(kernels[0].normalisation, KernelNormalisation::kNone);
+  parameters.bilateral_weight = 0.0;
+  EXPECT_TRUE(SegmentationKernels(picture.view(), parameters).empty());
+}
+
+TEST(SegmentationModel, RefusesWhatDoesNotFit) {
+  const Picture picture;
+  ExpectInvalid([&] { SegmentationModel(Matrix<float>(11, 2, 0.5F), picture.view(), {}); },
+                "the softmax has 11 pixels, expected 4 x 3");
+  ExpectInvalid(
+      [&] { SegmentationModel(Matrix<float>(12, 2, 0.5F), picture.view(), {}, PottsLabels(3)); },
+      "3");
+}
+
+TEST(SegmentationParameters, AreNamedWhereTheyAreWrong) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto refused = [](double SegmentationParameters::*field, double value,
+                          const std::string& name) {
+    SegmentationParameters parameters;
+    parameters.*field = value;
+    ExpectInvalid([&] { CheckParameters(parameters); }, name);
+  };
+  for (const double bad : {-1.0, std::nan(""), infinity}) {
+    refused(&SegmentationParameters::position_sigma, bad, "position_sigma is");
+    refused(&SegmentationParameters::position_weight, bad, "position_weight is");
+    refused(&SegmentationParameters::bilateral_sigma, bad, "bilateral_sigma is");
+    refused(&SegmentationParameters::colour_sigma, bad, "colour_sigma is");
+    refused(&SegmentationParameters::bilateral_weight, bad, "bilateral_weight is");
+    refused(&SegmentationParameters::softmax_temperature, bad, "softmax_temperature is");
+  }
+  refused(&SegmentationParameters::colour_sigma, 0.0, "colour_sigma is 0");
+  SegmentationParameters parameters;
+  parameters.iterations = -1;
+  ExpectInvalid([&] { CheckParameters(parameters); }, "iterations is -1, expected 0");
+  parameters = {};
+  parameters.normalisation = KernelNormalisation::kBefore;
+  ExpectInvalid([&] { CheckParameters(parameters); }, "one-sided");
+  CheckParameters({});
+}
+
+}  // namespace
+}  // namespace submarine
