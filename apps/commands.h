@@ -12,6 +12,8 @@ void AddSynthCommand(CLI::App* app);
 void AddStereoCommand(CLI::App* app);
 void AddStereoBenchCommand(CLI::App* app);
 void AddSegmentCommand(CLI::App* app);
+void AddSegmentBenchCommand(CLI::App* app);
+void AddFitCommand(CLI::App* app);
 void AddReportCommand(CLI::App* app);
 
 }  // namespace submarine::apps

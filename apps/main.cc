@@ -46,6 +46,8 @@ int Run(int argc, char** argv) {
   submarine::apps::AddStereoCommand(&app);
   submarine::apps::AddStereoBenchCommand(&app);
   submarine::apps::AddSegmentCommand(&app);
+  submarine::apps::AddSegmentBenchCommand(&app);
+  submarine::apps::AddFitCommand(&app);
   submarine::apps::AddReportCommand(&app);
   try {
     app.parse(argc, argv);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes docs/images/segment.png and stereo.png from the results of the two commands that README shows.
 
-usage: tools/readme_images.py [DEMO_OUT]        (after ./demo and the segment command; needs Debian's python3-pil)
+usage: tools/readme_images.py [DEMO_OUT]        (after ./demo and the three commands of the segmentation; needs Debian's
+python3-pil)
 """
 import pathlib
 import sys
@@ -18,9 +19,8 @@ def panel(image):
     return image.convert("RGB").resize(PANEL, Image.LANCZOS)
 
 
-def with_scribbles(picture, scribbles):
-    marked = scribbles.convert("L").point(lambda value: 255 if value else 0)
-    return Image.composite(scribbles.convert("RGB"), picture.convert("RGB"), marked)
+def over(picture, labels):
+    return Image.blend(picture.convert("RGB"), labels.convert("RGB"), 0.6)
 
 
 def side_by_side(panels, path):
@@ -32,12 +32,15 @@ def side_by_side(panels, path):
     print(path, path.stat().st_size, "bytes")
 
 
+def segmentation(directory):
+    picture, before, after = (Image.open(directory / name) for name in ("image.png", "labels_before.png", "labels.png"))
+    return [picture, over(picture, before), over(picture, after)]
+
+
 def main():
     demo_out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else REPOSITORY / "demo-out"
     segment = demo_out / "segment"
-    scribbled = with_scribbles(Image.open(segment / "image.png"), Image.open(IMAGES / "aloe_scribbles.png"))
-    side_by_side([scribbled, Image.open(segment / "labels.png"), Image.open(segment / "entropy_colour.png")],
-                 IMAGES / "segment.png")
+    side_by_side(segmentation(segment), IMAGES / "segment.png")
     side_by_side([Image.open(demo_out / name) for name in ("left.png", "disparity_colour.png", "entropy_colour.png")],
                  IMAGES / "stereo.png")
 

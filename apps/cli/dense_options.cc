@@ -147,18 +147,26 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       {{"auto", Certify::kAuto},
        {"exact", Certify::kExact},
        {"operator", Certify::kOperator},
+       {"lower", Certify::kLower},
        {"none", Certify::kNone}},
       "What the bounds are about. exact: the Gaussian model, by enumerating its "
-      "pairs; operator: the model with the pair weights of --pairs; auto: exact where "
-      "that takes about a minute at most; none: labels and marginals without bounds")
+      "pairs; operator: the model with the pair weights of --pairs; lower: that model, from below "
+      "only; auto: exact where that takes about a minute at most; none: labels and marginals "
+      "without bounds")
       ->group(group);
   std::vector<std::pair<std::string, DenseMarginals>> owners = {
-      {"upper-bound", DenseMarginals::kUpperBound}, {"mean-field", DenseMarginals::kMeanField}};
-  if (solve->marginals == DenseMarginals::kMeanField) std::swap(owners[0], owners[1]);
+      {"upper-bound", DenseMarginals::kUpperBound},
+      {"mean-field", DenseMarginals::kMeanField},
+      {"mean", DenseMarginals::kMean},
+      {"routed", DenseMarginals::kRouted}};
+  std::stable_partition(owners.begin(), owners.end(), [&](const auto& owner) {
+    return owner.second == solve->marginals;  // the default comes first
+  });
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->marginals, owners,
-                            "Which marginals to return: those of the upper bound, or those of mean "
-                            "field started from them, which are less flat where the unaries say "
-                            "little")
+                            "Which marginals to return: those of the upper bound, which are too "
+                            "flat where unaries say little; those of mean field started from "
+                            "them, which are too sure; the mean of both; routed: those of the "
+                            "upper bound, which must be the routed one")
       ->group(group);
 }
 

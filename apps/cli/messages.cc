@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -60,13 +61,21 @@ std::string EscapedByte(char c) {
   }
 }
 
-std::vector<std::pair<std::string, std::string>>& Replacements() {
-  static std::vector<std::pair<std::string, std::string>> replacements;
+// Several threads may make bundles and complain.
+struct Replacements {
+  std::mutex mutex;
+  std::vector<std::pair<std::string, std::string>> shown_instead;
+};
+
+Replacements& AllReplacements() {
+  static Replacements replacements;
   return replacements;
 }
 
 std::string WithShownNames(std::string text) {
-  for (const auto& [hidden, shown] : Replacements()) {
+  Replacements& all = AllReplacements();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [hidden, shown] : all.shown_instead) {
     for (std::size_t at = text.find(hidden); at != std::string::npos;
          at = text.find(hidden, at + shown.size())) {
       text.replace(at, hidden.size(), shown);
@@ -137,7 +146,9 @@ void PrintRaw(std::string_view text) noexcept {
 }
 
 void ShowInstead(const std::string& hidden, const std::string& shown) {
-  Replacements().emplace_back(hidden, shown);
+  Replacements& all = AllReplacements();
+  const std::lock_guard lock(all.mutex);
+  all.shown_instead.emplace_back(hidden, shown);
 }
 
 }  // namespace submarine::apps

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -16,6 +14,9 @@
 #include "apps/cli/option_checks.h"
 #include "apps/commands.h"
 #include "apps/generate/generate_scene.h"
+#include "apps/generate/generate_softmax.h"
+#include "apps/generate/patches.h"
+#include "apps/generate/random_numbers.h"
 #include "submarine/base/error.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/model/dense_bundle.h"
@@ -35,6 +36,10 @@ constexpr int kConnectivity = 4;
 struct GenerateOptions {
   bool dense = false;
   bool stereo = false;
+  bool segmentation = false;
+  std::string softmax;
+  int unknown = 255;
+  MadeSoftmax made;  // but for the seed
   int width = 100;
   int height = 100;
   int labels = 20;
@@ -51,10 +56,6 @@ struct GenerateOptions {
   std::string output;
 };
 
-// Uniform in [0, 1) from the generator's bits alone: std::uniform_real_distribution may differ between
-// standard libraries, and a seed should name the same model everywhere.
-double Uniform(std::mt19937_64* rng) { return static_cast<double>((*rng)() >> 11) * 0x1p-53; }
-
 Matrix<double> RandomUnaries(std::size_t variables, std::size_t labels,
                              const GenerateOptions& options) {
   std::mt19937_64 rng(options.seed);
@@ -65,31 +66,12 @@ Matrix<double> RandomUnaries(std::size_t variables, std::size_t labels,
   return unary;
 }
 
-// A patch of one colour and one label: the pixels that are nearer to its centre than to the others.
-struct Patch {
-  double x;
-  double y;
-  std::array<double, 3> colour;
-  std::size_t label;
-};
-
-std::vector<Patch> RandomPatches(const GenerateOptions& options, std::mt19937_64* rng) {
-  std::vector<Patch> patches(static_cast<std::size_t>(2 * options.labels));
-  for (std::size_t p = 0; p < patches.size(); ++p) {
-    patches[p].x = options.width * Uniform(rng);
-    patches[p].y = options.height * Uniform(rng);
-    for (double& channel : patches[p].colour) channel = 255.0 * Uniform(rng);
-    patches[p].label = p % static_cast<std::size_t>(options.labels);
-  }
-  return patches;
-}
-
 // A noisy picture of patches. The unaries are uniform, but only half as far above `low` for the label
 // of the patch: a guess that the picture must improve on.
 DenseSpec RandomPicture(const GenerateOptions& options) {
-  constexpr double kColourNoise = 20.0;
   std::mt19937_64 rng(options.seed);
-  const std::vector<Patch> patches = RandomPatches(options, &rng);
+  const std::vector<Patch> patches =
+      RandomPatches(options.width, options.height, options.labels, &rng);
   const auto labels = static_cast<std::size_t>(options.labels);
   DenseSpec spec;
   spec.width = options.width;
@@ -101,19 +83,8 @@ DenseSpec RandomPicture(const GenerateOptions& options) {
   spec.unary = Matrix<float>(pixels, labels);
   spec.image.reserve(3 * pixels);
   for (std::size_t a = 0; a < pixels; ++a) {
-    const std::size_t row = a / static_cast<std::size_t>(options.width);
-    const auto x = static_cast<double>(a % static_cast<std::size_t>(options.width));
-    const auto y = static_cast<double>(row);
-    const auto distance = [&](const Patch& patch) {
-      return (patch.x - x) * (patch.x - x) + (patch.y - y) * (patch.y - y);
-    };
-    const Patch& patch = *std::min_element(
-        patches.begin(), patches.end(),
-        [&](const Patch& p, const Patch& q) { return distance(p) < distance(q); });
-    for (const double channel : patch.colour) {
-      const double noisy = channel + kColourNoise * (Uniform(&rng) - 0.5);
-      spec.image.push_back(static_cast<float>(std::clamp(noisy, 0.0, 255.0)));
-    }
+    const Patch& patch = PatchAt(patches, a, options.width);
+    for (const float channel : NoisyColour(patch, &rng)) spec.image.push_back(channel);
     for (std::size_t i = 0; i < labels; ++i) {
       const double height = (options.high - options.low) * Uniform(&rng);
       spec.unary(a, i) = static_cast<float>(options.low + (i == patch.label ? 0.5 : 1.0) * height);
@@ -178,7 +149,30 @@ void GenerateStereo(const GenerateOptions& options) {
       options.output, options.width, options.height, options.labels));
 }
 
+void GenerateForSegmentation(const GenerateOptions& options) {
+  if (options.dense || options.connectivity || options.weight) {
+    throw InvalidInput(
+        "--segmentation and --softmax make no model: --dense, --connectivity and --weight do not "
+        "apply");
+  }
+  CheckLabelCount(options.labels);
+  MadeSoftmax made = options.made;
+  made.seed = options.seed;
+  if (!options.segmentation) {
+    GenerateSoftmax(options.softmax, options.labels, options.unknown, made, options.output);
+    return;
+  }
+  CheckPixels(options);
+  GenerateSegmentation(options.output, options.width, options.height, options.labels, made);
+}
+
 void RunGenerate(const GenerateOptions& options) {
+  if (options.stereo + options.segmentation + !options.softmax.empty() > 1)
+    throw InvalidInput("only one of --stereo, --segmentation and --softmax can be made at a time");
+  if (options.segmentation || !options.softmax.empty()) {
+    GenerateForSegmentation(options);
+    return;
+  }
   if (options.stereo) {
     GenerateStereo(options);
     return;
@@ -205,6 +199,29 @@ void RunGenerate(const GenerateOptions& options) {
   }
 }
 
+void AddSoftmaxOptions(CLI::App* command, GenerateOptions* options) {
+  const char* group = "Softmaxes";
+  MadeSoftmax* made = &options->made;
+  command->add_option("--cell", made->cell, "Pixels along the side of a cell of the classifier")
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--blur", made->blur, "Smoothing, in cells")
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--noise", made->noise, "Noise of the logits of every cell, in nats")
+      ->capture_default_str()
+      ->group(group);
+  command
+      ->add_option("--confusion", made->confusion,
+                   "Share of patches of 4 x 4 cells that lean to another label")
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--unknown", options->unknown, "The sample of TRUTH that is no label")
+      ->check(NumberBetween(0, 65535))
+      ->capture_default_str()
+      ->group(group);
+}
+
 }  // namespace
 
 void AddGenerateCommand(CLI::App* app) {
@@ -218,6 +235,16 @@ void AddGenerateCommand(CLI::App* app) {
   command->add_flag(
       "--stereo", options->stereo,
       "A stereo pair with its true disparities instead of a model; --output is a directory");
+  command->add_flag(
+      "--segmentation", options->segmentation,
+      "A picture with true labels and a classifier's softmax instead of a model: with --output X, "
+      "X.png, X.labels.png and X.softmax.npy");
+  command
+      ->add_option("--softmax", options->softmax,
+                   "The softmax of a classifier that is somewhat wrong about this picture of "
+                   "labels; --output is an .npy file")
+      ->type_name("TRUTH");
+  AddSoftmaxOptions(command, options.get());
   command->add_option("--width", options->width, "Columns")->capture_default_str();
   command->add_option("--height", options->height, "Rows")->capture_default_str();
   command
@@ -256,7 +283,9 @@ void AddGenerateCommand(CLI::App* app) {
       "  submarine generate --width 100 --height 100 --labels 20 --weight 5 -o model.json\n"
       "  submarine generate --labels 20 --metric tree:5x4:1,0.5 --weight 2 -o tree.json\n"
       "  submarine generate --dense --width 64 --height 48 --labels 5 -o dense.json\n"
-      "  submarine generate --stereo --width 320 --height 240 --labels 32 -o scene");
+      "  submarine generate --stereo --width 320 --height 240 --labels 32 -o scene\n"
+      "  submarine generate --segmentation --width 200 --height 150 --labels 6 -o pictures/one\n"
+      "  submarine generate --softmax photo.labels.png --labels 21 --noise 2 -o photo.softmax.npy");
   command->callback([options] { RunGenerate(*options); });
 }
 

@@ -40,12 +40,43 @@ std::vector<std::int32_t> MostProbable(std::span<const T> row, std::size_t top) 
   return order;
 }
 
+// Of pixels without a label, as in the annotations of Pascal VOC.
+constexpr std::array<std::uint8_t, 3> kUnknownColour = {224, 224, 192};
+constexpr std::size_t kUnknownIndex = 255;
+
+void WriteLabels(const std::filesystem::path& path, int width, int height,
+                 std::span<const int> labels,
+                 const std::vector<std::array<std::uint8_t, 3>>& colours) {
+  const bool all_known = std::all_of(labels.begin(), labels.end(), [](int l) { return l >= 0; });
+  std::vector<std::uint8_t> bytes;
+  if (colours.size() <= (all_known ? kUnknownIndex + 1 : kUnknownIndex)) {
+    std::vector<std::array<std::uint8_t, 3>> palette = colours;
+    if (!all_known) {
+      palette.resize(kUnknownIndex);
+      palette.push_back(kUnknownColour);
+    }
+    bytes.resize(labels.size());
+    std::transform(labels.begin(), labels.end(), bytes.begin(), [](int label) {
+      return static_cast<std::uint8_t>(label < 0 ? static_cast<int>(kUnknownIndex) : label);
+    });
+    WriteIndexedPng(path, width, height, bytes, palette);
+    return;
+  }
+  bytes.reserve(3 * labels.size());
+  for (const int label : labels) {
+    for (const std::uint8_t sample :
+         label < 0 ? kUnknownColour : colours[static_cast<std::size_t>(label)])
+      bytes.push_back(sample);
+  }
+  WritePng(path, width, height, 3, bytes);
+}
+
 }  // namespace
 
 PicturePage::PicturePage(const Bundle* bundle, int width, int height, const std::string& title)
     : bundle_(*bundle), width_(width), height_(height) {
   page_["title"] = title;
-  for (const char* part : {"panels", "values", "facts", "plots", "notes"})
+  for (const char* part : {"lead", "panels", "values", "facts", "plots", "notes"})
     page_[part] = Json::array();
 }
 
@@ -61,7 +92,7 @@ void PicturePage::CheckCount(std::size_t count) const {
 }
 
 void PicturePage::AddPicture(const std::string& name, const std::string& file, int channels,
-                             std::span<const float> samples) {
+                             std::span<const float> samples, PanelRole role) {
   CheckCount(samples.size() / static_cast<std::size_t>(channels));
   std::vector<std::uint8_t> bytes(samples.size());
   std::transform(samples.begin(), samples.end(), bytes.begin(), [](float v) {
@@ -69,6 +100,14 @@ void PicturePage::AddPicture(const std::string& name, const std::string& file, i
   });
   WritePng(bundle_.File(file + ".png"), width_, height_, channels, bytes);
   page_["panels"].push_back({{"name", name}, {"file", file + ".png"}});
+  AddRole(role);
+}
+
+void PicturePage::AddRole(PanelRole role) {
+  if (role == PanelRole::kPlain) return;
+  page_["panels"].back()["role"] = role == PanelRole::kPicture  ? "picture"
+                                   : role == PanelRole::kBefore ? "before"
+                                                                : "after";
 }
 
 void PicturePage::AddColoured(const std::string& name, const std::string& file,
@@ -89,21 +128,26 @@ void PicturePage::AddColoured(const std::string& name, const std::string& file,
 
 void PicturePage::AddLabels(const std::string& name, const std::string& file,
                             std::span<const int> labels, const std::vector<std::string>& names,
-                            const std::vector<std::array<std::uint8_t, 3>>& colours) {
+                            const std::vector<std::array<std::uint8_t, 3>>& colours,
+                            PanelRole role) {
   CheckCount(labels.size());
-  std::vector<std::uint8_t> bytes;
-  bytes.reserve(3 * labels.size());
-  for (const int label : labels) {
-    for (const std::uint8_t sample : colours[static_cast<std::size_t>(label)])
-      bytes.push_back(sample);
-  }
-  WritePng(bundle_.File(file + ".png"), width_, height_, 3, bytes);
+  WriteLabels(bundle_.File(file + ".png"), width_, height_, labels, colours);
+  std::vector<std::size_t> pixels(names.size(), 0);
+  std::size_t unknown = 0;
+  for (const int label : labels) ++(label < 0 ? unknown : pixels[static_cast<std::size_t>(label)]);
   Json legend = Json::array();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& [r, g, b] = colours[i];
-    legend.push_back({{"name", names[i]}, {"colour", fmt::format("#{:02x}{:02x}{:02x}", r, g, b)}});
-  }
+  const auto add = [&](const std::string& of, const std::array<std::uint8_t, 3>& colour,
+                       std::size_t count) {
+    if (count == 0) return;
+    const auto& [r, g, b] = colour;
+    legend.push_back({{"name", of},
+                      {"colour", fmt::format("#{:02x}{:02x}{:02x}", r, g, b)},
+                      {"share", static_cast<double>(count) / static_cast<double>(labels.size())}});
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) add(names[i], colours[i], pixels[i]);
+  add("unknown", kUnknownColour, unknown);
   page_["panels"].push_back({{"name", name}, {"file", file + ".png"}, {"legend", legend}});
+  AddRole(role);
 }
 
 void PicturePage::AddValues(const std::string& name, const std::string& file,
@@ -147,6 +191,10 @@ void PicturePage::AddMarginals(const MarginalRows& marginals, int top, const std
       marginals);
 }
 
+void PicturePage::AddLead(const std::string& number, const std::string& what) {
+  page_["lead"].push_back({number, what});
+}
+
 void PicturePage::AddFact(const std::string& what, const std::string& value) {
   page_["facts"].push_back({what, value});
 }
@@ -155,11 +203,12 @@ void PicturePage::AddNote(const std::string& sentence) { page_["notes"].push_bac
 
 void PicturePage::AddPlot(Json plot) { page_["plots"].push_back(std::move(plot)); }
 
-void FinishBundle(Json summary, const std::string& kind, const Json& page, Bundle* bundle) {
+void FinishBundle(Json summary, const std::string& kind, const Json& page, Bundle* bundle,
+                  const std::optional<ReportOptions>& report) {
   summary["kind"] = kind;
   if (!page.is_null()) summary["page"] = page;
   WriteFileAtomically(bundle->File("summary.json"), JsonText(summary));
-  WriteReport(bundle->staging());
+  if (report) WriteReport(bundle->staging(), *report);
   bundle->Commit();
 }
 

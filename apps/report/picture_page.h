@@ -5,14 +5,19 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "apps/report/report.h"
 #include "apps/solve/bundle.h"
 #include "submarine/solve/solve.h"
 
 namespace submarine::apps {
+
+// What a panel is to the overlay, which lays labels over the picture and wipes from those before to those after.
+enum class PanelRole { kPlain, kPicture, kBefore, kAfter };
 
 class PicturePage {
  public:
@@ -20,14 +25,15 @@ class PicturePage {
 
   // NAME.png: samples from 0 to 255, 1 or 3 channels innermost.
   void AddPicture(const std::string& name, const std::string& file, int channels,
-                  std::span<const float> samples);
+                  std::span<const float> samples, PanelRole role = PanelRole::kPlain);
   // file.png, coloured from dark (low) to light (high). NaN is grey.
   void AddColoured(const std::string& name, const std::string& file, std::span<const float> values,
                    double low, double high, const std::string& unit);
-  // file.png with one colour per label, and a legend.
+  // file.png with one colour per label, and a legend of those that occur; negative labels are unknown. The
+  // file has a palette whose indices are the labels, 255 for unknown ones, unless there are too many labels for that.
   void AddLabels(const std::string& name, const std::string& file, std::span<const int> labels,
                  const std::vector<std::string>& names,
-                 const std::vector<std::array<std::uint8_t, 3>>& colours);
+                 const std::vector<std::array<std::uint8_t, 3>>& colours, PanelRole role);
   // file.npy, shown for the pixel under the cursor.
   void AddValues(const std::string& name, const std::string& file, std::span<const float> values,
                  const std::string& unit);
@@ -35,6 +41,8 @@ class PicturePage {
   // marginals_top.npy and marginals_top_labels.npy.
   void AddMarginals(const MarginalRows& marginals, int top, const std::string& label,
                     const std::vector<std::string>& names);
+  // What the task has come to, in large digits at the top: the number, and the rest of the sentence.
+  void AddLead(const std::string& number, const std::string& what);
   void AddFact(const std::string& what, const std::string& value);
   void AddNote(const std::string& sentence);
   void AddPlot(nlohmann::ordered_json plot);
@@ -42,6 +50,7 @@ class PicturePage {
   const nlohmann::ordered_json& json() const { return page_; }
 
  private:
+  void AddRole(PanelRole role);  // to the last panel
   std::size_t pixels() const;
   void CheckCount(std::size_t count) const;
 
@@ -51,9 +60,10 @@ class PicturePage {
   nlohmann::ordered_json page_;
 };
 
-// Ends a bundle: adds the page, unless it is null, to the summary, writes summary.json and report.html, and moves everything
-// into place.
+// Ends a bundle: adds the page, unless it is null, to the summary, writes summary.json and, with options for it, report.html,
+// and moves everything into place.
 void FinishBundle(nlohmann::ordered_json summary, const std::string& kind,
-                  const nlohmann::ordered_json& page, Bundle* bundle);
+                  const nlohmann::ordered_json& page, Bundle* bundle,
+                  const std::optional<ReportOptions>& report = ReportOptions());
 
 }  // namespace submarine::apps

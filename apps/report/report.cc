@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,12 +15,13 @@
 
 #include "apps/cli/file_checks.h"
 #include "apps/report/page_encoding.h"
+#include "apps/report/page_grid.h"
+#include "apps/report/page_pictures.h"
 #include "apps/report/report_marginals.h"
 #include "apps/report/report_summary.h"
 #include "apps/report/report_template.h"
 #include "submarine/base/error.h"
 #include "submarine/io/file/atomic_file.h"
-#include "submarine/io/file/input_file.h"
 #include "submarine/io/file/npy.h"
 #include "submarine/io/image/png.h"
 
@@ -27,39 +29,21 @@ namespace submarine::apps {
 namespace {
 
 using internal::NpyReader;
-using internal::ReadWholeFile;
+using internal::NpyShape;
 using internal::ShapeText;
 using internal::WriteFileAtomically;
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kMaxPictureBytes = std::uint64_t{1} << 30;
-
 // Elements around the data, and the ends of compressed blocks.
 constexpr std::size_t kSpareBytes = 20'000;
 
-struct PngFile {
-  std::string bytes;
-  std::int64_t width = 0;
-  std::int64_t height = 0;
-};
-
-PngFile ReadPngFile(const std::filesystem::path& path) {
-  PngFile png{ReadWholeFile(path, kMaxPictureBytes)};
-  const std::string_view begin = std::string_view(png.bytes).substr(0, 24);
-  if (begin.size() < 24 || !begin.starts_with("\x89PNG\r\n\x1a\n") ||
-      begin.substr(12, 4) != "IHDR") {
-    throw FileError(fmt::format("\"{}\" is not a PNG file, expected one", path.string()));
-  }
-  const auto integer = [&](std::size_t at) {
-    std::int64_t value = 0;
-    for (const char c : begin.substr(at, 4)) value = value << 8 | static_cast<unsigned char>(c);
-    return value;
-  };
-  png.width = integer(16);
-  png.height = integer(20);
-  return png;
-}
+// More pixels than a screen has make a page slow to open; what is shown of larger pictures is every second, third, ... one.
+constexpr double kMaxShownPixels = 2e6;
+constexpr std::int64_t kMaxStep = 256;
+// Of the size allowed, for pictures and values; the rest is for marginals.
+constexpr double kShareOfPictures = 0.75;
+constexpr std::int64_t kThumbnailSide = 360;
 
 std::string PngUri(const PngFile& png) { return "data:image/png;base64," + Base64(png.bytes); }
 
@@ -74,31 +58,47 @@ std::string ColourTable() {
   return table;
 }
 
-// All panels, values and marginals are of one picture; the first of them says how large it is.
+// All panels, values and marginals are of one picture or volume; the first of them says how large it is.
 class PictureSize {
  public:
-  void Check(const std::filesystem::path& file, std::int64_t width, std::int64_t height) {
-    if (width < 1 || height < 1) {
-      throw FileError(fmt::format("\"{}\" is {} x {} pixels, expected at least one pixel",
-                                  file.string(), width, height));
+  void Check(const std::filesystem::path& file, std::int64_t width, std::int64_t height,
+             std::int64_t depth = 1) {
+    if (width < 1 || height < 1 || depth < 1) {
+      throw FileError(fmt::format("\"{}\" is {} pixels, expected at least one pixel", file.string(),
+                                  SizeText({width, height, depth})));
     }
     if (first_.empty()) {
       first_ = file;
-      width_ = width;
-      height_ = height;
-    } else if (width != width_ || height != height_) {
-      throw FileError(fmt::format("\"{}\" is {} x {} pixels, expected {} x {} as \"{}\" is",
-                                  file.string(), width, height, width_, height_, first_.string()));
+      grid_ = {width, height, depth};
+    } else if (width != grid_.width || height != grid_.height || depth != grid_.depth) {
+      throw FileError(fmt::format("\"{}\" is {} pixels, expected {} as \"{}\" is", file.string(),
+                                  SizeText({width, height, depth}), SizeText(grid_),
+                                  first_.string()));
     }
   }
-  std::int64_t width() const { return width_; }
-  std::int64_t height() const { return height_; }
+  // All axes of an array but `last` ones.
+  void CheckArray(const std::filesystem::path& file, const NpyShape& shape, std::size_t last) {
+    const std::size_t axes = shape.size() - last;
+    Check(file, shape[axes - 1], shape[axes - 2], axes == 3 ? shape[0] : 1);
+  }
+  bool known() const { return !first_.empty(); }
+  const PageGrid& grid() const { return grid_; }
+  void set_step(std::int64_t step) { grid_.step = step; }
 
  private:
+  static std::string SizeText(const PageGrid& size) {
+    const std::string flat = fmt::format("{} x {}", size.width, size.height);
+    return size.depth == 1 ? flat : fmt::format("{} x {}", flat, size.depth);
+  }
+
   std::filesystem::path first_;
-  std::int64_t width_ = 0;
-  std::int64_t height_ = 0;
+  PageGrid grid_;
 };
+
+// Whether an array with `last` axes per pixel is of a picture or of a volume.
+bool IsLaidOut(const NpyShape& shape, std::size_t last) {
+  return shape.size() == 2 + last || shape.size() == 3 + last;
+}
 
 class ReportBuilder {
  public:
@@ -110,25 +110,28 @@ class ReportBuilder {
   std::string Build() {
     json_["folder"] = FolderName();
     json_["colours"] = ColourTable();
-    json_["panels"] = Json::array();
-    json_["figures"] = Json::array();
-    json_["values"] = Json::array();
-    AddPanels();
-    for (const PanelFile& figure : summary_.figures)
-      AddPicture("figures", figure.name, ReadPngFile(Path(figure.file)));
-    // What `synth` leaves behind has no page.
-    if (summary_.panels.empty() && summary_.figures.empty())
-      AddFigure("figure.png", "Bounds relative to TRW");
-    AddValues();
-    if (Size() > 3 * max_bytes_) DropPictures();
+    MeasureSize();
+    AddPictures();
+    while (static_cast<double>(Size()) > kShareOfPictures * static_cast<double>(max_bytes_) &&
+           size_.known() && size_.grid().step < kMaxStep) {
+      size_.set_step(size_.grid().step + 1);
+      AddPictures();
+    }
+    if (Size() > max_bytes_) DropPictures();
+    if (size_.grid().step > 1) NoteStep();
+    AddGallery();
     AddMarginals();
     // With marginals the page draws its own picture of labels and entropies.
     if (summary_.panels.empty() && !json_.contains("marginals")) {
       AddFigure("picture.png", "Labels and entropy");
       if (Size() > 3 * max_bytes_) DropPictures();
     }
-    json_["width"] = size_.width();
-    json_["height"] = size_.height();
+    const PageGrid& grid = size_.grid();
+    json_["width"] = grid.shown_width();
+    json_["height"] = grid.shown_height();
+    json_["depth"] = grid.depth;
+    json_["step"] = grid.step;
+    json_["full"] = {grid.width, grid.height};
     json_["notes"] = notes_;
     return Assemble();
   }
@@ -144,11 +147,76 @@ class ReportBuilder {
     return PathInBundle(bundle_, file);
   }
 
-  void AddPanels() {
+  // From the beginnings of the files: what is too large is never read in full for nothing.
+  void MeasureSize() {
     for (const PanelFile& panel : summary_.panels) {
       const PngFile png = ReadPngFile(Path(panel.file));
       size_.Check(bundle_ / panel.file, png.width, png.height);
-      AddPicture("panels", panel.name, png);
+    }
+    for (const ValueFile& value : summary_.values) {
+      if (value.optional && !ExistsInBundle(bundle_, value.file)) continue;
+      const std::filesystem::path path = Path(value.file);
+      const NpyReader reader(path);
+      if (IsLaidOut(reader.shape(), 0)) {
+        size_.CheckArray(path, reader.shape(), 0);
+      } else if (!value.optional) {
+        throw FileError(fmt::format("\"{}\" has shape {}, expected (height, width)", path.string(),
+                                    ShapeText(reader.shape())));
+      }
+    }
+    if (const auto path = MarginalsPath()) {
+      const NpyReader reader(*path);
+      if (IsLaidOut(reader.shape(), 1)) size_.CheckArray(*path, reader.shape(), 1);
+    }
+    const double excess = static_cast<double>(size_.grid().pixels()) / kMaxShownPixels;
+    size_.set_step(
+        std::clamp<std::int64_t>(std::llround(std::ceil(std::sqrt(excess))), 1, kMaxStep));
+  }
+
+  // At the present step, in place of what was added before.
+  void AddPictures() {
+    blocks_.clear();
+    block_bytes_ = 0;
+    picture_bytes_ = 0;
+    for (const char* list : {"panels", "figures", "values"}) json_[list] = Json::array();
+    const std::int64_t step = size_.grid().step;
+    for (const PanelFile& panel : summary_.panels) {
+      const std::filesystem::path path = Path(panel.file);
+      AddPicture("panels", panel.name,
+                 step == 1 ? ReadPngFile(path)
+                           : ReadShrunkPng(path, step,
+                                           panel.labels ? Shrinking::kMiddle : Shrinking::kMean));
+    }
+    for (const PanelFile& figure : summary_.figures)
+      AddPicture("figures", figure.name, ReadPngFile(Path(figure.file)));
+    // What `synth` leaves behind has no page.
+    if (summary_.panels.empty() && summary_.figures.empty())
+      AddFigure("figure.png", "Bounds relative to TRW");
+    AddValues();
+  }
+
+  void NoteStep() {
+    const PageGrid& grid = size_.grid();
+    notes_.push_back(fmt::format(
+        "The page shows {} x {} of the {} x {} pixels (pictures averaged over {} x {}, labels and "
+        "numbers from the middle of each): with more it would be slow to open or larger than {:g} "
+        "MB "
+        "(--max-mb). The files beside it have all of them.",
+        grid.shown_width(), grid.shown_height(), grid.width, grid.height, grid.step, grid.step,
+        1e-6 * static_cast<double>(max_bytes_)));
+  }
+
+  // Pictures of other bundles, small.
+  void AddGallery() {
+    json_["gallery"] = Json::array();
+    for (const GalleryFile& item : summary_.gallery) {
+      Json entry = Json::object();
+      if (!item.labels.empty() && Size() < max_bytes_) {
+        const PngFile png = OverlayThumbnail(Path(item.picture), Path(item.labels), kThumbnailSide);
+        entry = {{"width", png.width}, {"height", png.height}, {"src", PngUri(png)}};
+        picture_bytes_ += entry["src"].get_ref<const std::string&>().size();
+      }
+      json_["gallery"].push_back(std::move(entry));
     }
   }
 
@@ -172,22 +240,23 @@ class ReportBuilder {
     notes_.push_back(
         fmt::format("The pictures are left out: with them this page would be larger than {:g} MB "
                     "(--max-mb).",
-                    3e-6 * static_cast<double>(max_bytes_)));
+                    1e-6 * static_cast<double>(max_bytes_)));
   }
 
   void AddValues() {
+    const PageGrid& grid = size_.grid();
     for (const ValueFile& value : summary_.values) {
       if (value.optional && !ExistsInBundle(bundle_, value.file)) continue;
-      const std::filesystem::path path = Path(value.file);
-      NpyReader reader(path);
-      if (reader.shape().size() != 2) {
-        if (value.optional) continue;
-        throw FileError(fmt::format("\"{}\" has shape {}, expected (height, width)", path.string(),
-                                    ShapeText(reader.shape())));
-      }
-      size_.Check(path, reader.shape()[1], reader.shape()[0]);
+      NpyReader reader(Path(value.file));
+      if (!IsLaidOut(reader.shape(), 0)) continue;
       std::vector<float> numbers(reader.count());
       reader.ReadTo(std::span(numbers));
+      if (grid.step > 1) {
+        // In place: a shown pixel never comes before the one it stands for.
+        for (std::size_t k = 0; k < grid.shown_pixels(); ++k)
+          numbers[k] = numbers[grid.SourceOf(k)];
+        numbers.resize(grid.shown_pixels());
+      }
       const std::string_view bytes(reinterpret_cast<const char*>(numbers.data()),
                                    numbers.size() * sizeof(float));
       json_["values"].push_back({{"name", value.name},
@@ -196,26 +265,32 @@ class ReportBuilder {
     }
   }
 
-  void AddMarginals() {
-    if (!summary_.marginals) return;
+  // Nothing where there are none.
+  std::optional<std::filesystem::path> MarginalsPath() const {
+    if (!summary_.marginals) return std::nullopt;
     const MarginalsFile& file = *summary_.marginals;
-    if (file.optional && !ExistsInBundle(bundle_, file.file)) return;
-    const std::filesystem::path path = Path(file.file);
-    NpyReader reader(path);
-    if (reader.shape().size() != 3) {
+    if (file.optional && !ExistsInBundle(bundle_, file.file)) return std::nullopt;
+    return Path(file.file);
+  }
+
+  void AddMarginals() {
+    const auto path = MarginalsPath();
+    if (!path) return;
+    const MarginalsFile& file = *summary_.marginals;
+    NpyReader reader(*path);
+    if (!IsLaidOut(reader.shape(), 1)) {
       const std::string problem =
-          fmt::format("\"{}\" has shape {}, expected (height, width, labels)", path.string(),
+          fmt::format("\"{}\" has shape {}, expected (height, width, labels)", path->string(),
                       ShapeText(reader.shape()));
       if (!file.optional) throw FileError(problem);
       notes_.emplace_back("The marginals are not shown, since they are not of a picture.");
       return;
     }
-    size_.Check(path, reader.shape()[1], reader.shape()[0]);
-    CheckLabels(file, path, reader.shape()[2]);
+    CheckLabels(file, *path, reader.shape().back());
     const QuantisedMarginals marginals =
-        file.labels_file.empty()
-            ? ReadMarginals(path, &reader)
-            : ReadTopMarginals(path, &reader, Path(file.labels_file), file.names.size());
+        file.labels_file.empty() ? ReadMarginals(*path, size_.grid(), &reader)
+                                 : ReadTopMarginals(*path, size_.grid(), &reader,
+                                                    Path(file.labels_file), file.names.size());
     EmbedMarginals(file, marginals);
   }
 

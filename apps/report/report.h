@@ -8,8 +8,8 @@
 namespace submarine::apps {
 
 struct ReportOptions {
-  // Marginals are thinned until the page is smaller than this. Pictures and values are never
-  // thinned; pictures are left out of a page that would be three times as large. The page says so.
+  // The page is smaller than this: pictures, values and marginals of large pictures are shown at a lower
+  // resolution, and of marginals only the most probable labels. The page says so.
   double max_megabytes = 20.0;
 };
 

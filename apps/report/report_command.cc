@@ -39,9 +39,8 @@ void AddReportCommand(CLI::App* app) {
                   "Directory with summary.json and what it names (docs/formats.md)")
       ->required();
   sub->add_option("-o,--output", command->output, "The page")->default_str("DIR/report.html");
-  sub->add_option(
-         "--max-mb", command->options.max_megabytes,
-         "Keep only the most probable labels of every pixel where the page would be larger")
+  sub->add_option("--max-mb", command->options.max_megabytes,
+                  "Show fewer pixels and labels where the page would be larger")
       ->check(NumberBetween(0.1, 1e4))
       ->capture_default_str();
   sub->footer(

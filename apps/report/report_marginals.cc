@@ -10,65 +10,70 @@
 
 #include "apps/report/page_encoding.h"
 #include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
 
 namespace submarine::apps {
 namespace {
 
+using internal::kRowGrain;
 using internal::NpyReader;
+using internal::ParallelFor;
 using internal::ShapeText;
 
 // Single-precision rows of a thousand labels are within this of one.
 constexpr double kSumTolerance = 1e-2;
 
-[[noreturn]] void FailAtPixel(const std::filesystem::path& path,
-                              const QuantisedMarginals& marginals, std::size_t pixel,
-                              std::string_view problem) {
-  const auto width = static_cast<std::size_t>(marginals.width);
-  throw FileError(fmt::format("\"{}\" is not an array of marginals: at pixel x = {}, y = {} {}",
-                              path.string(), pixel % width, pixel / width, problem));
+[[noreturn]] void FailAtPixel(const std::filesystem::path& path, const PageGrid& grid,
+                              std::size_t pixel, std::string_view problem) {
+  throw FileError(fmt::format("\"{}\" is not an array of marginals: at pixel {} {}", path.string(),
+                              grid.PixelText(pixel), problem));
 }
 
 std::uint8_t Quantise(float p) {
-  return static_cast<std::uint8_t>(std::lround(255.0 * std::sqrt(std::clamp(double{p}, 0.0, 1.0))));
+  return static_cast<std::uint8_t>(std::lround(255.0F * std::sqrt(std::clamp(p, 0.0F, 1.0F))));
 }
 
-void CheckRow(const std::filesystem::path& path, const QuantisedMarginals& marginals,
-              std::size_t pixel, std::span<const float> row, bool complete) {
+void CheckRow(const std::filesystem::path& path, const PageGrid& grid, std::size_t pixel,
+              std::span<const float> row, bool complete) {
   double sum = 0.0;
   for (const float p : row) {
     if (!(p >= -kSumTolerance && p <= 1.0 + kSumTolerance)) {
-      FailAtPixel(path, marginals, pixel, fmt::format("it holds {}, expected a probability", p));
+      FailAtPixel(path, grid, pixel, fmt::format("it holds {}, expected a probability", p));
     }
     sum += p;
   }
   if (sum > 1.0 + kSumTolerance || (complete && sum < 1.0 - kSumTolerance)) {
     FailAtPixel(
-        path, marginals, pixel,
+        path, grid, pixel,
         fmt::format("the probabilities sum to {}, expected {}", sum, complete ? "1" : "at most 1"));
   }
 }
 
-QuantisedMarginals ReadProbabilities(const std::filesystem::path& path, NpyReader* reader,
-                                     bool complete) {
+QuantisedMarginals ReadProbabilities(const std::filesystem::path& path, const PageGrid& grid,
+                                     NpyReader* reader, bool complete) {
   QuantisedMarginals marginals;
-  marginals.height = reader->shape()[0];
-  marginals.width = reader->shape()[1];
-  marginals.kept = static_cast<std::size_t>(reader->shape()[2]);
+  marginals.kept = static_cast<std::size_t>(reader->shape().back());
   std::vector<float> values(reader->count());
   reader->ReadTo(std::span(values));
-  const std::size_t pixels = marginals.kept == 0 ? 0 : values.size() / marginals.kept;
-  for (std::size_t a = 0; a < pixels; ++a) {
-    CheckRow(path, marginals, a, std::span(values).subspan(a * marginals.kept, marginals.kept),
-             complete);
-  }
-  marginals.q.resize(values.size());
-  std::transform(values.begin(), values.end(), marginals.q.begin(), Quantise);
+  const std::size_t kept = marginals.kept;
+  const auto row = [&](std::size_t pixel) { return std::span(values).subspan(pixel * kept, kept); };
+  ParallelFor(grid.pixels(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) CheckRow(path, grid, a, row(a), complete);
+  });
+  marginals.q.resize(grid.shown_pixels() * kept);
+  ParallelFor(grid.shown_pixels(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const auto source = row(grid.SourceOf(k));
+      std::transform(source.begin(), source.end(),
+                     marginals.q.begin() + static_cast<std::ptrdiff_t>(k * kept), Quantise);
+    }
+  });
   return marginals;
 }
 
 // The entries of every pixel, most probable first, cut off after k.
 QuantisedMarginals KeepMostProbable(const QuantisedMarginals& all, std::size_t k) {
-  QuantisedMarginals top{all.height, all.width, all.labels, k, {}, {}};
+  QuantisedMarginals top{all.labels, k, {}, {}};
   const std::size_t pixels = all.q.size() / all.kept;
   top.q.reserve(pixels * k);
   top.label.reserve(pixels * k);
@@ -118,15 +123,17 @@ std::optional<PackedMarginals> PackAsTheyAre(const QuantisedMarginals& marginals
 
 }  // namespace
 
-QuantisedMarginals ReadMarginals(const std::filesystem::path& path, NpyReader* reader) {
-  QuantisedMarginals marginals = ReadProbabilities(path, reader, true);
+QuantisedMarginals ReadMarginals(const std::filesystem::path& path, const PageGrid& grid,
+                                 NpyReader* reader) {
+  QuantisedMarginals marginals = ReadProbabilities(path, grid, reader, true);
   marginals.labels = marginals.kept;
   return marginals;
 }
 
-QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, NpyReader* reader,
-                                    const std::filesystem::path& labels_path, std::size_t labels) {
-  QuantisedMarginals marginals = ReadProbabilities(path, reader, false);
+QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, const PageGrid& grid,
+                                    NpyReader* reader, const std::filesystem::path& labels_path,
+                                    std::size_t labels) {
+  QuantisedMarginals marginals = ReadProbabilities(path, grid, reader, false);
   marginals.labels = labels;
   NpyReader label_reader(labels_path);
   if (label_reader.shape() != reader->shape()) {
@@ -136,7 +143,8 @@ QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, NpyReader
   }
   std::vector<std::int64_t> values(label_reader.count());
   label_reader.ReadTo(std::span(values));
-  marginals.label.reserve(values.size());
+  std::vector<std::uint16_t> all;
+  all.reserve(values.size());
   const std::size_t limit = labels > 0 ? labels : kMaxReportLabels;
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (values[k] < 0 || values[k] >= static_cast<std::int64_t>(limit)) {
@@ -144,7 +152,12 @@ QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, NpyReader
                                   labels_path.string(), values[k], k, limit - 1));
     }
     marginals.labels = std::max(marginals.labels, static_cast<std::size_t>(values[k]) + 1);
-    marginals.label.push_back(static_cast<std::uint16_t>(values[k]));
+    all.push_back(static_cast<std::uint16_t>(values[k]));
+  }
+  const std::size_t kept = marginals.kept;
+  for (std::size_t k = 0; k < grid.shown_pixels(); ++k) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(grid.SourceOf(k) * kept);
+    marginals.label.insert(marginals.label.end(), begin, begin + static_cast<std::ptrdiff_t>(kept));
   }
   return KeepMostProbable(marginals, marginals.kept);
 }

@@ -9,30 +9,31 @@
 #include <string>
 #include <vector>
 
+#include "apps/report/page_grid.h"
 #include "submarine/io/file/npy.h"
 
 namespace submarine::apps {
 
 inline constexpr std::size_t kMaxReportLabels = 65536;
 
-// Row-major pixels with `kept` entries each. q = round(255 sqrt(p)), so that p = (q/255)^2: small
+// The pixels that the page shows, with `kept` entries each. q = round(255 sqrt(p)), so that p = (q/255)^2: small
 // probabilities keep their order of magnitude, and 0 and 1 are exact.
 struct QuantisedMarginals {
-  std::int64_t height = 0;
-  std::int64_t width = 0;
   std::size_t labels = 0;
   std::size_t kept = 0;
   std::vector<std::uint8_t> q;
   std::vector<std::uint16_t> label;  // of every entry, most probable first; empty: 0, 1, 2, ...
 };
 
-// Checks the values of an opened array of shape (height, width, labels): FileError unless each is a
+// Checks the values of an opened array, whose last axis are the labels: FileError unless each is a
 // probability and each row sums to one.
-QuantisedMarginals ReadMarginals(const std::filesystem::path& path, internal::NpyReader* reader);
+QuantisedMarginals ReadMarginals(const std::filesystem::path& path, const PageGrid& grid,
+                                 internal::NpyReader* reader);
 
-// The same from the most probable labels only: two arrays (height, width, k), the second of
+// The same from the most probable labels only: two arrays with k of them last, the second of
 // integers below `labels`, or, where that is 0 for not known, of any.
-QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, internal::NpyReader* reader,
+QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, const PageGrid& grid,
+                                    internal::NpyReader* reader,
                                     const std::filesystem::path& labels_path, std::size_t labels);
 
 // Base64 of zlib data.

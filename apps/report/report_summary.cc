@@ -107,13 +107,35 @@ PanelFile ReadPanel(const Node& panel) {
     scale->ExpectNumber("high");
     scale->TextOr("unit", "");
   }
-  for (const Node& entry : panel.Items("legend")) {
+  const std::vector<Node> legend = panel.Items("legend");
+  for (const Node& entry : legend) {
     entry.At("name").Name();
     const Node colour = entry.At("colour");
     if (!IsColour(colour.Text())) colour.Refuse("a colour such as \"#aabbcc\"");
   }
-  PanelFile read{"", panel.At("file").FileInBundle()};
+  PanelFile read{"", panel.At("file").FileInBundle(), !legend.empty()};
+  panel.TextOr("role", "");
   read.name = panel.TextOr("name", read.file.string());
+  return read;
+}
+
+void CheckPairs(const Node& node, const char* key) {
+  for (const Node& pair : node.Items(key)) {
+    if (pair.Items().size() != 2) pair.Refuse("a pair of texts");
+    for (const Node& part : pair.Items()) part.Name();
+  }
+}
+
+GalleryFile ReadGalleryItem(const Node& item) {
+  item.At("name").Text();
+  item.TextOr("problem", "");
+  if (const auto link = item.Find("link")) link->FileInBundle();
+  CheckPairs(item, "facts");
+  GalleryFile read;
+  if (item.Find("labels")) {
+    read.labels = item.At("labels").FileInBundle();
+    read.picture = item.At("picture").FileInBundle();
+  }
   return read;
 }
 
@@ -143,7 +165,7 @@ void ReadPage(const Node& page, ReportSummary* summary) {
   page.TextOr("title", "");
   for (const Node& panel : page.Items("panels")) summary->panels.push_back(ReadPanel(panel));
   for (const Node& figure : page.Items("figures")) {
-    PanelFile read{"", figure.At("file").FileInBundle()};
+    PanelFile read{"", figure.At("file").FileInBundle(), false};
     read.name = figure.TextOr("name", read.file.string());
     summary->figures.push_back(std::move(read));
   }
@@ -154,10 +176,9 @@ void ReadPage(const Node& page, ReportSummary* summary) {
   }
   if (const auto marginals = page.Find("marginals"))
     summary->marginals = ReadMarginalsFile(*marginals);
-  for (const Node& fact : page.Items("facts")) {
-    if (fact.Items().size() != 2) fact.Refuse("a pair of texts");
-    for (const Node& part : fact.Items()) part.Name();
-  }
+  for (const Node& item : page.Items("gallery")) summary->gallery.push_back(ReadGalleryItem(item));
+  CheckPairs(page, "lead");
+  CheckPairs(page, "facts");
   for (const Node& plot : page.Items("plots")) CheckPlot(plot);
   for (const Node& note : page.Items("notes")) note.Text();
 }

@@ -11,6 +11,13 @@ namespace submarine::apps {
 struct PanelFile {
   std::string name;
   std::filesystem::path file;
+  bool labels = false;  // its colours stand for labels, and have no mean
+};
+
+// A picture with labels of another bundle, for a page about several; both empty where there are none.
+struct GalleryFile {
+  std::filesystem::path picture;
+  std::filesystem::path labels;
 };
 
 struct ValueFile {
@@ -32,6 +39,7 @@ struct ReportSummary {
   std::string text;  // valid JSON, an object
   std::vector<PanelFile> panels;
   std::vector<PanelFile> figures;  // pictures of any size
+  std::vector<GalleryFile> gallery;
   std::vector<ValueFile> values;
   std::optional<MarginalsFile> marginals;
 };

@@ -1,11 +1,7 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,172 +11,235 @@
 #include "apps/cli/option_checks.h"
 #include "apps/cli/terminal.h"
 #include "apps/commands.h"
-#include "apps/report/picture_page.h"
-#include "apps/segment/segment.h"
-#include "apps/solve/bundle.h"
+#include "apps/segment/segment_batch.h"
+#include "apps/segment/segment_job.h"
 #include "apps/solve/solve_output.h"
-#include "apps/solve/solve_progress.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
-#include "submarine/base/stopwatch.h"
-#include "submarine/io/file/npy.h"
-#include "submarine/io/model/dense_bundle.h"
+#include "submarine/io/segmentation/segmentation_parameters.h"
 
 namespace submarine::apps {
 namespace {
 
-using internal::NpyShape;
-using internal::Stopwatch;
 using internal::ThreadLimit;
-using internal::WriteNpy;
+
+// More iterations sharpen the marginals without better labels: docs/parameters.md has the figures.
+constexpr int kIterations = 5;
 
 struct SegmentCommand {
-  std::string image;
-  std::string scribbles;
-  std::string unary;
+  SegmentInputs inputs;
   std::string directory;
-  double confidence = 0.7;
-  std::string metric = "potts";
+  std::string classes;
+  std::string palette;
+  std::string layout;
+  std::string parameters;
   std::vector<double> spatial = {3.0, 3.0};
   std::vector<double> bilateral = {80.0, 13.0, 10.0};
-  bool normalise = true;
-  bool ordered = false;
-  DenseCommand dense;
+  bool best = false;
+  bool no_report = false;
+  double max_megabytes = ReportOptions().max_megabytes;
+  SegmentSettings settings;
 };
 
-Segments ReadSegments(const SegmentCommand& command, const Image& image) {
-  if (command.scribbles.empty() == command.unary.empty())
-    throw InvalidInput("segment needs either --scribbles or --unary, and not both");
-  return command.unary.empty() ? ReadScribbles(command.scribbles, image, command.confidence)
-                               : ReadUnaries(command.unary, image);
+bool Given(const CLI::App& sub, const std::string& option) {
+  return sub.get_option(option)->count() > 0;
 }
 
-ModelInput BuildModel(const SegmentCommand& command, const Image& image, Matrix<float> unary) {
-  CheckKernelOption("--spatial", command.spatial);
-  CheckKernelOption("--bilateral", command.bilateral);
-  DenseSpec spec;
-  spec.width = image.width;
-  spec.height = image.height;
-  spec.unary = std::move(unary);
-  spec.metric = command.metric;
-  spec.counting = command.ordered ? PairCounting::kOrdered : PairCounting::kOnce;
-  spec.channels = image.channels;
-  spec.image = ColourValues(image);
-  if (command.spatial[1] > 0.0) {
-    spec.kernels.push_back({.type = DenseKernelType::kPosition,
-                            .sigma = {command.spatial[0]},
-                            .weight = command.spatial[1]});
+void CheckInputs(const SegmentInputs& inputs) {
+  const int given = static_cast<int>(!inputs.softmax.empty()) +
+                    static_cast<int>(!inputs.unary.empty()) +
+                    static_cast<int>(!inputs.scribbles.empty());
+  if (given != 1) {
+    throw InvalidInput(
+        "segment needs one of --softmax (probabilities), --unary (costs) and --scribbles, and not "
+        "more than one of them");
   }
-  if (command.bilateral[2] > 0.0) {
-    spec.kernels.push_back({.type = DenseKernelType::kBilateral,
-                            .sigma = {command.bilateral[0]},
-                            .colour_sigma = {command.bilateral[1]},
-                            .weight = command.bilateral[2]});
+}
+
+// What is cheap by default is that the labels are the point: the classic number of updates on lattices, and the lower bound
+// that they prove for these. Who asks for the best, or for another method, asks for its bounds.
+void ChooseSolve(const CLI::App& sub, const SegmentCommand& command, SolveOptions* solve) {
+  if (command.best) {
+    if (Given(sub, "--method"))
+      throw InvalidInput("--best chooses the method itself; give either --best or --method");
+    solve->method = Method::kAuto;
+    solve->classic_updates = false;
   }
-  if (command.normalise) {
-    for (DenseKernelSpec& kernel : spec.kernels)
-      kernel.normalisation = KernelNormalisation::kSymmetric;
+  if (solve->method != Method::kMeanField) return;
+  if (!Given(sub, "--pairs")) solve->pairs.kind = OperatorKind::kLattice;
+  if (!Given(sub, "--certify")) solve->certify = Certify::kLower;
+  if (solve->classic_updates && !solve->max_iterations) solve->max_iterations = kIterations;
+}
+
+// Those of the file, but for what is given as an option.
+void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSettings* settings) {
+  const KernelNormalisation normalisation = settings->parameters.normalisation;
+  settings->parameters = ReadSegmentationParameters(file);
+  const SegmentationParameters& parameters = settings->parameters;
+  if (!Given(sub, "--softmax-temperature"))
+    settings->reading.softmax_temperature = parameters.softmax_temperature;
+  SolveOptions& solve = settings->dense.solve;
+  if (!Given(sub, "--max-iterations") && !Given(sub, "--updates")) {
+    solve.classic_updates = parameters.iterations > 0;
+    if (parameters.iterations > 0) solve.max_iterations = parameters.iterations;
   }
-  ModelInput input;
-  input.dense = BuildDenseCrf(spec);
-  return input;
+  if (Given(sub, "--normalisation")) settings->parameters.normalisation = normalisation;
 }
 
-nlohmann::ordered_json SettingsJson(const SegmentCommand& command) {
-  return {{"image", command.image},
-          {"scribbles", command.scribbles},
-          {"unary", command.unary},
-          {"confidence", command.confidence},
-          {"metric", command.metric},
-          {"spatial", command.spatial},
-          {"bilateral", command.bilateral},
-          {"normalisation", command.normalise ? "symmetric" : "none"},
-          {"pairs", command.ordered ? "ordered" : "once"}};
+SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
+  SegmentSettings settings = command.settings;
+  if (!command.parameters.empty()) TakeParameters(sub, command.parameters, &settings);
+  const bool from_file = !command.parameters.empty();
+  SegmentationParameters& parameters = settings.parameters;
+  if (!from_file || Given(sub, "--spatial")) {
+    CheckKernelOption("--spatial", command.spatial);
+    parameters.position_sigma = command.spatial[0];
+    parameters.position_weight = command.spatial[1];
+  }
+  if (!from_file || Given(sub, "--bilateral")) {
+    CheckKernelOption("--bilateral", command.bilateral);
+    parameters.bilateral_sigma = command.bilateral[0];
+    parameters.colour_sigma = command.bilateral[1];
+    parameters.bilateral_weight = command.bilateral[2];
+  }
+  if (!command.classes.empty()) settings.reading.classes = ReadClassNames(command.classes);
+  if (!command.palette.empty() && command.palette != "voc")
+    settings.reading.palette = ReadPalette(command.palette);
+  if (!command.layout.empty()) {
+    settings.reading.layout =
+        command.layout == "labels-last" ? SoftmaxLayout::kLabelsLast : SoftmaxLayout::kLabelsFirst;
+  }
+  settings.report = command.no_report
+                        ? std::nullopt
+                        : std::optional(ReportOptions{.max_megabytes = command.max_megabytes});
+  ChooseSolve(sub, command, &settings.dense.solve);
+  return settings;
 }
 
-PicturePage SegmentPage(const Bundle* bundle, const SegmentCommand& command, const Image& image,
-                        const Segments& segments, const SolveResult& outcome) {
-  PicturePage page(
-      bundle, image.width, image.height,
-      fmt::format("Segmentation: {}", std::filesystem::path(command.image).filename().string()));
-  const std::vector<float> entropies = Entropies(outcome.marginals);
-  page.AddPicture("picture", "image", image.channels, ColourValues(image));
-  page.AddLabels("labels", "labels", outcome.labels, segments.names, segments.colours);
-  page.AddColoured("uncertainty", "entropy_colour", entropies, 0.0,
-                   std::log(static_cast<double>(segments.names.size())), "nats");
-  page.AddValues("entropy", "entropy", entropies, "nats");
-  page.AddMarginals(outcome.marginals, command.dense.top, "label", segments.names);
-  const std::vector<std::int32_t> labels(outcome.labels.begin(), outcome.labels.end());
-  WriteNpy<std::int32_t>(bundle->File("labels.npy"), labels, NpyShape{image.height, image.width});
-  return page;
-}
-
-void RunSegment(const SegmentCommand& command) {
-  const Stopwatch clock;
-  const ThreadLimit thread_limit(command.dense.threads);
+void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
+  CheckInputs(command.inputs);
+  const SegmentSettings settings = SettingsOf(sub, command);
   CatchInterrupts();
-  const SolveOptions& solve = command.dense.solve;
-  SolveProgress progress(solve, command.dense.quiet);
-  progress("reading", {.k = -1});
-  const Image image = ReadImage(command.image);
-  Segments segments = ReadSegments(command, image);
-  ModelInput input = BuildModel(command, image, std::move(segments.unary));
-  Bundle bundle(command.directory);
-  const SolveResult outcome =
-      SolveInTime(input, solve, clock, WritingSeconds(*input.dense), &progress);
-  nlohmann::ordered_json summary = SummaryJson(outcome, solve, command.image, true);
-  summary["options"]["segment"] = SettingsJson(command);
-  const PicturePage page = SegmentPage(&bundle, command, image, segments, outcome);
-  FinishBundle(std::move(summary), "segment", page.json(), &bundle);
-  progress.Clear();
-  if (!command.dense.quiet) {
-    PrintText(SummaryText(outcome));
-    PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
+  if (command.inputs.several()) {
+    RunSegmentBatch(settings, SegmentJobs(command.inputs, command.directory), command.directory);
+    return;
   }
+  const ThreadLimit thread_limit(settings.dense.threads);
+  const SegmentInputs& inputs = command.inputs;
+  const SegmentJob job{
+      {inputs.images.front(), inputs.softmax, inputs.unary, inputs.scribbles, inputs.truth},
+      command.directory};
+  SolveProgress progress(settings.dense.solve, settings.dense.quiet);
+  const SegmentDone done = RunSegmentJob(settings, job, false, &progress);
+  progress.Clear();
+  for (const std::string& warning : done.picture.warnings) PrintWarning(warning);
+  if (settings.dense.quiet) return;
+  for (const std::string& note : done.picture.notes) PrintLine(note);
+  PrintText(OutcomeText(done.picture, done.outcome));
+  PrintText(SummaryText(done.outcome.solved));
+  PrintLine(
+      "Results: " +
+      (std::filesystem::path(command.directory) / (settings.report ? "report.html" : "")).string());
+}
+
+void AddInputOptions(CLI::App* sub, SegmentCommand* command) {
+  SegmentInputs& inputs = command->inputs;
+  SegmentReading& reading = command->settings.reading;
+  sub->add_option("IMAGE", inputs.images,
+                  "The picture (PNG, JPEG, TIFF, BMP, PGM, PPM); several, or a directory of them, "
+                  "are segmented in parallel, and the same command continues where it was stopped")
+      ->required();
+  AddOutputOption(sub, &command->directory);
+  sub->add_option("--softmax", inputs.softmax,
+                  "Probabilities of a classifier as .npy of shape (height, width, labels) or "
+                  "(labels, height, width)");
+  sub->add_option("--unary", inputs.unary, "Instead: costs, that is -log probability, likewise");
+  sub->add_option("--scribbles", inputs.scribbles,
+                  "Instead: a picture of the same size with a colour for every label, black for "
+                  "undecided. For several pictures, these are directories with files of the "
+                  "pictures' names");
+  sub->add_option("--truth", inputs.truth,
+                  "The true labels, as a grey picture, one with a palette, or .npy of integers: "
+                  "accuracy and intersection over union before and after");
+  sub->add_option("--ignore", reading.ignore, "What --truth has where it is unknown")
+      ->check(NumberBetween(-1, 65535))
+      ->capture_default_str();
+  sub->add_option("--classes", command->classes, "Names of the labels: a text file, one per line");
+  sub->add_option("--palette", command->palette,
+                  "Colours of the labels: voc, or a text file with #rrggbb or R G B per line")
+      ->type_name("voc|FILE")
+      ->default_str("voc, or those of the scribbles");
+  sub->add_option("--layout", command->layout,
+                  "Where the labels are, for arrays whose shape does not tell")
+      ->check(OneOf({"labels-last", "labels-first"}))
+      ->type_name("{labels-last,labels-first}");
+  sub->add_option("--confidence", reading.confidence,
+                  "Probability that a scribble is right, against all other labels together")
+      ->check(NumberInside(0, 1))
+      ->capture_default_str();
+  sub->add_option("--softmax-temperature", reading.softmax_temperature,
+                  "Divides the costs of --softmax: above 1 trusts the classifier less")
+      ->check(NumberInside(0, 1e6))
+      ->capture_default_str();
 }
 
 }  // namespace
 
 void AddSegmentCommand(CLI::App* app) {
   auto command = std::make_shared<SegmentCommand>();
-  // Scribbles are weak unaries beside these kernels: the upper bound is far from tight there and takes
-  // minutes, while mean field is what such models are used with.
-  command->dense.solve.method = Method::kMeanField;
-  command->dense.solve.marginals = DenseMarginals::kMeanField;
+  SegmentSettings& settings = command->settings;
+  SolveOptions& solve = settings.dense.solve;
+  solve.method = Method::kMeanField;
+  solve.classic_updates = true;
+  solve.marginals = DenseMarginals::kMeanField;
   CLI::App* sub = app->add_subcommand(
-      "segment", "A picture and scribbles (or unaries) in; labels and their uncertainty out");
-  sub->add_option("IMAGE", command->image, "The picture (PNG, JPEG, TIFF, PGM, PPM)")->required();
-  AddOutputOption(sub, &command->directory);
-  sub->add_option("--scribbles", command->scribbles,
-                  "A picture of the same size: a colour for every label, black for undecided");
-  sub->add_option("--unary", command->unary,
-                  "Instead: costs (-log probability) as .npy of shape (height, width, labels)");
-  sub->add_option("--confidence", command->confidence,
-                  "Probability that a scribble is right, against all other labels together")
-      ->check(NumberInside(0, 1))
+      "segment",
+      "A picture and a classifier's softmax (or scribbles) in; labels along its edges out");
+  AddInputOptions(sub, command.get());
+  sub->add_flag("--best", command->best,
+                "Take the time for the best energy and a certified interval around log Z (auto) "
+                "instead of 5 iterations of mean field and a lower bound");
+  sub->add_flag("--no-report", command->no_report, "Write no report.html");
+  sub->add_option("--max-mb", command->max_megabytes,
+                  "Show pictures and probabilities at a lower resolution where report.html would "
+                  "be larger")
+      ->check(NumberBetween(0.1, 1e4))
       ->capture_default_str();
-  AddDenseSolveOptions(sub, &command->dense);
+  AddDenseSolveOptions(sub, &settings.dense);
+  AddChoice<bool>(
+      sub, "--updates", &solve.classic_updates, {{"classic", true}, {"damped", false}},
+      "Of mean field. classic: all pixels at once, 5 times or --max-iterations; damped: "
+      "until the bound no longer rises");
   const char* group = "Model";
-  sub->add_option("--metric", command->metric,
+  sub->add_option("--metric", settings.metric,
                   "Distance of labels: potts, linear, truncated:T, tree:FILE")
       ->capture_default_str()
       ->group(group);
+  sub->add_option(
+         "--parameters", command->parameters,
+         "Kernels, iterations and temperature as `submarine fit` writes them (JSON); options "
+         "given beside it take precedence")
+      ->group(group);
   AddKernelOptions(sub, &command->spatial, &command->bilateral);
-  AddChoice<bool>(
-      sub, "--normalisation", &command->normalise, {{"symmetric", true}, {"none", false}},
+  AddChoice<KernelNormalisation>(
+      sub, "--normalisation", &settings.parameters.normalisation,
+      {{"symmetric", KernelNormalisation::kSymmetric}, {"none", KernelNormalisation::kNone}},
       "symmetric: divide by row sums, so that pixels with many similar ones weigh no more")
       ->group(group);
-  AddChoice<bool>(sub, "--count", &command->ordered, {{"once", false}, {"ordered", true}},
+  AddChoice<bool>(sub, "--count", &settings.ordered, {{"once", false}, {"ordered", true}},
                   "once: a pair adds its weight once; ordered: as (a, b) and as (b, a), twice")
       ->group(group);
-  AddPairOptions(sub, &command->dense.solve);
+  AddPairOptions(sub, &solve);
   sub->footer(
       "Examples:\n"
+      "  submarine segment photo.jpg --softmax softmax.npy -o out\n"
+      "  submarine segment photo.jpg --softmax softmax.npy --classes names.txt --truth labels.png "
+      "-o out\n"
+      "  submarine segment photos/ --softmax softmaxes/ --truth labels/ -o out     (photos/a.jpg "
+      "with softmaxes/a.npy)\n"
       "  submarine segment photo.jpg --scribbles scribbles.png -o out\n"
-      "  submarine segment photo.png --unary costs.npy -o out --bilateral 60,10,5\n"
-      "  submarine segment photo.png --scribbles scribbles.png -o out --method auto --time-limit "
-      "60");
-  sub->callback([command] { RunSegment(*command); });
+      "  submarine segment photo.jpg --softmax softmax.npy -o out --best --time-limit 60");
+  sub->callback([sub, command] { RunSegment(*sub, *command); });
 }
 
 }  // namespace submarine::apps

@@ -126,7 +126,7 @@ void RefuseForDense(const SolveCommand& command) {
   if (solve.extension != ExtensionKind::kOptimal) {
     throw InvalidInput("the alternate extension is not for dense models");
   }
-  for (const char* option : {"--rounding", "--starts", "--seed"}) {
+  for (const char* option : {"--rounding", "--starts", "--mean-field", "--forest", "--seed"}) {
     if (Given(command, option)) {
       throw InvalidInput(
           fmt::format("{} does not apply to dense models, and {} is one", option, command.model));
@@ -154,10 +154,14 @@ void RefuseForOtherMethods(const SolveCommand& command) {
   };
   only_for("--rho", Method::kTrw);
   only_for("--rho-steps", Method::kTrw);
-  only_for("--forest", Method::kHybrid);
   const Method method = command.solve.method;
+  const bool one_forest = method == Method::kHybrid || method == Method::kRouted;
+  if (Given(command, "--forest") && !one_forest)
+    throw InvalidInput("--forest is for --method hybrid and routed only");
+  if (Given(command, "--mean-field") && method == Method::kExact)
+    throw InvalidInput("--mean-field does not apply to the method exact");
   if (command.solve.extension != ExtensionKind::kOptimal &&
-      (method == Method::kTrw || method == Method::kHybrid)) {
+      (method == Method::kTrw || one_forest)) {
     throw InvalidInput(
         fmt::format("the alternate extension goes with the methods fw and bcfw, not with {}",
                     ToString(method)));
@@ -300,7 +304,7 @@ void RunSolve(SolveCommand command) {
 }
 
 void AddForestOptions(CLI::App* sub, SolveCommand* command) {
-  const char* group = "Forests (trw, hybrid)";
+  const char* group = "Forests (trw, hybrid, routed)";
   SolveOptions& solve = command->solve;
   sub->add_option("--rho", solve.rho,
                   "trw: probability of every edge to be in a forest, if such forests exist; "
@@ -327,8 +331,8 @@ void AddForestOptions(CLI::App* sub, SolveCommand* command) {
              if (name == text) solve.forest = forest;
            }
          },
-         "hybrid: exact along rows, columns, the better of both, their average, or a spanning "
-         "forest; default: best on grids, otherwise spanning")
+         "hybrid, routed: exact along rows, columns, the better of both, their average, or a "
+         "spanning forest; default: best on 4-connected grids, otherwise spanning")
       ->check(OneOf(names))
       ->type_name("{" + CLI::detail::join(names, ",") + "}")
       ->group(group);
@@ -379,6 +383,16 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("--starts", solve.starts, "Number of starts of mean field")
       ->check(NumberBetween(1, 1000000))
       ->capture_default_str();
+  sub->add_option_function<std::string>(
+         "--mean-field",
+         [&solve](const std::string& text) {
+           solve.mean_field = text == "forest" ? MeanFieldKind::kForest : MeanFieldKind::kNaive;
+         },
+         "Lower bounds of sparse models: naive, by independent variables; forest, exact within the "
+         "rows of a grid or other trees and independent between them; default: naive for mf, the "
+         "better of both beside an upper bound")
+      ->check(OneOf({"naive", "forest"}))
+      ->type_name("{naive,forest}");
   sub->add_option("--seed", solve.seed, "Seed of all random choices")
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();

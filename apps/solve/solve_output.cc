@@ -66,8 +66,9 @@ std::string OptimalityText(const SolveResult& result) {
   const double gap = std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual));
   return fmt::format(
       "Optimality: no upper bound {} is lower by more than {:.2g}% (optimality gap).\n",
-      certificate.extension.empty() ? "from these forests"
-                                    : fmt::format("from the {} extension", certificate.extension),
+      !certificate.extension.empty() ? fmt::format("from the {} extension", certificate.extension)
+      : result.method == Method::kRouted ? "from these forests and routes"
+                                         : "from these forests",
       100.0 * gap);
 }
 
@@ -144,6 +145,8 @@ Json OptionsJson(const SolveResult& result, const SolveOptions& options, bool de
   } else {
     json["rounding"] = options.rounding_draws;
     json["starts"] = options.starts;
+    if (options.mean_field)
+      json["mean_field"] = *options.mean_field == MeanFieldKind::kForest ? "forest" : "naive";
     json["seed"] = options.seed;
     if (options.rho) json["rho"] = *options.rho;
     if (result.method == Method::kTrw) json["rho_steps"] = options.rho_steps;

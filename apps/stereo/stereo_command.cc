@@ -181,7 +181,8 @@ void AddStereoCommand(CLI::App* app) {
   command->dense.solve.relative_gap = kStereoGap;
   CLI::App* sub = app->add_subcommand(
       "stereo", "Two views in; disparities, their uncertainty and a certified interval out");
-  sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, PGM, PPM)")->required();
+  sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, BMP, PGM, PPM)")
+      ->required();
   sub->add_option("RIGHT", command->right, "The right view, of the same size, rectified")
       ->required();
   AddOutputOption(sub, &command->directory);

@@ -43,6 +43,10 @@ void AddErrorFacts(const DisparityErrors& errors, const std::string& where, Pict
 }
 
 void AddJudgement(const StereoJudgement& judgement, PicturePage* page) {
+  page->AddLead(
+      Percent(judgement.all.bad_one),
+      fmt::format("of {} known pixels are bad: off by more than 1 px", judgement.all.pixels));
+  page->AddLead(fmt::format("{:.3f} px", judgement.all.mean_absolute), "mean absolute error");
   AddErrorFacts(judgement.all, "", page);
   if (judgement.masked) AddErrorFacts(*judgement.masked, " (not occluded)", page);
   const Sparsification& s = judgement.sparsification;
@@ -164,6 +168,9 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   for (int k = 0; k < settings.disparities; ++k) names.push_back(fmt::format("{}", k));
   page.AddMarginals(outcome.marginals, top, "disparity (px)", names);
   if (result.judgement) AddJudgement(*result.judgement, &page);
+  const auto [least, largest] =
+      std::minmax_element(result.disparities.begin(), result.disparities.end());
+  page.AddLead(fmt::format("{:.1f} to {:.1f} px", *least, *largest), "of disparity");
   page.AddNote(
       "Uncertainty is the entropy of each pixel's marginal: 0 where one disparity has all the "
       "probability, log of their number where all are equal.");

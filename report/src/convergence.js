@@ -11,7 +11,7 @@ export class Convergence {
   constructor(summary, theme) {
     const records = (summary.iterations ?? []).filter((record) => isNumber(record.seconds))
       .sort((a, b) => a.seconds - b.seconds);
-    this.usable = records.length > 1;
+    this.usable = records.length > 1 && records.some((record) => NAMES.some((name) => isNumber(record[name])));
     if (!this.usable) return;
     this.seconds = records.map((record) => record.seconds);
     this.curves = NAMES.map((name) => records.map((record) => isNumber(record[name]) ? record[name] : null));

@@ -7,6 +7,7 @@ export class Bundle {
     this.page = this.summary.page ?? {};
     this.width = this.files.width;
     this.height = this.files.height;
+    this.depth = this.files.depth ?? 1;
   }
 
   /** [{name, unit, at(pixel)}], for pixels in raster order. */

@@ -7,6 +7,8 @@ import {Panel} from "./panel.js";
 import {pagePlot} from "./plots.js";
 import {Readout} from "./readout.js";
 import {synthTable} from "./synth.js";
+import {gallery, leadList} from "./lead.js";
+import {Overlay} from "./overlay.js";
 import {headline, meaning, notesSection, pairsTable, parameterPairs, resultPairs} from "./text.js";
 import {Theme} from "./theme.js";
 import {View} from "./view.js";
@@ -26,15 +28,26 @@ function loadImage(src) {
   return image.decode().then(() => image);
 }
 
-/** Without panels of its own, a bundle with marginals is shown by its best labels and their entropy. */
+/** Without panels of its own, a bundle with marginals is shown by its best labels and their entropy, slice by slice. */
 function computedPanels({width, height}, marginals, colours) {
   const mostEntropy = Math.log(marginals.labels);
+  const slices = (most, valueAt) => lastOnly((slice) =>
+    colours.picture(width, height, most, (pixel) => valueAt(slice * width * height + pixel)));
   return [
     {about: {name: "most probable label", scale: {low: 0, high: marginals.labels - 1}},
-     source: colours.picture(width, height, Math.max(1, marginals.labels - 1), (pixel) => marginals.bestLabel(pixel))},
+     source: slices(Math.max(1, marginals.labels - 1), (pixel) => marginals.bestLabel(pixel))},
     {about: {name: "entropy", scale: {low: 0, high: mostEntropy, unit: "nats"}},
-     source: colours.picture(width, height, mostEntropy || 1, (pixel) => marginals.entropy(pixel))},
+     source: slices(mostEntropy || 1, (pixel) => marginals.entropy(pixel))},
   ];
+}
+
+/** The function, which remembers its last result. */
+function lastOnly(make) {
+  let [argument, result] = [null, null];
+  return (asked) => {
+    if (asked !== argument) [argument, result] = [asked, make(asked)];
+    return result;
+  };
 }
 
 async function panelSources(bundle, marginals, colours) {
@@ -51,8 +64,11 @@ async function pictures(bundle, theme) {
   const colours = new ColourMap(bundle.files.colours);
   const sources = await panelSources(bundle, marginals, colours);
   if (sources.length === 0) return null;
-  const view = new View(bundle.width, bundle.height);
-  const panels = sources.map(({about, source}) => new Panel(about, source, view, colours));
+  const view = new View(bundle.width, bundle.height, bundle.files);
+  const overlay = Overlay.find(sources);
+  const panels = sources.filter((panel) => !overlay?.parts.includes(panel))
+    .map(({about, source}) => new Panel(about, source, view, colours));
+  if (overlay) panels.unshift(new Overlay(overlay.about, overlay.sources, view, colours));
   const legends = sources.flatMap(({about}) => about.legend ?? []);
   const readout = new Readout(view, values, marginals, new Map(legends.map(({name, colour}) => [String(name), colour])));
   theme.onChange(() => view.changed());
@@ -63,12 +79,27 @@ async function pictures(bundle, theme) {
         button("\u2212", () => view.zoomBy(1 / 1.5, fit()), {"aria-label": "Zoom out", id: "zoom-out"}),
         button("+", () => view.zoomBy(1.5, fit()), {"aria-label": "Zoom in", id: "zoom-in"}),
         button("Whole picture", () => view.reset(), {id: "zoom-reset"}))),
+    sliceControl(view),
     element("div", {class: "panels"}, panels.map((panel) => panel.node)),
     readout.node,
     element("p", {class: "keys small muted", id: "keys"}, "Point at a pixel; click pins it. Wheel or pinch zooms, dragging moves, "
       + "double click shows the whole. With a picture focused: arrow keys move by a pixel (with shift by ten), + and \u2212 zoom, "
       + "0 shows the whole, enter pins."),
     readable || (bundle.files.values.length === 0 && !bundle.files.marginals) ? null : element("p", {class: "notice"}, OLD_BROWSER));
+}
+
+function sliceControl(view) {
+  if (view.depth === 1) return null;
+  const text = element("output", {id: "slice-text", for: "slice"});
+  const slider = element("input", {type: "range", id: "slice", min: "0", max: String(view.depth - 1), value: String(view.slice),
+    "aria-label": "Slice of the volume"});
+  const show = () => { text.textContent = `slice ${view.slice} of ${view.depth}`; };
+  slider.addEventListener("input", () => {
+    view.showSlice(Number(slider.value));
+    show();
+  });
+  show();
+  return element("div", {class: "sliders"}, element("span", {class: "slider"}, element("span", {}, "z"), slider, text));
 }
 
 function figures({files}) {
@@ -88,7 +119,11 @@ async function build() {
   const plots = (page.plots ?? []).map((plot) => pagePlot(plot, theme));
   const place = element("div");
   const add = (...nodes) => main.append(...nodes.flat().filter(Boolean));
-  add(element("h1", {id: "title"}, title), headline(summary), meaning(summary), place, figures(bundle),
+  const proof = [headline(summary), meaning(summary)];
+  const task = (page.lead ?? []).length > 0;  // what it was for comes first, and log Z after it
+  add(element("h1", {id: "title"}, title), leadList(page.lead ?? []), task ? [] : proof, place, gallery(page.gallery, bundle.files.gallery),
+    figures(bundle), task && proof.some(Boolean) && element("section", {"aria-labelledby": "proof-title"},
+      element("h2", {id: "proof-title"}, "What is proven"), proof),
     convergence.usable ? convergence.node : null,
     plots.length > 0 && element("section", {id: "plots", "aria-labelledby": "plots-title"},
       element("h2", {id: "plots-title"}, "Plots"), element("div", {class: "plot-grid"}, plots.map(({node}) => node))),

@@ -1,6 +1,6 @@
 // One picture: drawn through the shared view, with the shared cursor, and a way to move both.
 import {drawSoon, element, fitCanvas} from "./dom.js";
-import {significant} from "./format.js";
+import {percent, significant} from "./format.js";
 
 const WHEEL_ZOOM = 1.0015;
 const KEY_ZOOM = 1.5;
@@ -8,7 +8,7 @@ const CLICK_DISTANCE = 4;  // CSS pixels; a pointer that moved farther was dragg
 const ARROWS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
 
 export class Panel {
-  /** `source` is an image or a canvas of the size of the view. */
+  /** `source` is an image or a canvas of the size of the view, or a function from slices to such. */
   constructor({name, scale, legend}, source, view, colours) {
     this.source = source;
     this.view = view;
@@ -21,7 +21,7 @@ export class Panel {
     this.canvas.style.maxHeight = "72vh";
     this.node = element("figure", {class: "panel"},
       element("div", {class: "heading"}, element("h3", {}, name), scale && scaleBar(scale, colours)),
-      this.canvas, legend && legendList(legend));
+      this.canvas, this.controls(), legend && legendList(legend));
     this.drawSoon = drawSoon(() => this.draw());
     view.onChange(this.drawSoon);
     new ResizeObserver(this.drawSoon).observe(this.canvas);
@@ -53,10 +53,18 @@ export class Panel {
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.imageSmoothingEnabled = size < 1.5;
     context.imageSmoothingQuality = "high";
-    context.drawImage(this.source, left, top, view.width * size, view.height * size);
+    this.paint(context, left, top, view.width * size, view.height * size);
     drawCross(context, left + view.x * size, top + view.y * size, size, ratio, view.pinned);
     canvas.dataset.zoom = view.zoom.toFixed(4);
     canvas.dataset.centre = `${view.centreX.toFixed(3)} ${view.centreY.toFixed(3)}`;
+  }
+
+  paint(context, ...box) {
+    context.drawImage(typeof this.source === "function" ? this.source(this.view.slice) : this.source, ...box);
+  }
+
+  controls() {
+    return null;
   }
 
   listen() {
@@ -183,9 +191,9 @@ function scaleBar({low, high, unit}, colours) {
 }
 
 function legendList(legend) {
-  return element("ul", {class: "legend"}, legend.map(({name, colour}) => {
+  return element("ul", {class: "legend"}, legend.map(({name, colour, share}) => {
     const swatch = element("i");
     swatch.style.background = colour;
-    return element("li", {}, swatch, String(name));
+    return element("li", {}, swatch, String(name), typeof share === "number" ? ` ${percent(share)}` : "");
   }));
 }

@@ -73,10 +73,19 @@ export function axis(label, more = {}) {
     size: 32,
     values: (plot, splits, index, space, step) => splits.map((value) => {
       if (value === null) return "";
-      return step ? fixed(value, Math.min(9, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))) : significant(value, 3);
+      return step ? fixed(value, decimalsOf(step)) : significant(value, 3);
     }),
     ...more,
   };
+}
+
+/** As many as multiples of the step need: 1 for 2.5, none for 20. */
+function decimalsOf(step) {
+  for (let decimals = 0; decimals < 9; ++decimals) {
+    const scaled = step * 10 ** decimals;
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 * scaled) return decimals;
+  }
+  return 9;
 }
 
 /** As wide as its longest number. */

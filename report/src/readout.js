@@ -45,9 +45,11 @@ export class Readout {
     const {view, values, marginals} = this;
     const pixel = view.pixel;
     const pinned = view.pinned ? " (pinned)" : "";
-    this.pixel.textContent = `x ${view.x}, y ${view.y}${pinned}`;
-    this.node.dataset.x = view.x;
-    this.node.dataset.y = view.y;
+    const [x, y] = view.place;
+    const where = `x ${x}, y ${y}${view.depth > 1 ? `, z ${view.slice}` : ""}`;
+    this.pixel.textContent = where + pinned;
+    this.node.dataset.x = x;
+    this.node.dataset.y = y;
     const texts = values.map(({unit, at}, k) => {
       const text = valueText(at(pixel), unit);
       this.valueNodes[k].textContent = text;
@@ -56,7 +58,7 @@ export class Readout {
     if (marginals) this.updateMarginal(pixel, texts);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      this.live.textContent = `x ${view.x}, y ${view.y}: ${texts.join(", ")}`;
+      this.live.textContent = `${where}: ${texts.join(", ")}`;
     }, QUIET_MILLISECONDS);
   }
 

@@ -83,7 +83,18 @@ export function pairsTable(title, id, pairs) {
   if (pairs.length === 0) return null;
   return element("section", {id, "aria-labelledby": `${id}-title`}, element("h2", {id: `${id}-title`}, title),
     element("table", {class: "pairs"}, element("tbody", {}, pairs.map(([name, value]) =>
-      element("tr", {}, element("th", {scope: "row"}, String(name)), element("td", {}, String(value)))))));
+      element("tr", {}, element("th", {scope: "row"}, breakable(String(name))), element("td", {}, breakable(String(value))))))));
+}
+
+const LONG_WORD = 18;
+
+/** Words stay whole; very long ones, such as paths, may break after a separator and, if they must, anywhere. */
+function breakable(text) {
+  return text.split(/(\s+)/).map((word) => {
+    if (word.length <= LONG_WORD) return word;
+    const parts = word.split(/(?<=[/_.,:=-])/);
+    return element("span", {class: "long"}, parts.flatMap((part, k) => k === 0 ? [part] : [document.createElement("wbr"), part]));
+  });
 }
 
 export function resultPairs(summary) {

@@ -3,9 +3,14 @@
 const MAX_PIXEL_SIZE = 64;  // on the screen, in CSS pixels
 
 export class View {
-  constructor(width, height) {
+  /** Volumes have a depth; of large pictures the page has one pixel of every step x step, the full size being `full`. */
+  constructor(width, height, {depth = 1, step = 1, full = [width, height]} = {}) {
     this.width = width;
     this.height = height;
+    this.depth = depth;
+    this.step = step;
+    this.full = full;
+    this.slice = Math.floor(depth / 2);
     this.x = Math.floor(width / 2);
     this.y = Math.floor(height / 2);
     this.pinned = false;
@@ -16,7 +21,18 @@ export class View {
   }
 
   get pixel() {
-    return this.y * this.width + this.x;
+    return (this.slice * this.height + this.y) * this.width + this.x;
+  }
+
+  /** Where the pixel is in the picture as it was given. */
+  get place() {
+    const middle = (block, length) => Math.min(block * this.step + Math.floor(this.step / 2), length - 1);
+    return [middle(this.x, this.full[0]), middle(this.y, this.full[1])];
+  }
+
+  showSlice(slice) {
+    this.slice = Math.min(this.depth - 1, Math.max(0, slice));
+    this.changed();
   }
 
   onChange(listener) {

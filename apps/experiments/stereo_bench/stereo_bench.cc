@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "apps/cli/file_checks.h"
+#include "apps/experiments/content_hash.h"
 #include "apps/experiments/stereo_bench/stereo_published.h"
 #include "apps/stereo/stereo_output.h"
 #include "submarine/base/error.h"
@@ -41,14 +42,6 @@ constexpr std::array<std::pair<BenchMethod, const char*>, 6> kMethods = {
      {BenchMethod::kFrankWolfe, "fw"},
      {BenchMethod::kAuto, "auto"},
      {BenchMethod::kConstant, "constant"}}};
-
-// FNV-1a.
-std::uint64_t Hash(const std::vector<float>& values, std::uint64_t hash) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
-  for (std::size_t k = 0; k < values.size() * sizeof(float); ++k)
-    hash = (hash ^ bytes[k]) * std::uint64_t{0x100000001b3};
-  return hash;
-}
 
 // What a method leaves: the result but for energy and errors, and what these are of.
 struct Solved {
@@ -238,8 +231,9 @@ BenchPair ReadBenchPair(const std::filesystem::path& directory, StereoPreset pre
   if (pair.settings.disparities == 0) {
     pair.settings.disparities = GuessDisparities(pair.views.LeftView(), pair.views.RightView());
   }
-  pair.contents =
-      Hash(pair.truth, Hash(pair.views.right, Hash(pair.views.left, 0xcbf29ce484222325)));
+  pair.contents = kEmptyHash;
+  for (const std::vector<float>* part : {&pair.views.left, &pair.views.right, &pair.truth})
+    pair.contents = ContentHash(std::span<const float>(*part), pair.contents);
   return pair;
 }
 

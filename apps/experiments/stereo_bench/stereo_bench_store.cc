@@ -3,21 +3,13 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <system_error>
 
-#include "apps/cli/file_checks.h"
-#include "apps/solve/solve_output.h"
-#include "submarine/base/error.h"
 #include "submarine/base/version.h"
-#include "submarine/io/file/atomic_file.h"
-#include "submarine/io/file/json_file.h"
 
 namespace submarine::apps {
 namespace {
 
 using internal::DisparityErrors;
-using internal::ReadJsonFile;
-using internal::WriteFileAtomically;
 
 using nlohmann::json;
 using Json = nlohmann::ordered_json;
@@ -82,49 +74,33 @@ Json ToJson(const BenchResult& result) {
           {"refined_errors", ErrorsJson(result.refined)}};
 }
 
-BenchStore::BenchStore(const std::filesystem::path& directory) : runs_(directory / "runs") {
-  std::error_code error;
-  std::filesystem::create_directories(runs_, error);
-  if (error) {
-    throw FileError(
-        fmt::format("cannot make the directory \"{}\": {}", runs_.string(), error.message()));
-  }
-  lock_ = std::make_unique<DirectoryLock>(runs_);
-  if (lock_->state() == DirectoryLock::State::kHeldByAnother)
-    throw InvalidInput(fmt::format("another process writes to {}", directory.string()));
-}
+BenchStore::BenchStore(const std::filesystem::path& directory) : runs_(directory, "stereo-bench") {}
 
-std::filesystem::path BenchStore::FileOf(const BenchPair& pair, const BenchSettings& settings,
-                                         BenchMethod method) const {
-  return runs_ /
-         fmt::format("{}.{}.{}.json", pair.name, ToString(method), ToString(settings.preset));
+std::string BenchStore::NameOf(const BenchPair& pair, const BenchSettings& settings,
+                               BenchMethod method) {
+  return fmt::format("{}.{}.{}", pair.name, ToString(method), ToString(settings.preset));
 }
 
 std::optional<BenchResult> BenchStore::Find(const BenchPair& pair, const BenchSettings& settings,
                                             BenchMethod method) const {
-  const std::filesystem::path file = FileOf(pair, settings, method);
-  if (!Exists(file)) return std::nullopt;
-  const json stored = ReadJsonFile(file);
+  const std::string name = NameOf(pair, settings, method);
+  const auto result = runs_.Find(name, BenchParameters(pair, settings, method));
   try {
-    // Through text, as the stored ones went.
-    const json parameters = json::parse(BenchParameters(pair, settings, method).dump());
-    if (stored.at("parameters") != parameters) return std::nullopt;
-    return ReadResult(stored.at("result"));
+    return result ? std::optional(ReadResult(*result)) : std::nullopt;
   } catch (const json::exception&) {
-    throw FileError(fmt::format(
-        "{} is not what submarine stereo-bench wrote; delete it to run this again", file.string()));
+    runs_.Refuse(name);
   }
 }
 
 void BenchStore::Store(const BenchPair& pair, const BenchSettings& settings, BenchMethod method,
                        const BenchResult& result) const {
-  const Json json = {{"pair", pair.name},
-                     {"method", ToString(method)},
-                     {"preset", ToString(settings.preset)},
-                     {"parameters", BenchParameters(pair, settings, method)},
-                     {"result", ToJson(result)},
-                     {"version", kVersion}};
-  WriteFileAtomically(FileOf(pair, settings, method), JsonText(json));
+  runs_.Store(NameOf(pair, settings, method),
+              {{"pair", pair.name},
+               {"method", ToString(method)},
+               {"preset", ToString(settings.preset)},
+               {"parameters", BenchParameters(pair, settings, method)},
+               {"result", ToJson(result)},
+               {"version", kVersion}});
 }
 
 }  // namespace submarine::apps

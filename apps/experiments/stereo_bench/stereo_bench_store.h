@@ -3,12 +3,11 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "apps/cli/directory_lock.h"
+#include "apps/experiments/run_store.h"
 #include "apps/experiments/stereo_bench/stereo_bench.h"
 
 namespace submarine::apps {
@@ -21,8 +20,7 @@ struct BenchRun {
 
 class BenchStore {
  public:
-  // Makes the directory. Throws FileError, and InvalidInput when another process writes to it: tables of
-  // one would stand beside the summary of the other.
+  // Throws as RunStore does.
   explicit BenchStore(const std::filesystem::path& directory);
 
   // The stored result if it is of exactly these parameters. Throws FileError for a file that is not
@@ -33,11 +31,10 @@ class BenchStore {
              const BenchResult& result) const;
 
  private:
-  std::filesystem::path FileOf(const BenchPair& pair, const BenchSettings& settings,
-                               BenchMethod method) const;
+  static std::string NameOf(const BenchPair& pair, const BenchSettings& settings,
+                            BenchMethod method);
 
-  std::filesystem::path runs_;
-  std::unique_ptr<DirectoryLock> lock_;
+  RunStore runs_;
 };
 
 nlohmann::ordered_json ToJson(const BenchResult& result);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/messages.h"
+#include "apps/experiments/tables.h"
 #include "submarine/base/version.h"
 
 namespace submarine::apps {
@@ -52,24 +53,6 @@ std::optional<double> Ratio(double value, double reference) {
   if (!(value > 0.0 && reference > 0.0)) return std::nullopt;
   return value / reference;
 }
-
-// A table whose rows all begin and end with a bar.
-class MarkdownTable {
- public:
-  explicit MarkdownTable(const std::vector<std::string>& header) {
-    Add(header);
-    text_ += "|";
-    for (std::size_t k = 0; k < header.size(); ++k) text_ += "---|";
-    text_ += "\n";
-  }
-  void Add(const std::vector<std::string>& cells) {
-    text_ += fmt::format("| {} |\n", fmt::join(cells, " | "));
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 // Whether the figures that are cited are about what the preset does.
 bool IsCitedUnder(const CitedRuns& cited, StereoPreset preset) {
@@ -163,13 +146,6 @@ std::string RatioTable(const BenchRows& rows) {
 
 std::string CsvNumber(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
-}
-
-std::string CsvText(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <random>
 #include <set>
 #include <utility>
@@ -13,44 +12,14 @@
 #include "apps/experiments/synth/synth_published.h"
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/bound/verify/sparse/hybrid_dual.h"
-#include "submarine/bound/verify/sparse/trw_verifier.h"
-#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/io/model/metric_spec.h"
 #include "submarine/model/sparse_crf.h"
-#include "submarine/solver/flow/frank_wolfe.h"
-#include "submarine/solver/flow/pdhg.h"
-#include "submarine/solver/forest/hybrid.h"
-#include "submarine/solver/forest/trw.h"
-#include "submarine/solver/mean_field/mean_field.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::apps {
 namespace {
 
-using internal::BoundResult;
-using internal::FrankWolfeOptions;
-using internal::FrankWolfeStep;
-using internal::HybridOptions;
-using internal::HybridPart;
-using internal::HybridResult;
-using internal::IterationRecord;
-using internal::MeanFieldOptions;
-using internal::MeanFieldResult;
-using internal::PdhgOptions;
-using internal::SolveFrankWolfe;
-using internal::SolveHybrid;
-using internal::SolveMeanField;
-using internal::SolvePdhg;
-using internal::SolveTrw;
 using internal::Stopwatch;
-using internal::TrwOptions;
-using internal::TrwResult;
-using internal::VerifiedDual;
-using internal::VerifiedHybridDual;
-using internal::VerifiedHybridUpper;
-using internal::VerifiedLower;
-using internal::VerifiedTrwUpper;
-using internal::VerifiedUpper;
 
 constexpr std::array<std::pair<SynthMethod, std::string_view>, 9> kNames = {{
     {SynthMethod::kSubmodFrankWolfe, "submod-fw"},
@@ -79,105 +48,69 @@ SparseCrf MakeModel(const SynthSettings& settings, const SynthTask& task,
           GridEdges(settings.width, settings.height, 4, settings.weights[task.weight]), labels};
 }
 
-template <class Options>
-void Configure(const std::function<bool()>& go_on, Options* options) {
-  options->on_iteration = [&go_on](const IterationRecord&) { return go_on(); };
-}
-
-SynthResult ByFrankWolfe(const SparseCrf& model, const SynthSettings& settings,
-                         ExtensionKind extension, const std::function<bool()>& go_on) {
-  FrankWolfeOptions options;
-  options.extension = extension;
-  options.step = FrankWolfeStep::kHarmonic;
-  options.relative_gap = 0.0;
-  options.max_iterations = settings.steps;
-  Configure(go_on, &options);
-  const BoundResult result = SolveFrankWolfe(model, options);
-  return {VerifiedUpper(model, extension, result.flow, 1.0),
-          VerifiedDual(model, extension, result.marginals, 1.0), result.iterations,
-          std::string(ToString(result.termination)), std::nullopt};
-}
-
-SynthResult Converged(const SparseCrf& model, const SynthSettings& settings,
-                      const std::function<bool()>& go_on) {
-  PdhgOptions options;
-  options.relative_gap = settings.gap;
-  if (settings.deterministic)
-    options.seconds_between_evaluations = std::numeric_limits<double>::infinity();
-  Configure(go_on, &options);
-  const BoundResult result = SolvePdhg(model, options);
-  return {VerifiedUpper(model, ExtensionKind::kOptimal, result.flow, 1.0),
-          VerifiedDual(model, ExtensionKind::kOptimal, result.marginals, 1.0), result.iterations,
-          std::string(ToString(result.termination)), std::nullopt};
-}
-
-SynthResult ByTrw(const SparseCrf& model, const SynthSettings& settings, int rho_steps,
-                  const std::function<bool()>& go_on) {
-  TrwOptions options;
-  options.tolerance = settings.trw_tolerance;
-  options.rho_steps = rho_steps;
-  Configure(go_on, &options);
-  const TrwResult result = SolveTrw(model, options);
-  return {VerifiedTrwUpper(model, result.evidence, 1.0), std::nullopt, result.iterations,
-          std::string(ToString(result.termination)), std::nullopt};
-}
-
-SynthResult ByMeanField(const SparseCrf& model, const SynthSettings& settings, int instance,
-                        const std::function<bool()>& go_on) {
-  MeanFieldOptions options;
-  options.seed = Scramble(settings.seed) + static_cast<std::uint64_t>(instance);
-  options.on_iteration = [&](int, double, double) { return go_on(); };
-  const MeanFieldResult result = SolveMeanField(model, options);
-  return {VerifiedLower(model, result.marginals, 1.0), std::nullopt, result.iterations,
-          result.converged ? "converged" : "stopped before convergence", std::nullopt};
-}
-
-SynthResult ByHybrid(const SparseCrf& model, const SynthSettings& settings,
-                     const std::function<bool()>& go_on) {
-  HybridOptions options;
-  // A grid of one column has no rows to be exact on.
-  options.forest =
-      settings.width > 1 && settings.height > 1 ? HybridForest::kRows : HybridForest::kSpanning;
-  options.relative_gap = settings.hybrid_gap;
-  Configure(go_on, &options);
-  const HybridResult result = SolveHybrid(model, options);
-  std::vector<WeightedBound> upper;
-  std::vector<WeightedBound> dual;
-  for (const HybridPart& part : result.parts) {
-    upper.push_back({part.weight, VerifiedHybridUpper(model, part.forest, part.flow, 1.0)});
-    dual.push_back({part.weight, VerifiedHybridDual(model, part.forest, part.costs, 1.0)});
+// How Solve is asked for what the method stands for. Only the one bound and its dual value count: no rounding
+// and no mean field after an upper bound.
+SolveOptions OptionsOf(const SynthSettings& settings, const SynthTask& task) {
+  SolveOptions options;
+  options.max_iterations = 10000;
+  options.deterministic = settings.deterministic;
+  options.rounding_draws = 0;
+  options.starts = 0;
+  switch (task.method) {
+    case SynthMethod::kAlternate:
+      options.extension = ExtensionKind::kAlternate;
+      [[fallthrough]];
+    case SynthMethod::kSubmodFrankWolfe:
+      options.method = Method::kFrankWolfe;
+      options.harmonic_steps = true;
+      options.relative_gap = 0.0;
+      options.max_iterations = settings.steps;
+      break;
+    case SynthMethod::kTrwOptimised:
+      options.rho_steps = settings.rho_steps;
+      [[fallthrough]];
+    case SynthMethod::kTrw:
+      options.method = Method::kTrw;
+      options.relative_gap = settings.trw_tolerance;
+      break;
+    case SynthMethod::kMeanField:
+      options.method = Method::kMeanField;
+      options.starts = 4;
+      options.seed = Scramble(settings.seed) + static_cast<std::uint64_t>(task.instance);
+      options.max_iterations = 1000;
+      break;
+    case SynthMethod::kHybrid:
+      options.method = Method::kHybrid;
+      // A grid of one column has no rows to be exact on.
+      options.forest =
+          settings.width > 1 && settings.height > 1 ? HybridForest::kRows : HybridForest::kSpanning;
+      options.relative_gap = settings.hybrid_gap;
+      break;
+    default:
+      options.method = Method::kPdhg;
+      options.relative_gap = settings.gap;
   }
-  return {MeanOfUpper(upper), MeanOfLower(dual), result.iterations,
-          std::string(ToString(result.termination)), std::nullopt};
+  return options;
 }
 
 SynthResult Run(const SynthSettings& settings, const SynthTask& task, const LabelSpace& labels,
                 const std::function<bool()>& go_on) {
   const SparseCrf model = MakeModel(settings, task, labels);
-  switch (task.method) {
-    case SynthMethod::kSubmodFrankWolfe:
-      return ByFrankWolfe(model, settings, ExtensionKind::kOptimal, go_on);
-    case SynthMethod::kAlternate:
-      return ByFrankWolfe(model, settings, ExtensionKind::kAlternate, go_on);
-    case SynthMethod::kSubmod:
-      return Converged(model, settings, go_on);
-    case SynthMethod::kTrw:
-      return ByTrw(model, settings, 0, go_on);
-    case SynthMethod::kTrwOptimised:
-      return ByTrw(model, settings, settings.rho_steps, go_on);
-    case SynthMethod::kMeanField:
-      return ByMeanField(model, settings, task.instance, go_on);
-    case SynthMethod::kHybrid:
-      return ByHybrid(model, settings, go_on);
-    case SynthMethod::kPublishedSubmod:
-    case SynthMethod::kPublishedAlternate:
-      break;
+  if (task.method == SynthMethod::kPublishedSubmod ||
+      task.method == SynthMethod::kPublishedAlternate) {
+    const auto unaries = task.method == SynthMethod::kPublishedSubmod
+                             ? PublishedUnaries::kModular
+                             : PublishedUnaries::kUndirectedCycle;
+    return {PublishedBound(model, unaries, settings.steps, go_on), std::nullopt, settings.steps,
+            "iteration limit", std::nullopt};
   }
-  const auto unaries = task.method == SynthMethod::kPublishedSubmod
-                           ? PublishedUnaries::kModular
-                           : PublishedUnaries::kUndirectedCycle;
-  return {PublishedBound(model, unaries, settings.steps, go_on), std::nullopt, settings.steps,
-          "iteration limit", std::nullopt};
+  const SolveResult solved = Solve(model, OptionsOf(settings, task),
+                                   [&](std::string_view, const SolveRecord&) { return go_on(); });
+  const Certificate& bounds = solved.certificate;
+  return {task.method == SynthMethod::kMeanField ? *bounds.lower : *bounds.upper,
+          bounds.dual ? std::optional<double>(*bounds.dual) : std::nullopt,
+          solved.records.empty() ? 0 : solved.records.back().k,
+          std::string(ToString(solved.termination)), std::nullopt};
 }
 
 }  // namespace

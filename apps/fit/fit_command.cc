@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/cli/messages.h"
+#include "apps/cli/option_checks.h"
+#include "apps/cli/terminal.h"
+#include "apps/commands.h"
+#include "apps/experiments/labelled_pictures.h"
+#include "apps/experiments/run_store.h"
+#include "apps/fit/fit.h"
+#include "apps/fit/fit_output.h"
+#include "apps/solve/solve_output.h"
+#include "submarine/base/parallel.h"
+#include "submarine/io/file/atomic_file.h"
+#include "submarine/io/segmentation/segmentation_parameters.h"
+
+namespace submarine::apps {
+namespace {
+
+using internal::ThreadLimit;
+using internal::WriteFileAtomically;
+
+struct FitCommand {
+  std::vector<std::string> inputs;
+  std::string output;
+  FitSettings settings;
+  int unknown = 255;
+  int threads = 0;
+  bool quiet = false;
+};
+
+// summary.json last: what it names is there.
+void WriteResults(const std::filesystem::path& directory, const FitResult& result,
+                  const FitSettings& settings) {
+  WriteSegmentationParameters(directory / "parameters.json", result.all.parameters,
+                              FitProvenance(result, settings).dump());
+  WriteFileAtomically(directory / "table.md", FitMarkdown(result, settings));
+  WriteFitFigure(directory, result, settings);
+  WriteFileAtomically(directory / "summary.json", JsonText(FitSummary(result, settings)));
+}
+
+void RunFit(const FitCommand& command) {
+  std::vector<LabelledPicture> pictures;
+  for (const LabelledFiles& files : FindLabelledPictures(command.inputs))
+    pictures.push_back(ReadLabelledPicture(files, command.unknown));
+  CheckFit(pictures, command.settings);
+  const ThreadLimit thread_limit(command.threads);
+  RunStore store(command.output, "fit");
+  CatchInterrupts();
+  ProgressLine line(command.quiet);
+  const FitResult result =
+      FitParameters(pictures, command.settings, &store, [&line](const std::string& doing) {
+        line.Show(doing);
+        return !Interrupted();
+      });
+  WriteResults(command.output, result, command.settings);
+  line.Clear();
+  if (!command.quiet) {
+    PrintText(FitText(result, command.settings));
+    PrintLine("Parameters: " +
+              (std::filesystem::path(command.output) / "parameters.json").string());
+  }
+}
+
+}  // namespace
+
+void AddFitCommand(CLI::App* app) {
+  auto command = std::make_shared<FitCommand>();
+  FitSettings& settings = command->settings;
+  CLI::App* sub = app->add_subcommand(
+      "fit", "Parameters of segmentation from a few labelled pictures, with a held-out score");
+  sub->add_option(
+         "INPUT", command->inputs,
+         "Directories with X.png (jpg, bmp, ...), X.softmax.npy and X.labels.png for every "
+         "picture X, or lists of such files separated by tabs")
+      ->required();
+  sub->add_option(
+         "-o,--output", command->output,
+         "Directory of parameters.json, table.md, figure.png, figure.svg and summary.json; "
+         "what was evaluated is kept in its runs/, and the same command continues there")
+      ->required();
+  AddChoice<FitScore>(sub, "--score", &settings.score,
+                      {{"iou", FitScore::kMeanIou},
+                       {"accuracy", FitScore::kAccuracy},
+                       {"nll", FitScore::kLikelihood}},
+                      "What is searched for: mean IoU of a picture, its share of right pixels, or "
+                      "the likelihood of the truth (for probabilities to be used as such)");
+  sub->add_option("--iterations", settings.iterations, "Updates of mean field")
+      ->check(NumberBetween(1, 1000))
+      ->capture_default_str();
+  sub->add_option("--folds", settings.folds,
+                  "The pictures are split into so many parts, each scored by parameters found on "
+                  "the others")
+      ->capture_default_str();
+  sub->add_option("--evaluations", settings.evaluations,
+                  "Parameters tried by each search; there is one for every fold and one more")
+      ->check(NumberBetween(1, 100000))
+      ->capture_default_str();
+  sub->add_option("--pixels", settings.pixels,
+                  "Searches are on pictures shrunk to at most so many pixels")
+      ->check(NumberBetween(100, 1e9))
+      ->capture_default_str();
+  sub->add_option("--seed", settings.seed, "Seed of the folds and of the first steps")
+      ->check(NumberBetween(0, 1.8e19))
+      ->capture_default_str();
+  sub->add_option("--unknown", command->unknown, "The sample of true labels that is no label")
+      ->check(NumberBetween(0, 65535))
+      ->capture_default_str();
+  sub->add_option("--threads", command->threads, "0: all cores; results do not depend on it")
+      ->check(NumberBetween(0, 1e4))
+      ->capture_default_str();
+  sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+  sub->footer(
+      "Examples:\n"
+      "  submarine fit pictures -o fit\n"
+      "  submarine segment photo.png --softmax photo.npy --parameters fit/parameters.json -o out\n"
+      "  submarine segment-bench others -o bench --parameters fitted=fit/parameters.json");
+  sub->callback([command] { RunFit(*command); });
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,31 @@
+// What a fit says and writes.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/fit/fit.h"
+
+namespace submarine::apps {
+
+// Held out, mean over pictures, of the fitted parameters and of the defaults.
+struct FitMeans {
+  double fitted = 0.0;
+  double defaults = 0.0;
+  int better = 0;  // pictures on which the fitted ones score higher
+};
+FitMeans HeldOutMeans(const FitResult& result, FitScore score);
+
+std::string FitText(const FitResult& result, const FitSettings& settings);
+std::string FitMarkdown(const FitResult& result, const FitSettings& settings);
+// "fit" of the file of parameters: where they come from.
+nlohmann::ordered_json FitProvenance(const FitResult& result, const FitSettings& settings);
+// With the key "page" (docs/formats.md), for `submarine report`.
+nlohmann::ordered_json FitSummary(const FitResult& result, const FitSettings& settings);
+// The score of every search by its evaluations, as DIRECTORY/figure.svg and figure.png.
+void WriteFitFigure(const std::filesystem::path& directory, const FitResult& result,
+                    const FitSettings& settings);
+
+}  // namespace submarine::apps

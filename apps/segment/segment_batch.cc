@@ -1,0 +1,335 @@
+#include "apps/segment/segment_batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "apps/cli/file_checks.h"
+#include "apps/cli/messages.h"
+#include "apps/cli/terminal.h"
+#include "apps/solve/solve_output.h"
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/base/version.h"
+#include "submarine/io/file/atomic_file.h"
+#include "submarine/io/file/input_file.h"
+
+namespace submarine::apps {
+namespace fs = std::filesystem;
+namespace {
+
+using internal::Stopwatch;
+using internal::ThreadLimit;
+using internal::WriteFileAtomically;
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 9> kPictureEndings = {
+    ".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".pnm"};
+constexpr std::array<std::string_view, 1> kArrayEndings = {".npy"};
+constexpr std::array<std::string_view, 4> kLabelEndings = {".png", ".bmp", ".pgm", ".npy"};
+
+std::string LowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+bool IsPictureName(const fs::path& path) {
+  const std::string ending = LowerCase(path.extension().string());
+  return !path.filename().string().starts_with('.') &&
+         std::find(kPictureEndings.begin(), kPictureEndings.end(), ending) != kPictureEndings.end();
+}
+
+std::vector<std::string> PicturesIn(const fs::path& directory) {
+  std::vector<std::string> pictures;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (IsPictureName(entry->path())) pictures.push_back(entry->path().string());
+  }
+  if (error) throw FileError(fmt::format("{}: {}", directory.string(), error.message()));
+  if (pictures.empty()) {
+    throw InvalidInput(fmt::format(
+        "\"{}\" holds no picture, expected files that end in .png, .jpg, .bmp, .tif, .pgm or .ppm",
+        directory.string()));
+  }
+  std::sort(pictures.begin(), pictures.end());
+  return pictures;
+}
+
+// The file of the picture `name` in a directory; where none is there, the first that was looked for.
+template <std::size_t kCount>
+std::string Companion(const std::string& directory, const std::string& name,
+                      const std::array<std::string_view, kCount>& endings) {
+  if (directory.empty()) return "";
+  for (const std::string_view ending : endings) {
+    const fs::path file = fs::path(directory) / (name + std::string(ending));
+    if (Exists(file)) return file.string();
+  }
+  return (fs::path(directory) / (name + std::string(endings.front()))).string();
+}
+
+void RequireDirectory(const char* option, const std::string& given, std::size_t pictures) {
+  if (given.empty() || IsDirectory(given)) return;
+  throw InvalidInput(
+      fmt::format("{} is \"{}\", expected a directory with a file for every one of the {} pictures",
+                  option, given, pictures));
+}
+
+// How a picture of the batch ended, from the summary in its directory.
+struct Entry {
+  const SegmentJob* job = nullptr;
+  Json summary;
+  std::string problem;  // empty: it is there
+};
+
+// Its summary, if that answers the same request.
+Json Existing(const SegmentSettings& settings, const SegmentJob& job) {
+  const fs::path file = fs::path(job.directory) / "summary.json";
+  if (!Exists(file)) return nullptr;
+  try {
+    Json summary = Json::parse(internal::ReadWholeFile(file));
+    const bool same = summary.value("version", "") == kVersion &&
+                      summary.value("request", Json()) == RequestJson(settings, job.files);
+    if (same && (!settings.report || Exists(fs::path(job.directory) / "report.html")))
+      return summary;
+  } catch (const std::exception&) {  // whatever it is, it is made again
+  }
+  return nullptr;
+}
+
+class Batch {
+ public:
+  Batch(const SegmentSettings& settings, const std::vector<SegmentJob>& jobs)
+      : settings_(settings), jobs_(jobs), entries_(jobs.size()), line_(settings.dense.quiet) {
+    const int cores = settings.dense.threads > 0
+                          ? settings.dense.threads
+                          : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    workers_ = std::min(cores, static_cast<int>(jobs.size()));
+    settings_.dense.threads = std::max(1, cores / workers_);
+    SolveOptions& solve = settings_.dense.solve;
+    if (solve.max_bytes == 0) solve.max_bytes = DefaultMemory();
+    solve.max_bytes /= static_cast<std::size_t>(workers_);
+  }
+
+  std::vector<Entry> Run() {
+    {
+      std::vector<std::jthread> threads;
+      for (int k = 0; k < workers_; ++k) threads.emplace_back([this] { Work(); });
+    }
+    line_.Clear();
+    return std::move(entries_);
+  }
+
+ private:
+  void Work() {
+    const ThreadLimit limit(settings_.dense.threads);
+    for (std::size_t k = next_++; k < jobs_.size() && !Interrupted(); k = next_++) {
+      entries_[k] = RunOne(jobs_[k]);
+      Tell(entries_[k]);
+    }
+  }
+
+  // Whatever goes wrong with one picture leaves the others alone.
+  Entry RunOne(const SegmentJob& job) const {
+    Entry entry{&job, Existing(settings_, job), ""};
+    if (!entry.summary.is_null()) return entry;
+    try {
+      SolveProgress progress(settings_.dense.solve, true);
+      const SegmentDone done = RunSegmentJob(settings_, job, true, &progress);
+      for (const std::string& warning : done.picture.warnings) PrintWarning(warning);
+      entry.summary =
+          Json::parse(internal::ReadWholeFile(fs::path(job.directory) / "summary.json"));
+    } catch (const submarine::Interrupted&) {
+      entry.job = nullptr;
+    } catch (const std::bad_alloc&) {
+      entry.problem = "there is not enough memory for it";
+    } catch (const std::exception& error) {
+      entry.problem = error.what();
+    }
+    return entry;
+  }
+
+  void Tell(const Entry& entry) {
+    const std::lock_guard lock(mutex_);
+    if (!entry.problem.empty()) {
+      line_.Clear();
+      PrintError(fmt::format("{}: {}", entry.job->files.image, entry.problem));
+    }
+    line_.Show(fmt::format("{} of {} pictures", ++done_, jobs_.size()));
+  }
+
+  SegmentSettings settings_;
+  const std::vector<SegmentJob>& jobs_;
+  std::vector<Entry> entries_;
+  int workers_ = 1;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+  ProgressLine line_;
+};
+
+std::string Percent(double share) { return fmt::format("{:.1f}%", 100.0 * share); }
+
+// Means over the pictures that have a truth.
+struct Means {
+  double before = 0.0;
+  double after = 0.0;
+  double iou_before = 0.0;
+  double iou_after = 0.0;
+  int with_before = 0;
+  int count = 0;
+
+  void Add(const Json& segmentation) {
+    if (!segmentation.contains("after")) return;
+    ++count;
+    after += segmentation["after"]["accuracy"].get<double>();
+    iou_after += segmentation["after"]["mean_iou"].get<double>();
+    if (segmentation["before"].is_null()) return;
+    ++with_before;
+    before += segmentation["before"]["accuracy"].get<double>();
+    iou_before += segmentation["before"]["mean_iou"].get<double>();
+  }
+  std::string BeforeText(double sum_before) const {
+    return with_before < count ? "" : fmt::format(", {} before", Percent(sum_before / count));
+  }
+  std::string Text(double sum, double sum_before) const {
+    const std::string now = Percent(sum / count);
+    return with_before < count ? now
+                               : fmt::format("{} ({} before)", now, Percent(sum_before / count));
+  }
+};
+
+Json GalleryItem(const Entry& entry) {
+  const fs::path folder = fs::path(entry.job->directory).filename();
+  Json item = {{"name", fs::path(entry.job->files.image).filename().string()}};
+  if (!entry.problem.empty()) {
+    item["problem"] = entry.problem;
+    return item;
+  }
+  item["picture"] = (folder / "image.png").string();
+  item["labels"] = (folder / "labels.png").string();
+  if (!entry.summary["request"]["report"].is_null())
+    item["link"] = (folder / "report.html").string();
+  const Json& segmentation = entry.summary["segmentation"];
+  Json facts = Json::array();
+  if (segmentation.contains("after")) {
+    Means one;
+    one.Add(segmentation);
+    facts.push_back({"pixels right", one.Text(one.after, one.before)});
+    facts.push_back({"mean IoU", one.Text(one.iou_after, one.iou_before)});
+  }
+  facts.push_back({"changed", Percent(segmentation["changed"].get<double>())});
+  item["facts"] = facts;
+  return item;
+}
+
+Json IndexSummary(const std::vector<Entry>& entries, std::size_t missing, double seconds) {
+  Json page = {{"title", fmt::format("Segmentation of {} pictures", entries.size())},
+               {"lead", Json::array()},
+               {"gallery", Json::array()},
+               {"facts", Json::array()},
+               {"notes", Json::array()}};
+  Means means;
+  std::size_t failed = 0;
+  for (const Entry& entry : entries) {
+    if (entry.job == nullptr) continue;
+    failed += entry.problem.empty() ? 0 : 1;
+    if (entry.problem.empty()) means.Add(entry.summary["segmentation"]);
+    page["gallery"].push_back(GalleryItem(entry));
+  }
+  if (means.count > 0) {
+    page["lead"].push_back({Percent(means.after / means.count),
+                            fmt::format("of the known pixels right, mean of {} pictures{}",
+                                        means.count, means.BeforeText(means.before))});
+    page["lead"].push_back({Percent(means.iou_after / means.count),
+                            fmt::format("mean IoU{}", means.BeforeText(means.iou_before))});
+  }
+  page["facts"].push_back({"pictures", entries.size()});
+  page["facts"].push_back({"failed", failed});
+  page["facts"].push_back({"time", DurationText(seconds)});
+  if (missing > 0)
+    page["notes"].push_back(
+        fmt::format("{} pictures are missing; the same command goes on.", missing));
+  return {{"kind", "segment-index"}, {"version", kVersion}, {"page", std::move(page)}};
+}
+
+}  // namespace
+
+bool SegmentInputs::several() const {
+  return images.size() > 1 || (images.size() == 1 && IsDirectory(images.front()));
+}
+
+std::vector<SegmentJob> SegmentJobs(const SegmentInputs& inputs, const std::string& directory) {
+  const bool one_directory = inputs.images.size() == 1;
+  const std::vector<std::string> images =
+      one_directory ? PicturesIn(inputs.images.front()) : inputs.images;
+  RequireDirectory("--softmax", inputs.softmax, images.size());
+  RequireDirectory("--unary", inputs.unary, images.size());
+  RequireDirectory("--scribbles", inputs.scribbles, images.size());
+  RequireDirectory("--truth", inputs.truth, images.size());
+  std::vector<SegmentJob> jobs;
+  std::set<std::string> names;
+  for (const std::string& image : images) {
+    const std::string name = fs::path(image).stem().string();
+    if (!names.insert(name).second) {
+      throw InvalidInput(fmt::format(
+          "two pictures are called \"{}\", expected names that tell their results apart", name));
+    }
+    SegmentJob job;
+    job.files = {image, Companion(inputs.softmax, name, kArrayEndings),
+                 Companion(inputs.unary, name, kArrayEndings),
+                 Companion(inputs.scribbles, name, kPictureEndings),
+                 Companion(inputs.truth, name, kLabelEndings)};
+    job.directory = (fs::path(directory) / name).string();
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+void RunSegmentBatch(const SegmentSettings& settings, const std::vector<SegmentJob>& jobs,
+                     const std::string& directory) {
+  const Stopwatch clock;
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) throw FileError(fmt::format("{}: cannot be made: {}", directory, error.message()));
+  const std::vector<Entry> entries = Batch(settings, jobs).Run();
+  std::size_t failed = 0;
+  std::size_t missing = 0;
+  for (const Entry& entry : entries) {
+    missing += entry.job == nullptr ? 1 : 0;
+    failed += entry.problem.empty() ? 0 : 1;
+  }
+  WriteFileAtomically(fs::path(directory) / "summary.json",
+                      JsonText(IndexSummary(entries, missing, clock.Seconds())));
+  if (settings.report) WriteReport(directory, *settings.report);
+  if (!settings.dense.quiet) {
+    PrintLine(fmt::format("{} of {} pictures segmented in {}: {}", jobs.size() - missing - failed,
+                          jobs.size(), DurationText(clock.Seconds()),
+                          (fs::path(directory) / (settings.report ? "report.html" : "")).string()));
+  }
+  if (missing > 0) {
+    throw submarine::Interrupted(
+        fmt::format("interrupted: {} of {} pictures are missing; the same command goes on", missing,
+                    jobs.size()));
+  }
+  if (failed > 0) {
+    throw InvalidInput(fmt::format("{} of {} pictures could not be segmented; the others are in {}",
+                                   failed, jobs.size(), directory));
+  }
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,215 @@
+#include "apps/segment/segment_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
+#include "submarine/io/file/npy.h"
+#include "submarine/io/segmentation/softmax_file.h"
+#include "submarine/labels/label_cuts.h"
+#include "submarine/segmentation/evaluation.h"
+
+namespace submarine::apps {
+namespace {
+
+using internal::kRowGrain;
+using internal::kUnknownLabel;
+using internal::NpyReader;
+using internal::NpyShape;
+using internal::ParallelFor;
+using internal::ShapeText;
+
+std::size_t Pixels(const Image& image) {
+  return static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
+}
+
+Colour ColourAt(const Image& image, std::size_t pixel) {
+  const auto channels = static_cast<std::size_t>(image.channels);
+  Colour colour;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const int sample = image.samples[pixel * channels + (channels == 1 ? 0 : c)];
+    colour[c] = static_cast<std::uint8_t>(image.max_value == 255 ? sample : sample / 257);
+  }
+  return colour;
+}
+
+void ReadScribbles(const std::string& file, double confidence, SegmentPicture* picture) {
+  const Image& image = picture->image;
+  const Image scribbles = ReadImage(file);
+  if (scribbles.width != image.width || scribbles.height != image.height) {
+    throw InvalidInput(fmt::format("{} is {} x {}, expected {} x {} as the picture", file,
+                                   scribbles.width, scribbles.height, image.width, image.height));
+  }
+  std::map<Colour, int> label_of;
+  for (std::size_t a = 0; a < Pixels(image); ++a) label_of.emplace(ColourAt(scribbles, a), 0);
+  label_of.erase(Colour{0, 0, 0});
+  if (label_of.size() < 2 || label_of.size() > static_cast<std::size_t>(kMaxLabels)) {
+    throw InvalidInput(
+        fmt::format("{} has {} colours beside black, expected one for each of 2 to {} labels{}",
+                    file, label_of.size(), kMaxLabels,
+                    label_of.size() > 2 ? " (is it a JPEG, or drawn with soft edges?)" : ""));
+  }
+  const double labels = static_cast<double>(label_of.size());
+  if (!(confidence > 1.0 / labels && confidence < 1.0)) {
+    throw InvalidInput(fmt::format("--confidence is {:g}, expected more than 1/{} and less than 1",
+                                   confidence, label_of.size()));
+  }
+  int next = 0;
+  for (auto& [colour, label] : label_of) {
+    label = next++;
+    picture->names.push_back(HexText(colour));
+    picture->colours.push_back(colour);
+  }
+  picture->unary = Matrix<float>(Pixels(image), label_of.size());
+  const auto marked = static_cast<float>(-std::log(confidence));
+  const auto other = static_cast<float>(-std::log((1.0 - confidence) / (labels - 1.0)));
+  const auto undecided = static_cast<float>(std::log(labels));
+  for (std::size_t a = 0; a < Pixels(image); ++a) {
+    const auto found = label_of.find(ColourAt(scribbles, a));
+    const auto row = picture->unary.row(a);
+    std::fill(row.begin(), row.end(), found == label_of.end() ? undecided : other);
+    if (found != label_of.end()) row[static_cast<std::size_t>(found->second)] = marked;
+  }
+}
+
+// As asked for; a shape that fits both ways needs to be told.
+std::optional<SoftmaxLayout> LayoutOf(const std::string& file, const SegmentReading& reading,
+                                      const ImageSize& size) {
+  if (reading.layout) return reading.layout;
+  const NpyShape shape = NpyReader(file).shape();
+  if (shape == NpyShape{size.height, size.width, size.width} && size.height == size.width) {
+    throw InvalidInput(
+        fmt::format("\"{}\" has shape {}, which may be (height, width, labels) or (labels, height, "
+                    "width): say which by --layout labels-last or labels-first",
+                    file, ShapeText(shape)));
+  }
+  return std::nullopt;
+}
+
+std::string LayoutNote(const std::string& file, SoftmaxLayout layout) {
+  return fmt::format("\"{}\" was read as {}.", file, ToString(layout));
+}
+
+void ReadSoftmax(const std::string& file, const SegmentReading& reading, SegmentPicture* picture) {
+  const ImageSize size{picture->image.width, picture->image.height};
+  const internal::LoadedSoftmax softmax =
+      internal::ReadSoftmax(file, size, LayoutOf(file, reading, size));
+  picture->notes.push_back(LayoutNote(file, softmax.layout));
+  picture->unary = UnariesFromSoftmax(softmax.rows, reading.softmax_temperature);
+}
+
+void ReadUnaries(const std::string& file, const SegmentReading& reading, SegmentPicture* picture) {
+  const ImageSize size{picture->image.width, picture->image.height};
+  const std::optional<SoftmaxLayout> given = LayoutOf(file, reading, size);
+  NpyReader reader(file);
+  const SoftmaxLayout layout =
+      RecogniseSoftmaxLayout(reader.shape(), size.width, size.height, "\"" + file + "\"", given);
+  std::vector<float> values(reader.count());
+  reader.ReadTo(std::span<float>(values));
+  const auto pixels = static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+  picture->unary = SoftmaxByPixel(values, layout, size.width, size.height, values.size() / pixels);
+  picture->notes.push_back(LayoutNote(file, layout));
+  if (SoftmaxProblem(picture->unary, size.width).empty()) {
+    picture->warnings.push_back(
+        fmt::format("\"{}\" holds probabilities by the look of it (they are from 0 to 1 and sum to "
+                    "1), but --unary takes costs; use --softmax for it",
+                    file));
+  }
+}
+
+void NameLabels(const SegmentReading& reading, SegmentPicture* picture) {
+  const std::size_t labels = picture->unary.cols();
+  if (!reading.classes.empty()) {
+    if (reading.classes.size() != labels) {
+      throw InvalidInput(fmt::format("--classes names {} classes, but there are {} labels",
+                                     reading.classes.size(), labels));
+    }
+    picture->names = reading.classes;
+  }
+  for (std::size_t i = picture->names.size(); i < labels; ++i)
+    picture->names.push_back(fmt::format("{}", i));
+  if (!reading.palette.empty()) {
+    if (reading.palette.size() < labels) {
+      throw InvalidInput(fmt::format("--palette has {} colours, but there are {} labels",
+                                     reading.palette.size(), labels));
+    }
+    picture->colours.assign(reading.palette.begin(),
+                            reading.palette.begin() + static_cast<std::ptrdiff_t>(labels));
+  }
+  for (std::size_t i = picture->colours.size(); i < labels; ++i)
+    picture->colours.push_back(VocColour(i));
+}
+
+std::vector<int> BestByUnaries(const Matrix<float>& unary) {
+  std::vector<int> best(unary.rows());
+  ParallelFor(unary.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const auto row = unary.row(a);
+      const auto [least, largest] = std::minmax_element(row.begin(), row.end());
+      best[a] = *least == *largest ? kUnknownLabel : static_cast<int>(least - row.begin());
+    }
+  });
+  return best;
+}
+
+std::vector<std::int64_t> TruthNumbers(const std::string& file, const Image& image) {
+  if (!file.ends_with(".npy")) {
+    const Image truth = ReadLabelImage(file, ImageSize{image.width, image.height});
+    return {truth.samples.begin(), truth.samples.end()};
+  }
+  NpyReader reader(file);
+  if (reader.shape() != NpyShape{image.height, image.width}) {
+    throw FileError(fmt::format("\"{}\" has shape {}, expected ({}, {}) as the picture has", file,
+                                ShapeText(reader.shape()), image.height, image.width));
+  }
+  std::vector<std::int64_t> numbers(reader.count());
+  reader.ReadTo(std::span<std::int64_t>(numbers));
+  return numbers;
+}
+
+void ReadTruth(const std::string& file, int ignore, SegmentPicture* picture) {
+  const std::vector<std::int64_t> numbers = TruthNumbers(file, picture->image);
+  const auto labels = static_cast<std::int64_t>(picture->unary.cols());
+  const auto width = static_cast<std::size_t>(picture->image.width);
+  bool known = false;
+  picture->truth.reserve(numbers.size());
+  for (std::size_t a = 0; a < numbers.size(); ++a) {
+    if (numbers[a] != ignore && (numbers[a] < 0 || numbers[a] >= labels)) {
+      throw InvalidInput(fmt::format(
+          "\"{}\" has the label {} at pixel x = {}, y = {}, expected 0 to {}, or {} where it is "
+          "unknown (--ignore)",
+          file, numbers[a], a % width, a / width, labels - 1, ignore));
+    }
+    known = known || numbers[a] != ignore;
+    picture->truth.push_back(numbers[a] == ignore ? kUnknownLabel : static_cast<int>(numbers[a]));
+  }
+  if (!known)
+    throw InvalidInput(fmt::format(
+        "\"{}\" is unknown ({}) at every pixel, so nothing can be compared", file, ignore));
+}
+
+}  // namespace
+
+SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReading& reading) {
+  SegmentPicture picture;
+  picture.image = ReadImage(files.image);
+  if (!files.softmax.empty()) {
+    ReadSoftmax(files.softmax, reading, &picture);
+  } else if (!files.unary.empty()) {
+    ReadUnaries(files.unary, reading, &picture);
+  } else {
+    ReadScribbles(files.scribbles, reading.confidence, &picture);
+  }
+  NameLabels(reading, &picture);
+  picture.before = BestByUnaries(picture.unary);
+  if (!files.truth.empty()) ReadTruth(files.truth, reading.ignore, &picture);
+  return picture;
+}
+
+}  // namespace submarine::apps

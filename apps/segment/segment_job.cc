@@ -1,0 +1,122 @@
+#include "apps/segment/segment_job.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "apps/solve/solve_output.h"
+#include "submarine/base/error.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/io/model/metric_spec.h"
+
+namespace submarine::apps {
+namespace {
+
+using internal::Stopwatch;
+
+using Json = nlohmann::ordered_json;
+
+DenseCrf BuildModel(const SegmentSettings& settings, const SegmentPicture& picture) {
+  const Image& image = picture.image;
+  const std::vector<float> samples = ColourValues(image);
+  const PictureView view{image.width, image.height, image.channels, samples};
+  return DenseCrf(
+      picture.unary, SegmentationKernels(view, settings.parameters),
+      ParseMetricSpec(settings.metric, static_cast<int>(picture.unary.cols()), false, nullptr),
+      settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
+}
+
+Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
+  const SegmentationParameters& parameters = settings.parameters;
+  Json json = {{"image", files.image}};
+  for (const auto& [name, file] : {std::pair("softmax", files.softmax),
+                                   {"unary", files.unary},
+                                   {"scribbles", files.scribbles},
+                                   {"truth", files.truth}}) {
+    if (!file.empty()) json[name] = file;
+  }
+  if (!files.scribbles.empty()) json["confidence"] = settings.reading.confidence;
+  if (!files.softmax.empty()) json["softmax_temperature"] = settings.reading.softmax_temperature;
+  if (!files.truth.empty()) json["ignore"] = settings.reading.ignore;
+  json["metric"] = settings.metric;
+  json["spatial"] = {parameters.position_sigma, parameters.position_weight};
+  json["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
+                       parameters.bilateral_weight};
+  json["normalisation"] =
+      parameters.normalisation == KernelNormalisation::kSymmetric ? "symmetric" : "none";
+  json["pairs"] = settings.ordered ? "ordered" : "once";
+  return json;
+}
+
+// Size and time of the last change; a file that is not there has neither.
+Json Stamp(const std::string& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  if (error) return nullptr;
+  const auto time = std::filesystem::last_write_time(file, error);
+  return error ? Json(nullptr) : Json{size, time.time_since_epoch().count()};
+}
+
+}  // namespace
+
+Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
+  Json json = SettingsJson(settings, files);
+  for (const std::string* file :
+       {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth})
+    json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));
+  const SolveOptions& solve = settings.dense.solve;
+  json["solve"] = {
+      {"method", ToString(solve.method)},
+      {"classic_updates", solve.classic_updates},
+      {"max_iterations", solve.max_iterations ? Json(*solve.max_iterations) : Json()},
+      {"gap", solve.relative_gap ? Json(*solve.relative_gap) : Json()},
+      {"certify", ToString(solve.certify)},
+      {"pairs", ToString(solve.pairs.kind)},
+      {"cutoff", solve.pairs.cutoff},
+      {"levels", solve.pairs.lattice.levels},
+      {"hard_bins", solve.pairs.lattice.hard_bins},
+      {"marginals_of", ToString(solve.marginals)},
+      {"harmonic_steps", solve.harmonic_steps},
+      {"time_limit",
+       std::isfinite(solve.time_limit_seconds) ? Json(solve.time_limit_seconds) : Json()}};
+  json["classes"] = settings.reading.classes;
+  json["palette"] = settings.reading.palette;
+  json["top"] = settings.dense.top;
+  json["report"] = settings.report ? Json(settings.report->max_megabytes) : Json();
+  return json;
+}
+
+SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job, bool complete,
+                          SolveProgress* progress) {
+  const Stopwatch clock;
+  const SolveOptions& solve = settings.dense.solve;
+  (*progress)("reading", {.k = -1});
+  const Json request = RequestJson(settings, job.files);
+  SegmentDone done;
+  done.picture = ReadSegmentPicture(job.files, settings.reading);
+  ModelInput input;
+  input.dense = BuildModel(settings, done.picture);
+  Bundle bundle(job.directory);
+  SolveResult solved = SolveInTime(input, solve, clock, WritingSeconds(*input.dense), progress);
+  if (complete && solved.termination == Termination::kInterrupted)
+    throw submarine::Interrupted("interrupted");
+  done.outcome = ConcludeSegment(done.picture, std::move(solved));
+  done.picture.unary = {};
+  const std::string title =
+      fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
+  Json summary = SummaryJson(done.outcome.solved, solve, job.files.image, true);
+  summary["options"]["segment"] = SettingsJson(settings, job.files);
+  summary["segmentation"] = OutcomeJson(done.picture, done.outcome);
+  summary["request"] = request;
+  const PicturePage page =
+      SegmentPage(&bundle, title, done.picture, done.outcome, settings.dense.top);
+  FinishBundle(std::move(summary), "segment", page.json(), &bundle, settings.report);
+  done.seconds = clock.Seconds();
+  return done;
+}
+
+}  // namespace submarine::apps

@@ -1,0 +1,47 @@
+// One picture from files to a directory of results.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "apps/cli/dense_options.h"
+#include "apps/report/report.h"
+#include "apps/segment/segment_input.h"
+#include "apps/segment/segment_output.h"
+#include "apps/solve/solve_progress.h"
+#include "submarine/segmentation/segmentation_model.h"
+
+namespace submarine::apps {
+
+// What all pictures of a call have in common.
+struct SegmentSettings {
+  SegmentReading reading;
+  std::string metric = "potts";
+  SegmentationParameters parameters;
+  bool ordered = false;  // pairs counted twice
+  DenseCommand dense;
+  std::optional<ReportOptions> report = ReportOptions();
+};
+
+struct SegmentJob {
+  SegmentFiles files;
+  std::string directory;
+};
+
+struct SegmentDone {
+  SegmentPicture picture;  // without its unaries
+  SegmentOutcome outcome;
+  double seconds = 0.0;
+};
+
+// What was asked for, with sizes and times of the files: a directory whose summary has the same under "request"
+// need not be made again.
+nlohmann::ordered_json RequestJson(const SegmentSettings& settings, const SegmentFiles& files);
+
+// Throws InvalidInput and FileError; TooLarge for what the limits have no room for; and Interrupted, having written nothing, where
+// `complete` is asked for and an interrupt has cut the solve short.
+SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job, bool complete,
+                          SolveProgress* progress);
+
+}  // namespace submarine::apps

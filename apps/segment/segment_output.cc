@@ -1,0 +1,186 @@
+#include "apps/segment/segment_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include "apps/solve/solve_output.h"
+#include "submarine/extension/simplex_kernels.h"
+#include "submarine/io/file/npy.h"
+
+namespace submarine::apps {
+namespace {
+
+using internal::CountLabels;
+using internal::kUnknownLabel;
+using internal::NpyShape;
+using internal::ScoreLabels;
+using internal::ScoreProbabilities;
+using internal::WriteNpy;
+
+using Json = nlohmann::ordered_json;
+
+std::string Percent(double share) { return fmt::format("{:.1f}%", 100.0 * share); }
+
+bool DecidesAll(const std::vector<int>& labels) {
+  return std::find(labels.begin(), labels.end(), kUnknownLabel) == labels.end();
+}
+
+SegmentScores Score(const SegmentPicture& picture, const SolveResult& solved) {
+  const auto labels = static_cast<int>(picture.names.size());
+  SegmentScores scores;
+  scores.after = ScoreLabels(CountLabels(picture.truth, solved.labels, labels));
+  scores.calibration_after =
+      ScoreProbabilities(std::get<Matrix<float>>(solved.marginals), picture.truth)
+          .calibration_error;
+  if (!DecidesAll(picture.before)) return scores;
+  scores.before = ScoreLabels(CountLabels(picture.truth, picture.before, labels));
+  Matrix<float> softmax(picture.unary.rows(), picture.unary.cols());
+  internal::SoftmaxRows(picture.unary.data(), 1.0F, softmax.rows(), softmax.cols(), softmax.data());
+  scores.calibration_before = ScoreProbabilities(softmax, picture.truth).calibration_error;
+  return scores;
+}
+
+// Labels that occur, most pixels first.
+std::vector<std::size_t> Occurring(const std::vector<std::int64_t>& pixels) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    if (pixels[i] > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t i, std::size_t j) { return pixels[i] > pixels[j]; });
+  return order;
+}
+
+Json ScoresJson(const internal::LabelScores& scores, const std::optional<double>& calibration,
+                const std::vector<std::string>& names) {
+  Json iou = Json::object();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!std::isnan(scores.iou[i])) iou[names[i]] = scores.iou[i];
+  }
+  return {{"accuracy", scores.accuracy},
+          {"mean_iou", scores.mean_iou},
+          {"calibration_error", calibration ? Json(*calibration) : Json(nullptr)},
+          {"iou", iou}};
+}
+
+std::string Compared(double after, const std::optional<double>& before) {
+  return before ? fmt::format("{} ({} before)", Percent(after), Percent(*before)) : Percent(after);
+}
+
+void AddScores(const SegmentPicture& picture, const SegmentScores& scores, PicturePage* page) {
+  const auto& [before, after, calibration_before, calibration_after] = scores;
+  const auto of_before = [&](double value) {
+    return before ? fmt::format(", {} before", Percent(value)) : std::string();
+  };
+  page->AddLead(Percent(after.accuracy),
+                fmt::format("of {} known pixels have their true label{}", after.pixels,
+                            of_before(before ? before->accuracy : 0.0)));
+  page->AddLead(Percent(after.mean_iou), fmt::format("mean intersection over union{}",
+                                                     of_before(before ? before->mean_iou : 0.0)));
+  page->AddFact("pixels right",
+                Compared(after.accuracy, before ? std::optional(before->accuracy) : std::nullopt));
+  page->AddFact("mean IoU",
+                Compared(after.mean_iou, before ? std::optional(before->mean_iou) : std::nullopt));
+  page->AddFact("expected calibration error", Compared(calibration_after, calibration_before));
+  for (std::size_t i = 0; i < picture.names.size(); ++i) {
+    if (std::isnan(after.iou[i])) continue;
+    std::optional<double> iou;
+    if (before && !std::isnan(before->iou[i])) iou = before->iou[i];
+    page->AddFact(fmt::format("IoU of {}", picture.names[i]), Compared(after.iou[i], iou));
+  }
+}
+
+}  // namespace
+
+SegmentOutcome ConcludeSegment(const SegmentPicture& picture, SolveResult solved) {
+  SegmentOutcome outcome;
+  outcome.pixels.assign(picture.names.size(), 0);
+  std::int64_t decided = 0;
+  std::int64_t changed = 0;
+  for (std::size_t a = 0; a < solved.labels.size(); ++a) {
+    ++outcome.pixels[static_cast<std::size_t>(solved.labels[a])];
+    if (picture.before[a] == kUnknownLabel) continue;
+    ++decided;
+    changed += picture.before[a] != solved.labels[a] ? 1 : 0;
+  }
+  outcome.changed =
+      static_cast<double>(changed) / static_cast<double>(std::max<std::int64_t>(1, decided));
+  if (!picture.truth.empty()) outcome.scores = Score(picture, solved);
+  outcome.solved = std::move(solved);
+  return outcome;
+}
+
+Json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome) {
+  const auto all = static_cast<double>(outcome.solved.labels.size());
+  Json json;
+  json["changed"] = outcome.changed;
+  json["share"] = Json::object();
+  for (const std::size_t i : Occurring(outcome.pixels))
+    json["share"][picture.names[i]] = static_cast<double>(outcome.pixels[i]) / all;
+  if (outcome.scores) {
+    const SegmentScores& scores = *outcome.scores;
+    json["pixels_compared"] = scores.after.pixels;
+    json["before"] = scores.before
+                         ? ScoresJson(*scores.before, scores.calibration_before, picture.names)
+                         : Json(nullptr);
+    json["after"] = ScoresJson(scores.after, scores.calibration_after, picture.names);
+  }
+  return json;
+}
+
+std::string OutcomeText(const SegmentPicture& picture, const SegmentOutcome& outcome) {
+  const auto all = static_cast<double>(outcome.solved.labels.size());
+  std::string text;
+  constexpr std::size_t kNamed = 8;
+  const std::vector<std::size_t> order = Occurring(outcome.pixels);
+  for (std::size_t k = 0; k < std::min(kNamed, order.size()); ++k) {
+    text += fmt::format("{}{} {}", k == 0 ? "Labels: " : ", ", picture.names[order[k]],
+                        Percent(static_cast<double>(outcome.pixels[order[k]]) / all));
+  }
+  if (order.size() > kNamed) text += fmt::format(", and {} more", order.size() - kNamed);
+  text += fmt::format(". {} of the pixels changed their label.\n", Percent(outcome.changed));
+  if (!outcome.scores) return text;
+  const SegmentScores& scores = *outcome.scores;
+  const auto& before = scores.before;
+  return text + fmt::format("Pixels right: {}; mean IoU: {}; calibration error: {}.\n",
+                            Compared(scores.after.accuracy,
+                                     before ? std::optional(before->accuracy) : std::nullopt),
+                            Compared(scores.after.mean_iou,
+                                     before ? std::optional(before->mean_iou) : std::nullopt),
+                            Compared(scores.calibration_after, scores.calibration_before));
+}
+
+PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
+                        const SegmentPicture& picture, const SegmentOutcome& outcome, int top) {
+  const Image& image = picture.image;
+  const SolveResult& solved = outcome.solved;
+  PicturePage page(bundle, image.width, image.height, title);
+  if (outcome.scores) AddScores(picture, *outcome.scores, &page);
+  page.AddLead(Percent(outcome.changed), "of the pixels changed their label");
+  const std::vector<float> entropies = Entropies(solved.marginals);
+  page.AddPicture("picture", "image", image.channels, ColourValues(image), PanelRole::kPicture);
+  page.AddLabels("before", "labels_before", picture.before, picture.names, picture.colours,
+                 PanelRole::kBefore);
+  page.AddLabels("labels", "labels", solved.labels, picture.names, picture.colours,
+                 PanelRole::kAfter);
+  if (!picture.truth.empty()) {
+    page.AddLabels("truth", "truth", picture.truth, picture.names, picture.colours,
+                   PanelRole::kPlain);
+  }
+  page.AddColoured("uncertainty", "entropy_colour", entropies, 0.0,
+                   std::log(static_cast<double>(picture.names.size())), "nats");
+  page.AddValues("entropy", "entropy", entropies, "nats");
+  page.AddMarginals(solved.marginals, top, "label", picture.names);
+  for (const std::string& note : picture.notes) page.AddNote(note);
+  for (const std::string& warning : picture.warnings) page.AddNote("Warning: " + warning + ".");
+  const std::vector<std::int32_t> labels(solved.labels.begin(), solved.labels.end());
+  WriteNpy<std::int32_t>(bundle->File("labels.npy"), labels, NpyShape{image.height, image.width});
+  return page;
+}
+
+}  // namespace submarine::apps

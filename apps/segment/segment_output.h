@@ -1,0 +1,44 @@
+// What a segmentation is worth and what it leaves behind.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/report/picture_page.h"
+#include "apps/segment/segment_input.h"
+#include "apps/solve/bundle.h"
+#include "submarine/segmentation/evaluation.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine::apps {
+
+// Against the truth.
+struct SegmentScores {
+  std::optional<internal::LabelScores> before;  // none where the input leaves pixels undecided
+  internal::LabelScores after;
+  std::optional<double> calibration_before;  // expected calibration error
+  double calibration_after = 0.0;
+};
+
+struct SegmentOutcome {
+  SolveResult solved;
+  double changed = 0.0;  // share of pixels whose label is not the input's, of those that had one
+  std::vector<std::int64_t> pixels;     // per label
+  std::optional<SegmentScores> scores;  // with a truth
+};
+
+SegmentOutcome ConcludeSegment(const SegmentPicture& picture, SolveResult solved);
+
+// "segmentation" of summary.json, from which the index of several pictures is made.
+nlohmann::ordered_json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome);
+
+// A few lines: the result of the task.
+std::string OutcomeText(const SegmentPicture& picture, const SegmentOutcome& outcome);
+
+// Writes labels, marginals and pictures into the bundle.
+PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
+                        const SegmentPicture& picture, const SegmentOutcome& outcome, int top);
+
+}  // namespace submarine::apps
