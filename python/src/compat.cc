@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,56 @@ namespace {
 constexpr std::array kNormalisations = {KernelNormalisation::kNone, KernelNormalisation::kBefore,
                                         KernelNormalisation::kAfter,
                                         KernelNormalisation::kSymmetric};
+
+// Costs (labels, variables) of any kind; those that are already laid out in single precision are read where they are.
+void SetUnary(FilteredMeanField& self, const py::array& costs) {
+  if (py::isinstance<py::array_t<float, py::array::c_style>>(costs)) {
+    const std::span<const float> values(static_cast<const float*>(costs.data()),
+                                        static_cast<std::size_t>(costs.size()));
+    const py::gil_scoped_release release;
+    self.SetUnaryByLabel(values);
+    return;
+  }
+  Matrix<float> rows = ToMatrix<float>(costs.attr("T").cast<py::array>());
+  const py::gil_scoped_release release;
+  self.SetUnary(std::move(rows));
+}
+
+KernelNormalisation ToNormalisation(std::size_t number) {
+  if (number >= kNormalisations.size())
+    throw InvalidInput(fmt::format("the normalisation is {}, expected 0 to 3", number));
+  return kNormalisations[number];
+}
+
+void AddTerm(FilteredMeanField& self, const py::array& features, std::size_t normalisation,
+             std::vector<float> compatibility) {
+  const KernelNormalisation kind = ToNormalisation(normalisation);
+  const Matrix<float> rows = ToMatrix<float>(features);
+  const py::gil_scoped_release release;
+  self.AddTerm(rows, kind, std::move(compatibility));
+}
+
+// The same with positions x / sigma_x, y / sigma_y and, where there is a picture (height, width, channels), its
+// colours, each divided by its sigma in single precision.
+void AddPictureTerm(FilteredMeanField& self, std::size_t width, std::size_t height,
+                    const py::array_t<float, py::array::c_style | py::array::forcecast>& colours,
+                    const std::vector<float>& sigma, std::size_t normalisation,
+                    std::vector<float> compatibility) {
+  const KernelNormalisation kind = ToNormalisation(normalisation);
+  const std::size_t channels = sigma.size() - 2;
+  const float* colour = colours.data();
+  const py::gil_scoped_release release;
+  Matrix<float> rows = Matrix<float>::Unset(width * height, sigma.size());
+  float* row = rows.data();
+  for (std::size_t y = 0; y < height; ++y) {
+    for (std::size_t x = 0; x < width; ++x) {
+      *row++ = static_cast<float>(x) / sigma[0];
+      *row++ = static_cast<float>(y) / sigma[1];
+      for (std::size_t c = 0; c < channels; ++c) *row++ = *colour++ / sigma[2 + c];
+    }
+  }
+  self.AddTerm(rows, kind, std::move(compatibility));
+}
 
 // One step in place on an array of shape (variables, labels).
 void StepInPlace(const FilteredMeanField& self, py::array_t<float, py::array::c_style>& q) {
@@ -57,22 +108,9 @@ void BindCompat(py::module_& m) {
            py::arg("labels"), py::arg("max_bytes"))
       .def("set_threads", &FilteredMeanField::set_threads, py::arg("threads"))
       .def_property_readonly("num_terms", &FilteredMeanField::num_terms)
-      .def("set_unary",
-           [](FilteredMeanField& self, const py::array& unary) {
-             Matrix<float> costs = ToMatrix<float>(unary);
-             const py::gil_scoped_release release;
-             self.SetUnary(std::move(costs));
-           })
-      .def("add_term",
-           [](FilteredMeanField& self, const py::array& features, std::size_t normalisation,
-              std::vector<float> compatibility) {
-             if (normalisation >= kNormalisations.size())
-               throw InvalidInput(
-                   fmt::format("the normalisation is {}, expected 0 to 3", normalisation));
-             const Matrix<float> rows = ToMatrix<float>(features);
-             const py::gil_scoped_release release;
-             self.AddTerm(rows, kNormalisations[normalisation], std::move(compatibility));
-           })
+      .def("set_unary", &SetUnary)
+      .def("add_term", &AddTerm)
+      .def("add_picture_term", &AddPictureTerm)
       .def_property_readonly(
           "unary",
           [](const py::object& self) {

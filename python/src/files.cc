@@ -15,6 +15,7 @@
 #include "submarine/io/model/fg.h"
 #include "submarine/io/model/grid_bundle.h"
 #include "submarine/io/model/uai.h"
+#include "submarine/io/segmentation/segmentation_parameters.h"
 #include "submarine/submarine.h"
 
 namespace submarine::python {
@@ -82,6 +83,20 @@ std::shared_ptr<FactorGraph> ReadGraph(const std::string& path, const std::strin
   return graph;
 }
 
+py::dict ReadParameters(const std::string& path) {
+  const SegmentationParameters parameters = ReadSegmentationParameters(path);
+  py::dict dict;
+  dict["position_sigma"] = parameters.position_sigma;
+  dict["position_weight"] = parameters.position_weight;
+  dict["bilateral_sigma"] = parameters.bilateral_sigma;
+  dict["colour_sigma"] = parameters.colour_sigma;
+  dict["bilateral_weight"] = parameters.bilateral_weight;
+  dict["iterations"] = parameters.iterations;
+  dict["normalised"] = parameters.normalisation == KernelNormalisation::kSymmetric;
+  dict["softmax_temperature"] = parameters.softmax_temperature;
+  return dict;
+}
+
 }  // namespace
 
 void BindFiles(py::module_& m) {
@@ -103,6 +118,7 @@ void BindFiles(py::module_& m) {
   m.def("write_dense", &WriteDense, py::arg("path"), py::arg("model"), py::arg("size"),
         py::arg("metric"), py::arg("ordered"), py::arg("channels"), py::arg("image"),
         py::arg("kernels"));
+  m.def("read_segmentation_parameters", &ReadParameters, py::arg("path"));
   m.def("read_graph", &ReadGraph, py::arg("path"), py::arg("evidence") = "");
   m.def("write_graph_uai",
         [](const std::string& path, const FactorGraph& graph) { WriteUai(path, graph); });

@@ -43,10 +43,11 @@ Method MethodByName(const std::string& name) {
   throw InvalidInput(fmt::format("the method is \"{}\", expected one of {}", name, names));
 }
 
-constexpr std::array<std::pair<std::string_view, Certify>, 4> kCertify = {
+constexpr std::array<std::pair<std::string_view, Certify>, 5> kCertify = {
     {{"auto", Certify::kAuto},
      {"exact", Certify::kExact},
      {"operator", Certify::kOperator},
+     {"lower", Certify::kLower},
      {"none", Certify::kNone}}};
 constexpr std::array<std::pair<std::string_view, OperatorKind>, 4> kOperators = {
     {{"auto", OperatorKind::kAuto},
@@ -59,10 +60,15 @@ constexpr std::array<std::pair<std::string_view, HybridForest>, 5> kForests = {
      {"columns", HybridForest::kColumns},
      {"best", HybridForest::kBest},
      {"average", HybridForest::kAverage}}};
+constexpr std::array<std::pair<std::string_view, MeanFieldKind>, 2> kMeanFields = {
+    {{"naive", MeanFieldKind::kNaive}, {"forest", MeanFieldKind::kForest}}};
 constexpr std::array<std::pair<std::string_view, ExtensionKind>, 2> kExtensions = {
     {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}}};
-constexpr std::array<std::pair<std::string_view, DenseMarginals>, 2> kMarginals = {
-    {{"upper-bound", DenseMarginals::kUpperBound}, {"mean-field", DenseMarginals::kMeanField}}};
+constexpr std::array<std::pair<std::string_view, DenseMarginals>, 4> kMarginals = {
+    {{"upper-bound", DenseMarginals::kUpperBound},
+     {"mean-field", DenseMarginals::kMeanField},
+     {"mean", DenseMarginals::kMean},
+     {"routed", DenseMarginals::kRouted}}};
 
 // Takes options out of a dict, so that what is left over can be named.
 class OptionReader {
@@ -103,6 +109,7 @@ SolveOptions ToOptions(const py::dict& given) {
   reader.Read("temperature", &options.temperature);
   reader.Read("gap", &options.relative_gap);
   reader.Read("iterations", &options.max_iterations);
+  reader.Read("classic_updates", &options.classic_updates);
   reader.Read("time_limit", &options.time_limit_seconds);
   reader.Read("max_bytes", &options.max_bytes);
   reader.Read("deterministic", &options.deterministic);
@@ -113,6 +120,8 @@ SolveOptions ToOptions(const py::dict& given) {
   reader.Read("rho_steps", &options.rho_steps);
   if (const auto name = reader.ReadName("forest"))
     options.forest = ByName(*name, kForests, "the forest");
+  if (const auto name = reader.ReadName("mean_field"))
+    options.mean_field = ByName(*name, kMeanFields, "the kind of mean field");
   reader.Read("rounding_draws", &options.rounding_draws);
   reader.Read("starts", &options.starts);
   reader.Read("seed", &options.seed);

@@ -131,6 +131,25 @@ void BindLabels(py::module_& m) {
                                  distances.append(ToArray(Matrix<double>(metric.distance)));
                                return distances;
                              })
+      // S_c as rows of zeros and ones.
+      .def_property_readonly("cuts",
+                             [](const Labels& labels) {
+                               const LabelCuts& cuts = *labels.space.cuts;
+                               Matrix<double> member(static_cast<std::size_t>(cuts.num_cuts()),
+                                                     static_cast<std::size_t>(cuts.num_labels()));
+                               for (int c = 0; c < cuts.num_cuts(); ++c) {
+                                 for (const int label : cuts.set(c))
+                                   member.row(static_cast<std::size_t>(c))[label] = 1.0;
+                               }
+                               return ToArray(std::move(member));
+                             })
+      .def_property_readonly("lengths",
+                             [](const Labels& labels) {
+                               py::list lengths;
+                               for (const LabelMetric& metric : labels.space.metrics)
+                                 lengths.append(ToArray(std::vector<double>(metric.length)));
+                               return lengths;
+                             })
       .def_property_readonly("distortions", [](const Labels& labels) {
         std::vector<double> distortions;
         for (const LabelMetric& metric : labels.space.metrics)

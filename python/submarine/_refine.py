@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import os
-from typing import Any, Deque, Iterable, Iterator, NamedTuple, Optional, Tuple
+from typing import Any, Deque, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
@@ -13,8 +13,12 @@ from ._arrays import Array, Number, as_array, require_finite
 from ._errors import InvalidInput
 from ._kernels import Sigma, bilateral, position
 from ._models import DenseCrf
+from ._parameters import SegmentationParameters, read_parameters
 from ._result import Result
 from ._solve import solve
+
+
+_LARGE = 100_000  # pixels
 
 
 class Refined(NamedTuple):
@@ -32,15 +36,21 @@ def costs_of(probabilities: Any, clip: float = 1e-5, name: str = "probabilities"
     array([ 0.693, 11.513], dtype=float32)
     """
     values = as_array(probabilities, name)
-    require_finite(values, name)
     if not 0 < clip < 1:
         raise InvalidInput(f"clip is {clip}, expected a number between 0 and 1")
-    if values.size and (values.min() < 0 or values.max() > 1 + 1e-3):
-        raise InvalidInput(
-            f"{name} lies between {values.min():g} and {values.max():g}, expected probabilities from 0 to 1 "
-            "(are they logits? take a softmax first)"
-        )
-    return -np.log(np.clip(values, np.float32(clip), 1.0).astype(np.float32))
+    if values.size:
+        low, high = values.min(), values.max()  # NaN where any value is
+        if not (np.isfinite(low) and np.isfinite(high)):
+            require_finite(values, name)
+        if low < 0 or high > 1 + 1e-3:
+            raise InvalidInput(
+                f"{name} lies between {low:g} and {high:g}, expected probabilities from 0 to 1 "
+                "(are they logits? take a softmax first)"
+            )
+    costs = np.array(values, np.float32)  # the only copy
+    np.clip(costs, np.float32(clip), np.float32(1), out=costs)
+    np.log(costs, out=costs)
+    return np.negative(costs, out=costs)
 
 
 def _label_axis(values: Array, extent: Tuple[int, ...], label_axis: Optional[int]) -> int:
@@ -72,6 +82,7 @@ def model_of(
     normalised: bool = True,
     channels: bool = True,
     clip: float = 1e-5,
+    temperature: float = 1.0,
     metric: Any = "potts",
 ) -> Tuple[DenseCrf, int]:
     """The model that :func:`refine` solves, and the label axis that was found."""
@@ -85,7 +96,12 @@ def model_of(
         position(position_sigma, position_weight, normalised=normalised),
         bilateral(sigma, colour_sigma, weight, picture, normalised=normalised),
     ]
-    return DenseCrf(costs_of(values, clip), kernels, metric, pairs="once", label_axis=axis), axis
+    if not (0 < temperature < float("inf")):
+        raise InvalidInput(f"temperature is {temperature}, expected a finite number > 0")
+    costs = costs_of(values, clip)
+    if temperature != 1:
+        costs /= np.float32(temperature)
+    return DenseCrf(costs, kernels, metric, pairs="once", label_axis=axis), axis
 
 
 def refine(
@@ -96,7 +112,8 @@ def refine(
     certify: str = "none",
     iterations: Optional[int] = None,
     time_limit: Optional[float] = None,
-    **parameters: Any,
+    parameters: Union[None, str, os.PathLike[str], SegmentationParameters] = None,
+    **model: Any,
 ) -> Refined:
     """Labels and probabilities that follow the picture's edges: ``labels, probabilities = refine(softmax, image)``.
 
@@ -104,7 +121,9 @@ def refine(
     (height, width, channels); volumes likewise. The defaults are those that pydensecrf's README made common, with
     normalised kernels, pairs counted once and mean field. ``sigma`` and ``position_sigma`` are in pixels,
     ``colour_sigma`` in the units of the image; the other parameters are ``weight``, ``position_weight``,
-    ``normalised``, ``metric``, ``label_axis``, ``clip``.
+    ``normalised``, ``metric``, ``label_axis``, ``clip``, and ``temperature``, which divides the costs.
+
+    ``parameters`` is a file of ``submarine fit``, for pictures of samples from 0 to 255; keywords go before it.
 
     >>> import numpy as np
     >>> softmax = np.full((8, 9, 2), 0.5); softmax[:, :4, 0] = 0.9; softmax[:, :4, 1] = 0.1
@@ -112,8 +131,18 @@ def refine(
     >>> labels.shape, probabilities.shape
     ((8, 9), (8, 9, 2))
     """
-    model, axis = model_of(probabilities, image, **parameters)
-    result = solve(model, method, certify=certify, iterations=iterations, time_limit=time_limit)
+    options: Dict[str, Any] = {}
+    if parameters is not None:
+        fitted = parameters if isinstance(parameters, SegmentationParameters) else read_parameters(parameters)
+        model = {**fitted.model(), **model}
+        if method == "mf" and iterations is None and fitted.iterations > 0:
+            iterations = fitted.iterations
+            options = dict(classic_updates=True, pairs="lattice")  # as they were when the parameters were found
+    crf, axis = model_of(probabilities, image, **model)
+    # To count the pairs of a large picture, only to find that there are too many, takes longer than mean field.
+    if method == "mf" and certify == "none" and np.prod(crf.shape) > _LARGE:
+        options.setdefault("pairs", "lattice")
+    result = solve(crf, method, certify=certify, iterations=iterations, time_limit=time_limit, **options)
     if result.interrupted:
         raise KeyboardInterrupt
     return refined(result, axis)

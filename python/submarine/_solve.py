@@ -56,8 +56,9 @@ class _Bar:
         elif record.done is not None:
             text += f", {100 * record.done:.0f}%"
         if self._bar is not None:
-            self._bar.set_description(text, refresh=False)
+            self._bar.set_description(text, refresh=phase != self._shown)
             self._bar.update(max(0, record.k - self._bar.n))
+            self._shown = phase
         elif record.seconds >= self._next or phase != self._shown:
             self._next, self._shown = record.seconds + 2.0, phase
             print(f"{record.seconds:6.1f} s  {text}", file=sys.stderr)
@@ -98,17 +99,18 @@ def solve(
     """Bounds log Z of the model from both sides and returns marginals and a labeling.
 
     ``method`` is one of :func:`methods`. The solver stops at a relative ``gap`` between its upper bound and dual
-    value, after ``time_limit`` seconds for the whole call, or after so many ``iterations``; whatever ends it, the
+    value, after ``time_limit`` seconds for the whole call, or after ``iterations`` iterations; whatever ends it, the
     interval is proven. ``temperature`` T makes it about T log sum exp(-E/T); 0 is the linear relaxation, or the MAP.
 
     ``callback(phase, record)`` is told of every iteration and ends the solve by returning False. Ctrl-C ends it,
     too: the result of what was done so far comes back with ``interrupted`` set, certified within about a second.
     Other threads run meanwhile. ``progress=True`` shows a bar.
 
-    Further options: ``certify`` ("auto", "exact", "operator", "none"), ``pairs`` ("auto", "list", "lattice",
-    "brute-force"), ``cutoff``, ``levels``, ``marginals`` ("upper-bound", "mean-field") of dense models;
+    Further options: ``certify`` ("auto", "exact", "operator", "lower", "none"), ``pairs`` ("auto", "list", "lattice",
+    "brute-force"), ``cutoff``, ``levels``, ``marginals`` ("upper-bound", "mean-field", "mean", "routed") of dense models;
     ``extension`` ("optimal", "alternate"), ``rho``, ``rho_steps``, ``forest`` ("spanning", "rows", "columns",
-    "best", "average"), ``rounding_draws``, ``starts``, ``harmonic_steps`` of sparse ones.
+    "best", "average"), ``mean_field`` ("naive", "forest"), ``rounding_draws``, ``starts``, ``harmonic_steps`` of
+    sparse ones.
 
     >>> import numpy as np
     >>> from submarine import GridCrf

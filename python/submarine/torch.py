@@ -147,11 +147,11 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
 
 class _CertifiedNll(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, unary: Any, weights: Any, features: List[Any], labels: Any, options: Any) -> Any:
+    def forward(ctx: Any, unary: Any, weights: Any, features: List[Any], labels: Any, metric: Any, options: Any) -> Any:
         costs = unary.detach().cpu().numpy()
         arrays = [f.detach().cpu().numpy() for f in features]
         kernels = [feature_kernel(f, float(w)) for f, w in zip(arrays, weights.detach().cpu().numpy())]
-        model = DenseCrf(costs, kernels, "potts", pairs="once")
+        model = DenseCrf(costs, kernels, metric, pairs="once")
         given: Any = {"certify": "exact", **options}
         result = solve(model, "pdhg", **given)
         if result.upper is None:
@@ -159,42 +159,49 @@ class _CertifiedNll(torch.autograd.Function):  # type: ignore[misc]
         target = labels.cpu().numpy()
         marginals = torch.from_numpy(np.asarray(result.marginals)).to(unary)
         observed = torch.nn.functional.one_hot(labels, unary.shape[1]).to(unary)
-        ctx.save_for_backward(observed - marginals, _pair_statistics(features, observed, marginals, weights))
+        statistics = [_pair_statistics(f, observed, marginals, model._core.labels) for f in features]
+        ctx.save_for_backward(observed - marginals, torch.stack(statistics).to(weights))
         return unary.new_tensor(model.energy(target) + result.upper)
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Tuple[Any, Any, None, None, None]:
+    def backward(ctx: Any, grad: Any) -> Tuple[Any, Any, None, None, None, None]:
         unary, weights = ctx.saved_tensors
-        return grad * unary, grad * weights, None, None, None
+        return grad * unary, grad * weights, None, None, None, None
 
 
-def _pair_statistics(features: Sequence[Any], observed: Any, expected: Any, weights: Any) -> Any:
-    """sum_{a<b} k_ab (disagreement observed - expected), per kernel, in blocks of rows."""
-    values = []
-    for f in features:
-        total = weights.new_zeros(())
-        for begin in range(0, len(f), 256):
-            rows = slice(begin, begin + 256)
-            kernel = torch.exp(-0.5 * torch.cdist(f[rows], f) ** 2).to(observed)
-            for label in range(observed.shape[1]):
-                for y, sign in ((observed, 0.25), (expected, -0.25)):
-                    column = y[:, label]
-                    total = total + sign * (kernel * (column[rows, None] - column[None, :]).abs()).sum()
-        values.append(total)
-    return torch.stack(values).to(weights)
+def _pair_statistics(features: Any, observed: Any, expected: Any, labels: _core.Labels) -> Any:
+    """sum_{a<b} k_ab (d(x_a, x_b) observed - expected), in blocks of rows.
+
+    Expected is what the bound has: sum_c l_c |y_a(S_c) - y_b(S_c)| over the cuts of the metric.
+    """
+    distance = torch.from_numpy(labels.distances[0]).to(observed)
+    length = torch.from_numpy(labels.lengths[0]).to(observed)
+    inside = expected @ torch.from_numpy(labels.cuts).to(observed).T  # y_a(S_c)
+    total = observed.new_zeros(())
+    for begin in range(0, len(features), 256):
+        rows = slice(begin, begin + 256)
+        kernel = torch.exp(-0.5 * torch.cdist(features[rows], features) ** 2).to(observed)
+        total = total + (kernel * (observed[rows] @ distance @ observed.T)).sum()
+        for cut in torch.nonzero(length)[:, 0]:
+            column = inside[:, cut]
+            total = total - length[cut] * (kernel * (column[rows, None] - column[None, :]).abs()).sum()
+    return 0.5 * total
 
 
-def certified_nll(unary: Any, features: Sequence[Any], weights: Any, labels: Any, **options: Any) -> Any:
-    """E(labels) + an upper bound on log Z: a certified upper bound on the negative log-likelihood of a Potts model.
+def certified_nll(
+    unary: Any, features: Sequence[Any], weights: Any, labels: Any, *, metric: Any = "potts", **options: Any
+) -> Any:
+    """E(labels) + an upper bound on log Z: a certified upper bound on the negative log-likelihood of a dense model.
 
     ``unary`` (N, L) costs, ``features`` one (N, D) tensor per kernel, already divided by their sigmas, ``weights``
-    one number >= 0 per kernel, ``labels`` (N,); pairs count once. The gradients, with respect to ``unary`` and
-    ``weights``, are observed minus expected statistics, expected by the marginals that the bound was found with, and
-    exact at its optimum; those of weights take time quadratic in N. ``options`` go to submarine.solve.
+    one number >= 0 per kernel, ``labels`` (N,), ``metric`` as :class:`submarine.DenseCrf` takes it; pairs count once.
+    The gradients, with respect to ``unary`` and ``weights``, are observed minus expected statistics, expected by the
+    marginals that the bound was found with, and exact at its optimum; those of weights take time quadratic in N.
+    ``options`` go to submarine.solve.
     """
     if unary.dim() != 2 or labels.shape != unary.shape[:1] or len(features) != len(weights):
         raise InvalidInput(
             f"unary has shape {tuple(unary.shape)}, labels {tuple(labels.shape)}, and there are {len(features)} "
             f"features for {len(weights)} weights; expected (N, L), (N,) and equally many"
         )
-    return _CertifiedNll.apply(unary, weights, list(features), labels, options)
+    return _CertifiedNll.apply(unary, weights, list(features), labels, metric, options)

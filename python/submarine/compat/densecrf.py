@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import operator
 from numbers import Number
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -110,9 +110,20 @@ def _pair(values: Any, count: int, name: str) -> Tuple[float, ...]:
 
 
 class _Term(NamedTuple):
-    features: Array  # (variables, features)
     compatibility: List[float]
     normalization: int
+    sigmas: Array  # of the columns of the features
+    picture: Optional[Array]  # (height, width, channels); channels may be none
+    features: Array  # (variables, features) where there is no picture
+
+    def rows(self) -> Array:
+        """The features (variables, features), divided by their sigmas."""
+        if self.picture is None:
+            return self.features
+        height, width, channels = self.picture.shape
+        rows = np.empty((height, width, 2 + channels), np.float32)
+        rows[..., 0], rows[..., 1], rows[..., 2:] = np.arange(width), np.arange(height)[:, None], self.picture
+        return (rows / self.sigmas).reshape(height * width, 2 + channels)
 
 
 class DenseCRF:
@@ -176,7 +187,8 @@ class DenseCRF:
             raise ValueError(
                 f"Bad shape for unary energy (Need {(self._nlabel, self._nvar)}, got {costs.shape})"
             )
-        self._engine.set_unary(costs.T)
+        self._engine.set_threads(current_threads())
+        self._engine.set_unary(costs)
         self._has_unary = True
 
     def addPairwiseEnergy(
@@ -186,17 +198,29 @@ class DenseCRF:
         values = checked(features, 2, "features", False)
         if values.shape[1] != self._nvar:
             raise ValueError(f"Bad shape for pairwise energy (Need (?, {self._nvar}), got {values.shape})")
-        self._add(values.T, compat, kernel, normalization)
+        self._add(compat, kernel, normalization, features=values.T)
 
-    def _add(self, rows: Array, compat: Any, kernel: int, normalization: int) -> None:
+    def _add(
+        self, compat: Any, kernel: int, normalization: int, *, sigmas: Sequence[float] = (),
+        picture: Optional[Array] = None, features: Array = np.zeros((0, 0), np.float32),
+    ) -> None:
         KernelType(kernel)
-        term = _Term(rows, _compatibility(compat, self._nlabel), int(NormalizationType(normalization)))
+        term = _Term(
+            _compatibility(compat, self._nlabel), int(NormalizationType(normalization)),
+            np.array(sigmas, np.float32), picture, features,
+        )
         self._engine.set_threads(current_threads())
-        self._engine.add_term(rows, term.normalization, term.compatibility)
+        if picture is None:
+            self._engine.add_term(features, term.normalization, term.compatibility)
+        else:
+            height, width = picture.shape[:2]
+            self._engine.add_picture_term(
+                width, height, picture, term.sigmas, term.normalization, term.compatibility
+            )
         self._terms.append(term)
 
     def inference(self, niter: int) -> MatrixXf:
-        """Marginals (labels, variables) after so many updates of mean field."""
+        """Marginals (labels, variables) after ``niter`` updates of mean field."""
         self._engine.set_threads(current_threads())
         return wrapped(self._engine.infer(operator.index(niter)))
 
@@ -242,7 +266,7 @@ class DenseCRF:
             if metric is not None and np.abs(distance / weight - metric).max() > 1e-6:
                 raise NotExpressible(f"term {number} has another metric than those before, and a model has one")
             metric = distance / weight if metric is None else metric
-            kernels.append(feature_kernel(term.features, weight, normalised=term.normalization != NO_NORMALIZATION))
+            kernels.append(feature_kernel(term.rows(), weight, normalised=term.normalization != NO_NORMALIZATION))
         potts = metric is None or bool((metric + np.eye(self._nlabel) == 1).all())
         return DenseCrf(costs, kernels, "potts" if potts else metric, pairs="once")  # type: ignore[arg-type]
 
@@ -303,20 +327,14 @@ class DenseCRF2D(DenseCRF):
         self._resize(width * height, operator.index(nlabels))
         self._w, self._h = width, height
 
-    def _positions(self, sxy: Any) -> Tuple[Array, Array]:
-        sx, sy = _pair(sxy, 2, "sxy")
-        x = np.arange(self._w, dtype=np.float32) / np.float32(sx)
-        y = np.arange(self._h, dtype=np.float32) / np.float32(sy)
-        return x, y
-
     def addPairwiseGaussian(
         self, sxy: Any, compat: Any, kernel: int = DIAG_KERNEL, normalization: int = NORMALIZE_SYMMETRIC
     ) -> None:
         """A kernel that sees positions only; ``sxy`` one number or (x, y), in pixels."""
-        x, y = self._positions(sxy)
-        rows = np.empty((self._h, self._w, 2), np.float32)
-        rows[..., 0], rows[..., 1] = x, y[:, None]
-        self._add(rows.reshape(self._nvar, 2), compat, kernel, normalization)
+        self._add(
+            compat, kernel, normalization, sigmas=_pair(sxy, 2, "sxy"),
+            picture=np.empty((self._h, self._w, 0), np.uint8),
+        )
 
     def addPairwiseBilateral(
         self, sxy: Any, srgb: Any, rgbim: Any, compat: Any, kernel: int = DIAG_KERNEL,
@@ -332,9 +350,5 @@ class DenseCRF2D(DenseCRF):
                 "`utils.create_pairwise_bilateral` to construct your own pairwise energy and add it through "
                 "`addPairwiseEnergy`."
             )
-        x, y = self._positions(sxy)
-        colours = np.array(_pair(srgb, 3, "srgb"), np.float32)
-        rows = np.empty((self._h, self._w, 5), np.float32)
-        rows[..., 0], rows[..., 1] = x, y[:, None]
-        np.divide(image, colours, out=rows[..., 2:], dtype=np.float32, casting="unsafe")
-        self._add(rows.reshape(self._nvar, 5), compat, kernel, normalization)
+        sigmas = _pair(sxy, 2, "sxy") + _pair(srgb, 3, "srgb")
+        self._add(compat, kernel, normalization, sigmas=sigmas, picture=image.copy())

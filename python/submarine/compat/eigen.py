@@ -29,7 +29,7 @@ class VectorXf(np.ndarray[Any, np.dtype[np.float32]]):
 
 
 def checked(values: Any, ndim: int, name: str, strict: bool) -> Array:
-    """The values as float32 of so many dimensions; where strict, they must be so already, in C order."""
+    """The values as float32 with the number of dimensions given; where strict, they must be so already, in C order."""
     if values is None:
         raise TypeError(f"{name} is None, expected an array")
     if not hasattr(values, "__array__") and not hasattr(values, "__dlpack__"):

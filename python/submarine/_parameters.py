@@ -1,0 +1,41 @@
+"""Parameters of segmentation, as ``submarine fit`` writes them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, NamedTuple, Union
+
+from . import _core
+
+
+class SegmentationParameters(NamedTuple):
+    """Two kernels, how long mean field runs over them, and how far the classifier is trusted (docs/formats.md)."""
+
+    position_sigma: float = 3.0
+    position_weight: float = 3.0
+    bilateral_sigma: float = 80.0
+    colour_sigma: float = 13.0
+    bilateral_weight: float = 10.0
+    iterations: int = 5
+    normalised: bool = True
+    softmax_temperature: float = 1.0
+
+    def model(self) -> Dict[str, Any]:
+        """The keywords that :func:`refine` has for its model."""
+        return dict(
+            sigma=self.bilateral_sigma, colour_sigma=self.colour_sigma, weight=self.bilateral_weight,
+            position_sigma=self.position_sigma, position_weight=self.position_weight, normalised=self.normalised,
+            temperature=self.softmax_temperature,
+        )
+
+
+def read_parameters(path: Union[str, os.PathLike[str]]) -> SegmentationParameters:
+    """What ``submarine fit`` found: ``refine(softmax, image, parameters="fit/parameters.json")``, or by name.
+
+    >>> import json, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "parameters.json")
+    >>> with open(path, "w") as file: json.dump({"submarine": "segmentation", "colour_sigma": 7}, file)
+    >>> read_parameters(path).colour_sigma
+    7.0
+    """
+    return SegmentationParameters(**_core.read_segmentation_parameters(os.fspath(path)))
