@@ -131,9 +131,11 @@ class Generator {
     }
     SparseCrf model(std::move(unary), std::move(edges), Labels(labels),
                     Chance(0.3) ? Number(unaries) : 0.0);
-    options_.method =
-        Pick<Method>({Method::kAuto, Method::kPdhg, Method::kFrankWolfe, Method::kBlockFrankWolfe,
-                      Method::kTrw, Method::kHybrid, Method::kMeanField, Method::kExact});
+    options_.method = Pick<Method>({Method::kAuto, Method::kPdhg, Method::kFrankWolfe,
+                                    Method::kBlockFrankWolfe, Method::kTrw, Method::kHybrid,
+                                    Method::kRouted, Method::kMeanField, Method::kExact});
+    if (options_.method == Method::kMeanField && Chance(0.7))
+      options_.mean_field = MeanFieldKind::kForest;
     if (options_.method == Method::kFrankWolfe || options_.method == Method::kBlockFrankWolfe)
       options_.extension = Chance(0.3) ? ExtensionKind::kAlternate : ExtensionKind::kOptimal;
     if (options_.method == Method::kTrw) options_.rho_steps = Integer(0, 2);
@@ -196,8 +198,9 @@ class Generator {
       }
       graph.factors.push_back(std::move(factor));
     }
-    options_.method = Pick<Method>({Method::kAuto, Method::kAuto, Method::kPdhg, Method::kTrw,
-                                    Method::kHybrid, Method::kMeanField, Method::kExact});
+    options_.method =
+        Pick<Method>({Method::kAuto, Method::kAuto, Method::kPdhg, Method::kTrw, Method::kHybrid,
+                      Method::kRouted, Method::kMeanField, Method::kExact});
     Enumeration all(options_.temperature);
     std::vector<int> x(static_cast<std::size_t>(variables), 0);
     bool more = true;

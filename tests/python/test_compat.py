@@ -135,6 +135,25 @@ def test_lenient_where_harmless():
     assert np.allclose(e.inference(niter=5), expected, atol=1e-5)
 
 
+def test_keywords_everywhere():
+    _, unary, image = crf()
+    e = dcrf.DenseCRF2D(w=8, h=6, nlabels=3)
+    e.setUnaryEnergy(u=unary)
+    e.addPairwiseGaussian(sxy=2, compat=3, kernel=dcrf.FULL_KERNEL, normalization=dcrf.NORMALIZE_SYMMETRIC)
+    e.addPairwiseBilateral(sxy=5, srgb=60, rgbim=image, compat=4, kernel=dcrf.CONST_KERNEL,
+                           normalization=dcrf.NO_NORMALIZATION)
+    e.addPairwiseEnergy(features=create_pairwise_gaussian(sdims=(2, 2), shape=(6, 8)), compat=1)
+    e.addPairwiseEnergy(features=create_pairwise_bilateral(sdims=(5, 5), schan=(60,), img=image, chdim=2), compat=1)
+    q, tmp1, tmp2 = e.startInference()
+    for _ in range(3):
+        e.stepInference(Q=q, tmp1=tmp1, tmp2=tmp2)
+    assert np.allclose(q, e.inference(niter=3), atol=1e-6)
+    assert np.isfinite(e.klDivergence(Q=q))
+    labels = unary_from_labels(labels=np.zeros((6, 8), np.int32), n_labels=3, gt_prob=0.7, zero_unsure=False)
+    soft = unary_from_softmax(sm=np.full((3, 6, 8), 1 / 3), scale=None, clip=1e-5)
+    assert labels.shape == soft.shape == unary.shape
+
+
 def test_subclasses():
     class Mine(dcrf.DenseCRF2D):
         def __init__(self, image, labels):

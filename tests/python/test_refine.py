@@ -1,9 +1,12 @@
 """refine, refine_many and stereo."""
 
+import json
+
 import numpy as np
 import pytest
 
 import submarine as sm
+from submarine._refine import model_of
 
 RNG = np.random.default_rng(11)
 
@@ -84,3 +87,37 @@ def test_stereo():
     errors = sm.stereo.compare(disparity, truth)
     assert errors["pixels"] == 12 * 34 and errors["bad_one"] < 0.05
     assert sm.stereo.guess_disparities(left, right) >= 4
+
+
+def write_parameters(path, **changes):
+    path.write_text(json.dumps({"submarine": "segmentation", **changes}))
+    return path
+
+
+def test_parameters_come_from_a_file(tmp_path):
+    rng = np.random.default_rng(3)
+    softmax = rng.dirichlet(np.ones(3), size=(20, 24))
+    image = rng.integers(0, 256, (20, 24, 3)).astype(np.uint8)
+    path = write_parameters(tmp_path / "fit.json", position_sigma=2, position_weight=1.5, bilateral_sigma=9,
+                            colour_sigma=30, bilateral_weight=0.5, iterations=3, softmax_temperature=2)
+    fitted = sm.refine(softmax, image, parameters=path)
+    by_name = dict(position_sigma=2, position_weight=1.5, sigma=9, colour_sigma=30, weight=0.5, temperature=2)
+    assert sm.read_parameters(str(path)).model() == {**by_name, "normalised": True}
+    model, _ = model_of(softmax, image, **by_name)
+    expected = sm.solve(model, "mf", certify="none", iterations=3, classic_updates=True, pairs="lattice").marginals
+    np.testing.assert_array_equal(fitted.probabilities, expected)
+    np.testing.assert_array_equal(
+        sm.refine(softmax, image, parameters=sm.read_parameters(path)).probabilities, expected)
+    # Keywords go before the file, and the defaults are another model.
+    assert not np.array_equal(sm.refine(softmax, image, parameters=path, weight=5).probabilities, expected)
+    assert not np.array_equal(sm.refine(softmax, image).probabilities, expected)
+
+
+def test_a_file_that_is_no_parameters_is_refused(tmp_path):
+    softmax, image = np.full((4, 5, 2), 0.5), np.zeros((4, 5), np.uint8)
+    with pytest.raises(sm.FileError, match="colour_sigma is 0"):
+        sm.refine(softmax, image, parameters=write_parameters(tmp_path / "a.json", colour_sigma=0))
+    with pytest.raises(sm.FileError, match="missing.json"):
+        sm.refine(softmax, image, parameters="missing.json")
+    with pytest.raises(sm.InvalidInput, match="temperature is 0"):
+        sm.refine(softmax, image, temperature=0)

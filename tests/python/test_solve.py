@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -196,7 +197,12 @@ def test_results_show_themselves(tmp_path):
     assert result.entropy().shape == result.labels.shape
 
 
-def test_progress(capsys):
+@pytest.mark.parametrize("bar", ["tqdm", "lines"])
+def test_progress(capsys, monkeypatch, bar):
+    if bar == "lines":
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as if it were not installed
+    else:
+        pytest.importorskip("tqdm", reason="tqdm is not installed, and its bar is not tested")
     sm.solve(large(), "pdhg", iterations=40, progress=True)
     shown = capsys.readouterr().err
     assert "preparing" in shown and "pdhg" in shown

@@ -80,16 +80,36 @@ def test_training_lowers_the_loss():
     assert (layer(costs, image).argmax(1) != truth).double().mean() < 0.02
 
 
-def test_certified_likelihood_is_a_bound_with_a_gradient():
+TABLE = np.array([[0, 1, 2.5], [1, 0, 2], [2.5, 2, 0]])
+METRICS = {
+    "potts": 1 - np.eye(3),
+    "linear": np.abs(np.subtract.outer(range(3), range(3))),
+    "truncated:1": np.minimum(np.abs(np.subtract.outer(range(3), range(3))), 1),
+    "tree:((0,1):1,2:1)": None,
+    "table": TABLE,
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_certified_likelihood_is_a_bound_with_a_gradient(name):
     torch.manual_seed(7)
-    unary = torch.rand(7, 2, dtype=torch.double).float().double().requires_grad_()
-    features = [torch.rand(7, 2, dtype=torch.double), torch.rand(7, 1, dtype=torch.double) * 2]
+    metric = TABLE if name == "table" else name
+    count = 6
+    unary = torch.rand(count, 3, dtype=torch.double).float().double().requires_grad_()
+    features = [torch.rand(count, 2, dtype=torch.double), torch.rand(count, 1, dtype=torch.double) * 2]
     weights = torch.tensor([0.3, 0.2], dtype=torch.double, requires_grad=True)
-    labels = torch.tensor([0, 1, 1, 0, 1, 0, 0])
-    nll = certified_nll(unary, features, weights, labels, gap=1e-6, iterations=20000)
+    labels = torch.tensor([0, 2, 1, 0, 1, 0])
+
+    def nll_at(u, w):
+        return certified_nll(u, features, w, labels, metric=metric, gap=1e-6, iterations=20000)
+
+    nll = nll_at(unary, weights)
     pair = sum(float(w) * gaussian(f.numpy()) for w, f in zip(weights.detach(), features))
-    energy = lambda x: dense_energy(unary.detach().numpy(), pair, 1 - np.eye(2), x)  # noqa: E731
-    truth = energy(labels.numpy()) + log_partition(energy, [2] * 7)
+    distance = METRICS[name]
+    if distance is None:
+        distance = sm.DenseCrf(np.zeros((2, 3)), [], metric)._core.labels.distances[0]
+    energy = lambda x: dense_energy(unary.detach().numpy(), pair, distance, x)  # noqa: E731
+    truth = energy(labels.numpy()) + log_partition(energy, [3] * count)
     assert truth <= float(nll) + 1e-6
     nll.backward()
     step = 1e-2
@@ -102,8 +122,7 @@ def test_certified_likelihood_is_a_bound_with_a_gradient():
                 moved[k] += sign * step
                 arguments = [unary.detach(), weights.detach()]
                 arguments[0 if tensor is unary else 1] = moved.reshape(tensor.shape)
-                values.append(float(certified_nll(arguments[0], features, arguments[1], labels, gap=1e-6,
-                                                  iterations=20000)))
+                values.append(float(nll_at(*arguments)))
             # The bound is piecewise smooth, and certified to 1e-6 of itself.
             assert (values[0] - values[1]) / (2 * step) == pytest.approx(float(tensor.grad.reshape(-1)[k]), abs=0.03)
 

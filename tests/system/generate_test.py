@@ -49,7 +49,7 @@ class Generate(CommandTest):
         self.assertEqual(len(finished.stdout.splitlines()), 1)
         for word in ("model.json", "12 variables", "17 edges", "3 labels", "potts"):
             self.assertIn(word, finished.stdout)
-        self.assertEqual(finished.stderr, "")
+        self.assertEqual(finished.messages, "")
 
     def test_a_tree_file_is_found_beside_the_output(self):
         (self.directory / "sub").mkdir()

@@ -1,7 +1,7 @@
 // The report page in a browser: it loads without errors and without network, on a desk and on a phone, light and
 // dark, and what it says of a pixel is what the files of the bundle say.
 import assert from "node:assert/strict";
-import {mkdirSync, statSync, writeFileSync} from "node:fs";
+import {copyFileSync, mkdirSync, statSync, writeFileSync} from "node:fs";
 import {join} from "node:path";
 import {pathToFileURL} from "node:url";
 import {randomMarginals, randomNumbers, readNpy, submarine, temporaryDirectory, writeNpy, writePng} from "./report_support.mjs";
@@ -71,6 +71,46 @@ function writtenBundle() {
     },
   }));
   return {bundle, width, height, labels, marginals, truth, best};
+}
+
+/** What `segment` leaves: two colours, a softmax that is wrong at some pixels, and the truth. */
+function segmentedBundle(name, [width, height], ...options) {
+  const inputs = join(directory, `${name}-inputs`);
+  mkdirSync(inputs);
+  const right = (x, y) => Number((x - width / 2) ** 2 + (y - height / 2) ** 2 < (height / 3) ** 2);
+  const random = randomNumbers(5);
+  const softmax = new Float32Array(width * height * 3);
+  for (let a = 0; a < width * height; ++a) {
+    const best = random() < 0.15 ? 2 : right(a % width, Math.floor(a / width));
+    softmax.set([0, 1, 2].map((label) => label === best ? 0.7 : 0.15), 3 * a);
+  }
+  writeNpy(join(inputs, "softmax.npy"), [height, width, 3], softmax);
+  writeNpy(join(inputs, "truth.npy"), [height, width],
+    Int32Array.from({length: width * height}, (_, a) => right(a % width, Math.floor(a / width))));
+  writePng(join(inputs, "picture.png"), width, height, (x, y) => right(x, y) ? [210, 60 + (x % 9), 40] : [30, 90, 150 + (y % 13)]);
+  writeFileSync(join(inputs, "names.txt"), `meadow\n${ODD}\ncow\n`);
+  submarine("segment", join(inputs, "picture.png"), "--softmax", join(inputs, "softmax.npy"), "--truth", join(inputs, "truth.npy"),
+    "--classes", join(inputs, "names.txt"), "--quiet", "-o", join(directory, name), ...options);
+  return join(directory, name);
+}
+
+/** The colour in the middle of a pixel of a panel that shows the whole picture. */
+async function colourAt(panel, x, y, width, height) {
+  return panel.evaluate((canvas, [px, py, w, h]) => {
+    const size = Math.min(canvas.width / w, canvas.height / h);
+    const place = [canvas.width / 2 + (px + 0.5 - w / 2) * size, canvas.height / 2 + (py + 0.5 - h / 2) * size];
+    const context = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+    context.drawImage(canvas, ...place.map(Math.floor), 1, 1, 0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  }, [x, y, width, height]);
+}
+
+async function slide(page, id, value) {
+  await page.locator(id).evaluate((node, to) => {
+    node.value = to;
+    node.dispatchEvent(new Event("input"));
+  }, String(value));
+  await settle(page);
 }
 
 // ---- A page ----
@@ -189,6 +229,175 @@ const tests = {
         await close("written");
       }
     }
+  },
+
+  async "a segmentation leads with its result, laid over the picture, before and after"() {
+    const [width, height] = [60, 40];
+    const bundle = segmentedBundle("segmented", [width, height]);
+    for (const viewport of [DESK, PHONE]) {
+      for (const scheme of ["light", "dark"]) {
+        const {page, close} = await open(bundle, viewport, scheme);
+        await assertFits(page);
+        assert.match(await page.locator("#lead").innerText(), /of 2400 known pixels have their true label, 8\d\.\d% before/);
+        const top = async (id) => (await page.locator(id).boundingBox()).y;
+        assert.ok(await top("#lead") < await top("#pictures") && await top("#pictures") < await top("#interval"));
+        assert.deepEqual(await page.locator("canvas[data-panel]").evaluateAll((nodes) => nodes.map((node) => node.dataset.panel)),
+          ["labels over the picture", "truth", "uncertainty"]);
+        assert.deepEqual((await page.locator(".legend").first().locator("li").allTextContents()).map((text) => text.replace(/ [\d.]+\u202f%$/, "")),
+          ["meadow", ODD]);
+        const overlay = page.locator("canvas[data-panel]").first();
+        await overlay.scrollIntoViewIfNeeded();
+        // Without labels it is the picture; labels alone have the colours of the legend.
+        await slide(page, "#overlay-opacity", 0);
+        assert.deepEqual(await colourAt(overlay, 30, 20, width, height), [210, 60 + (30 % 9), 40]);
+        await slide(page, "#overlay-opacity", 100);
+        assert.deepEqual(await colourAt(overlay, 30, 20, width, height), [128, 0, 0]);
+        assert.deepEqual(await colourAt(overlay, 3, 3, width, height), [0, 0, 0]);
+        await slide(page, "#overlay-opacity", 60);
+        await overlay.hover({position: {x: 40, y: 30}});
+        assert.match(await page.locator("#readout-best").innerText(), /meadow/);
+        await slide(page, "#overlay-wipe", 50);
+        await close("segmented");
+      }
+    }
+    // Wrong pixels are there before, and not after.
+    const {page, close} = await open(bundle, DESK, "light");
+    const overlay = page.locator("canvas[data-panel]").first();
+    await slide(page, "#overlay-opacity", 100);
+    const greens = async () => (await Promise.all(Array.from({length: 200}, (_, k) =>
+      colourAt(overlay, k % 20, Math.floor(k / 20), width, height)))).filter(([red, green]) => red === 0 && green === 128).length;
+    assert.equal(await greens(), 0);
+    await slide(page, "#overlay-wipe", 100);
+    assert.ok(await greens() > 10);
+    await page.locator("#overlay-wipe").focus();
+    await page.keyboard.press("Home");
+    await settle(page);
+    assert.equal(await greens(), 0);
+    await close("wiped");
+  },
+
+  async "a volume is shown by slices"() {
+    const bundle = join(directory, "volume");
+    mkdirSync(bundle);
+    const [depth, height, width, labels] = [7, 12, 20, 3];
+    const values = randomMarginals(depth * height * width, labels, 5, randomNumbers(9));
+    writeNpy(join(bundle, "marginals.npy"), [depth, height, width, labels], values);
+    writeFileSync(join(bundle, "summary.json"), "{}");
+    submarine("report", bundle);
+    const {page, close} = await open(bundle, PHONE, "dark");
+    await assertFits(page);
+    await page.locator("#marginal-details summary").click();
+    const panel = page.locator("canvas[data-panel]").first();
+    const seen = new Set();
+    for (const slice of [0, 6, 3]) {
+      await slide(page, "#slice", slice);
+      assert.equal(await page.locator("#slice-text").textContent(), `slice ${slice} of 7`);
+      await page.mouse.move(...await placeOf(panel, 11, 4, width, height));
+      await settle(page);
+      assert.equal(await page.locator("#readout-pixel").textContent(), `x 11, y 4, z ${slice}`);
+      await assertMarginal(page, row(values, labels, (slice * height + 4) * width + 11), ["0", "1", "2"]);
+      seen.add(String(await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map((x) => colourAt(panel, x, 2, width, height)))));
+    }
+    assert.equal(seen.size, 3);
+    await close("volume");
+  },
+
+  async "several pictures have one page with links"() {
+    const inputs = ["a", "b"].map((name) => segmentedBundle(`of ${name}`, [30, 20], "--no-report") && join(directory, `of ${name}-inputs`));
+    const all = join(directory, "several");
+    const [pictures, softmaxes] = ["pictures", "softmaxes"].map((name) => join(directory, name));
+    for (const folder of [pictures, softmaxes]) mkdirSync(folder);
+    for (const [k, folder] of inputs.entries()) {
+      copyFileSync(join(folder, "picture.png"), join(pictures, `n\u00e9 ${k}.png`));
+      copyFileSync(join(folder, "softmax.npy"), join(softmaxes, `n\u00e9 ${k}.npy`));
+    }
+    submarine("segment", pictures, "--softmax", softmaxes, "--quiet", "-o", all);
+    for (const viewport of [DESK, PHONE]) {
+      const {page, close} = await open(all, viewport, "light");
+      await assertFits(page);
+      assert.equal(await page.locator(".gallery img").count(), 2);
+      assert.ok(await page.locator(".gallery img").first().evaluate((image) => image.complete && image.naturalWidth === 30));
+      await close("several");
+    }
+    const context = await browser.newContext({viewport: DESK});
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(join(all, "report.html")).href);
+    await page.locator(".gallery a").last().click();
+    await page.waitForSelector("html[data-ready] #overlay-wipe");
+    assert.equal(await page.locator("#title").textContent(), "Segmentation: n\u00e9 1.png");
+    await context.close();
+  },
+
+  async "twelve megapixels are shown at a lower resolution, below the limit"() {
+    const bundle = join(directory, "huge");
+    mkdirSync(bundle);
+    const [width, height] = [4000, 3000];
+    const random = randomNumbers(2);
+    writePng(join(bundle, "picture.png"), width, height, (x, y) => [(x >> 4) & 255, (y >> 4) & 255, 255 * random()]);
+    writePng(join(bundle, "labels.png"), width, height, (x) => x < 2000 ? [0, 0, 0] : [128, 0, 0]);
+    const p = Float32Array.from({length: width * height}, random);
+    writeNpy(join(bundle, "entropy.npy"), [height, width], p);
+    writeFileSync(join(bundle, "summary.json"), JSON.stringify({page: {lead: [["1", "picture"]],
+      panels: [{name: "picture", file: "picture.png", role: "picture"},
+               {name: "labels", file: "labels.png", role: "after", legend: [{name: "a", colour: "#000000"}, {name: "b", colour: "#800000"}]}],
+      values: [{name: "entropy", file: "entropy.npy"}]}}));
+    submarine("report", bundle);
+    assert.ok(statSync(join(bundle, "report.html")).size < 20_000_000);
+    const {page, close} = await open(bundle, DESK, "light");
+    assert.match(await page.locator("#notes").innerText(), /shows 1334 x 1000 of the 4000 x 3000 pixels/);
+    const overlay = page.locator("canvas[data-panel]").first();
+    await page.mouse.move(...await placeOf(overlay, 700, 500, 1334, 1000));
+    const [x, y] = await shownPixel(page);
+    assert.ok(Math.abs(x - 2101) <= 3 && Math.abs(y - 1501) <= 3, `${x} ${y}`);
+    const text = await page.locator("[data-value]").textContent();
+    assert.ok(Math.abs(Number(text) - p[y * width + x]) < 1e-3, `${text} at ${x} ${y}`);
+    await slide(page, "#overlay-opacity", 100);
+    assert.deepEqual(await colourAt(overlay, 1000, 300, 1334, 1000), [128, 0, 0]);
+    await close("huge");
+  },
+
+  async "ticks are rounded right"() {
+    const bundle = join(directory, "ticks");
+    mkdirSync(bundle);
+    const values = [15, 16.4, 19.8, 24, 28];
+    writeFileSync(join(bundle, "summary.json"), JSON.stringify({page: {plots: [{x: {values}, series: [{name: "a", values}]}]}}));
+    submarine("report", bundle);
+    const context = await browser.newContext({viewport: PHONE});
+    const page = await context.newPage();
+    await page.addInitScript(() => {
+      window.texts = [];
+      const draw = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function(text, ...rest) {
+        window.texts.push(text);
+        return draw.call(this, text, ...rest);
+      };
+    });
+    await page.goto(pathToFileURL(join(bundle, "report.html")).href);
+    await page.waitForSelector("html[data-ready]");
+    await settle(page);
+    const numbers = (await page.evaluate(() => window.texts)).map(Number).filter((value) => value >= 15 && value <= 28);
+    assert.ok(numbers.includes(17.5) && numbers.includes(22.5), `${numbers}`);  // which were once shown as 18 and 23
+    await context.close();
+  },
+
+  async "words of the parameter table stay whole"() {
+    const {page, close} = await open(written.bundle, PHONE, "light");
+    const broken = await page.locator(".pairs th, .pairs td").evaluateAll((cells) => cells.flatMap((cell) => {
+      const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      const found = [];
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        if (node.parentElement.classList.contains("long")) continue;
+        for (const match of node.data.matchAll(/\S+/g)) {
+          const range = document.createRange();
+          range.setStart(node, match.index);
+          range.setEnd(node, match.index + match[0].length);
+          if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) found.push(match[0]);
+        }
+      }
+      return found;
+    }));
+    assert.deepEqual(broken, []);
+    await close("words");
   },
 
   async "the printed interval contains the certified one"() {

@@ -3,13 +3,14 @@
 import base64
 import json
 import math
+import random
 import re
 import struct
 import subprocess
 import unittest
 import zlib
 
-from submarine_support import PROGRAM, CommandTest, npy_bytes
+from submarine_support import PROGRAM, CommandTest, npy_bytes, png_bytes
 
 PNG_BEGIN = b"\x89PNG\r\n\x1a\n"
 
@@ -34,7 +35,7 @@ class ReportTest(CommandTest):
 
     def page_text(self, *arguments):
         finished = self.run_well("report", "out", *arguments)
-        self.assertEqual((finished.stdout, finished.stderr), ("Wrote out/report.html.\n", ""))
+        self.assertEqual((finished.stdout, finished.messages), ("Wrote out/report.html.\n", ""))
         return (self.directory / "out" / "report.html").read_text(encoding="utf-8")
 
     def embedded(self, text, name):
@@ -110,24 +111,48 @@ class Embeds(ReportTest):
                                check=True, timeout=60)
         self.assertEqual(piped.stdout, (self.directory / "page.html").read_bytes())
 
-    def test_a_tight_limit_leaves_out_marginals_then_pictures(self):
-        noise = bytes((k * k * 7919 >> 5) & 255 for k in range(400_000))
-        rows = [[1 + (b % 37) for b in noise[12 * a:12 * a + 12]] for a in range(30_000)]
-        marginals = npy_bytes((150, 200, 12), [v / sum(row) for row in rows for v in row], "<f4")
-        self.bundle({"panels": [{"file": "a.png"}], "marginals": {"file": "m.npy"}},
-                    {"m.npy": marginals, "a.png": png(200, 150)[:-12] + noise})
-        text = self.page_text("--max-mb", 0.5)
-        notes = self.embedded(text, "bundle")["notes"]
-        self.assertEqual(len(notes), 1, notes)
-        self.assertIn("marginals are left out", notes[0])
-        self.assertIn('"src":"data:', text)
-        text = self.page_text("--max-mb", 0.2)
-        notes = self.embedded(text, "bundle")["notes"]
-        self.assertIn("pictures are left out", notes[0])
-        self.assertNotIn('"src":"data:', text)
-        self.assertLess(len(text), 200_000)
+    def test_a_tight_limit_shows_fewer_pixels_and_labels(self):
+        width, height, labels = 200, 150, 12
+        numbers = random.Random(3)
+        noise = [numbers.randrange(256) for _ in range(3 * width * height)]
+        rows = [[1 + numbers.randrange(37) for _ in range(labels)] for _ in range(width * height)]
+        marginals = [v / sum(row) for row in rows for v in row]
+        values = [numbers.random() for _ in range(width * height)]
+        self.bundle({"panels": [{"file": "a.png"}], "marginals": {"file": "m.npy"}, "values": [{"file": "v.npy"}]},
+                    {"m.npy": npy_bytes((height, width, labels), marginals, "<f4"), "a.png": png_bytes(width, height, 3, noise),
+                     "v.npy": npy_bytes((height, width), values, "<f4")})
         text = self.page_text()
-        self.assertEqual(self.embedded(text, "bundle")["notes"], [])
+        about = self.embedded(text, "bundle")
+        self.assertEqual((about["notes"], about["step"], about["width"], about["height"]), ([], 1, width, height))
+        text = self.page_text("--max-mb", 0.25)
+        self.assertLess(len(text), 250_000)
+        about = self.embedded(text, "bundle")
+        step = about["step"]
+        self.assertGreater(step, 1)
+        self.assertEqual((about["width"], about["height"]), (-(-width // step), -(-height // step)))
+        self.assertEqual(about["full"], [width, height])
+        self.assertIn(f"of the {width} x {height} pixels", about["notes"][0])
+        self.assertIn('"src":"data:', text)
+        # The pixel in the middle of every block.
+        shown = struct.unpack(f"<{about['width'] * about['height']}f", self.block(text, about["values"][0]["block"]))
+        x, y = 3, 2
+        pixel = (y * step + step // 2) * width + x * step + step // 2
+        self.assertAlmostEqual(shown[y * about["width"] + x], values[pixel], places=6)
+        kept, q = about["marginals"]["kept"], self.block(text, about["marginals"]["block"])
+        best = max(marginals[pixel * labels:(pixel + 1) * labels])
+        place = (y * about["width"] + x) * kept
+        self.assertLess(abs((max(q[place:place + kept]) / 255) ** 2 - best), 1 / 255)
+
+    def test_volumes_have_slices(self):
+        depth, height, width, labels = 3, 4, 5, 2
+        values = [k / 400 for k in range(depth * height * width)]
+        self.bundle(files={"marginals.npy": npy_bytes((depth, height, width, labels), [p for v in values for p in (v, 1 - v)], "<f4"),
+                           "entropy.npy": npy_bytes((depth, height, width), values, "<f4")})
+        about = self.embedded(self.page_text(), "bundle")
+        self.assertEqual((about["width"], about["height"], about["depth"], about["notes"]), (width, height, depth, []))
+        self.bundle(files={"marginals.npy": npy_bytes((depth, height, width, labels), [0.5] * 120, "<f4"),
+                           "entropy.npy": npy_bytes((height, width), values[:20], "<f4")})
+        self.assert_one_sentence(self.run_command("report", "out"), ["marginals.npy", "5 x 4 x 3"])
 
 
 class Refused(ReportTest):

@@ -125,7 +125,7 @@ class Bounds(CommandTest):
     def test_what_cannot_be_bounded_in_time_is_refused(self):
         """A thousand labels on a line take a verifier seconds; what the unaries prove takes none."""
         model = self.generate(width=30, height=30, labels=1024, metric="linear")
-        for method in ("pdhg", "bcfw", "trw", "hybrid"):
+        for method in ("pdhg", "bcfw", "trw", "hybrid", "routed"):
             with self.subTest(method=method):
                 self.assert_one_sentence(self.run_command("solve", model, "--method", method, "--time-limit", 0),
                                          mentions=[f"a first bound by {method} takes about", "s more would do"])
@@ -337,7 +337,7 @@ class Outputs(CommandTest):
                 self.assertEqual(lines[0], summary["about"])
                 self.assertRegex(lines[1], rf"^Method {summary['method']}, \d+\.\d s: {summary['termination']}\.$")
                 self.assertIn(interval_sentence(summary), lines)
-                self.assertEqual(finished.stderr, "")
+                self.assertEqual(finished.messages, "")
                 if method == "pdhg":
                     gap = 100 * (summary["upper"] - summary["dual"]) / max(1.0, abs(summary["upper"]))
                     self.assertIn("Optimality: no upper bound from the optimal extension is lower by more than "
@@ -399,10 +399,10 @@ class Outputs(CommandTest):
         model = self.generate(labels=4)
         self.write_grid("tree.json", metric="tree:((0:3,1:2):1,2)")
         finished = self.run_well("solve", "tree.json")
-        self.assertEqual(len(finished.stderr.splitlines()), 3, finished)
-        for line in finished.stderr.splitlines():
+        self.assertEqual(len(finished.messages.splitlines()), 3, finished)
+        for line in finished.messages.splitlines():
             self.assertTrue(line.startswith("submarine: warning: "), line)
-        self.assertEqual(self.run_well("solve", model).stderr, "")
+        self.assertEqual(self.run_well("solve", model).messages, "")
 
 
 class Documentation(CommandTest):

@@ -47,7 +47,7 @@ class Results(BenchTest):
         width, height = png_size(self.directory / "out" / "figure.png")
         self.assertGreater(min(width, height), 600)
         self.assertEqual(len(finished.stdout.splitlines()), 1 + len(rows) + 1)
-        self.assertEqual(finished.stderr, "")
+        self.assertEqual(finished.messages, "")
 
     def test_bounds_and_energies_are_ordered(self):
         self.bench(self.scene("one"), "--gap", "0.02")
@@ -177,7 +177,7 @@ class BadInput(BenchTest):
         finished = self.run_command("stereo-bench", *arguments)
         self.assertEqual(finished.code, 2, finished)
         self.assertRegex(finished.stderr, saying)
-        self.assertEqual(len(finished.stderr.splitlines()), 1, finished)
+        self.assertEqual(len(finished.messages.splitlines()), 1, finished)
         self.assertFalse((self.directory / "out").exists())
 
     def test_is_refused_in_one_sentence(self):

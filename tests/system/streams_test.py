@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from submarine_support import PROGRAM, SOURCE_DIR, CommandTest, read_json
+from submarine_support import PROGRAM, SOURCE_DIR, CommandTest, read_json, without_progress
 
 TINY = ("--width", "5", "--height", "4", "--labels", "3", "--metrics", "potts", "--weights", "1", "--instances", "2",
         "--methods", "mf,trw", "--deterministic")
@@ -19,10 +19,13 @@ LONGEST_NAME = 255
 class StreamTest(CommandTest):
 
     def run_redirected(self, redirections, *arguments, timeout=60, **options):
-        """The command as a shell starts it with these redirections; what they leave open is returned."""
-        return subprocess.run(["sh", "-c", f'exec "$0" "$@" {redirections}', PROGRAM, *map(str, arguments)],
-                              cwd=self.directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=timeout, check=False, **options)
+        """The command as a shell starts it with these redirections; what they leave open is returned, but for lines of
+        progress."""
+        finished = subprocess.run(["sh", "-c", f'exec "$0" "$@" {redirections}', PROGRAM, *map(str, arguments)],
+                                  cwd=self.directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, timeout=timeout, check=False, **options)
+        finished.stderr = without_progress(finished.stderr)
+        return finished
 
     def scene(self, name="scene"):
         self.run_well("generate", "--stereo", "--width=24", "--height=16", "--labels=4", "-o", name)
@@ -174,7 +177,7 @@ class Names(StreamTest):
         for arguments in (("solve", f"{name}.json"), ("solve", name), (name,), ("solve", "--method", name),
                           ("report", name), ("synth", *TINY, "--metrics", f"tree:{name}", "-o", "out"),
                           ("synth", "merge", name, "-o", "out"), ("stereo", name, name, "-o", "out"),
-                          ("stereo-bench", name, "-o", "out"), ("segment", name, "-o", "out"),
+                          ("stereo-bench", name, "-o", "out"), ("segment", name, "--softmax", "x.npy", "-o", "out"),
                           ("generate", "-o", f"{name}/x.json")):
             with self.subTest(arguments=ascii(arguments)):
                 finished = self.run_command(*arguments)
@@ -222,7 +225,7 @@ class Paths(StreamTest):
             for arguments in (("solve", f"{path}/m.json"), ("solve", f"{path}.json"), ("report", path),
                               ("synth", *TINY, "-o", path), ("synth", "merge", path, "-o", "out"),
                               ("stereo-bench", path, "-o", "out"), ("stereo-bench", scene, "-o", path),
-                              ("stereo", path, path, "-o", "out"), ("segment", path, "-o", "out"),
+                              ("stereo", path, path, "-o", "out"), ("segment", path, "--softmax", "x.npy", "-o", "out"),
                               ("generate", "-o", f"{path}/m.json"), ("generate", "--stereo", "-o", path)):
                 with self.subTest(path=path[:10], arguments=[argument[:10] for argument in arguments]):
                     self.assert_one_sentence(self.run_command(*arguments), mentions=[path])

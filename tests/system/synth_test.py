@@ -48,7 +48,7 @@ class Results(SynthTest):
             self.assertEqual(row["seconds"], "")
         self.assertEqual(sorted(path.name for path in (self.directory / "out").iterdir()),
                          ["figure.png", "figure.svg", "results.csv", "settings.json", "summary.json"])
-        self.assertEqual(finished.stderr, "")
+        self.assertEqual(finished.messages, "")
         self.assertEqual(len(finished.stdout.splitlines()), 1 + 2 * 2 * len(METHODS))
 
     def test_bounds_are_ordered(self):

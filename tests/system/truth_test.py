@@ -198,7 +198,7 @@ class TruthTest(CommandTest):
 
 # Bounds hold after any number of iterations; some models here would take all that they may.
 SPARSE_RUNS = [("--method", method, "--temperature", temperature, "--max-iterations", 1000)
-               for method in ("auto", "exact", "pdhg", "fw", "bcfw", "trw", "hybrid", "mf") for temperature in (1, 0.5, 0)]
+               for method in ("auto", "exact", "pdhg", "fw", "bcfw", "trw", "hybrid", "routed", "mf") for temperature in (1, 0.5, 0)]
 DENSE_METHODS = ("auto", "pdhg", "quadratic", "fw", "mf", "exact")
 
 
@@ -212,7 +212,7 @@ class Written(TruthTest):
         for arguments in SPARSE_RUNS:
             with self.subTest(arguments=arguments):
                 summary = self.solve_anything(name, *arguments)
-                smooth = arguments[1] in ("fw", "bcfw", "trw", "hybrid", "mf") and arguments[3] == 0
+                smooth = arguments[1] in ("fw", "bcfw", "trw", "hybrid", "routed", "mf") and arguments[3] == 0
                 self.assertEqual(summary is None, smooth or arguments[1] in refused)
                 if summary is not None:
                     solved += 1
@@ -248,7 +248,7 @@ class Written(TruthTest):
 
     def test_tables_that_are_far_from_attractive(self):
         self.check_uai(self.repulsive("1.5"),
-                       refused=("pdhg", "fw", "bcfw", "hybrid", "mf"))
+                       refused=("pdhg", "fw", "bcfw", "hybrid", "routed", "mf"))
 
     def test_the_defect_of_tables_is_named(self):
         name = self.write("model.uai", self.repulsive("1.0000005"))
@@ -293,7 +293,7 @@ class Written(TruthTest):
                 with self.subTest(name=name, options=options):
                     summary = self.solve_anything(model, *options)
                     self.assertEqual(summary is None,
-                                     options[3] == 0 and options[1] in ("fw", "bcfw", "trw", "hybrid", "mf"))
+                                     options[3] == 0 and options[1] in ("fw", "bcfw", "trw", "hybrid", "routed", "mf"))
                     if summary is not None:
                         self.assert_holds(summary, tables.value(D(str(options[3]))))
 

@@ -43,7 +43,7 @@ class Trw(CommandTest):
     def test_a_spin_glass(self):
         for strength in (0.5, 3.0):
             model = self.write("spins.uai", spin_glass(5, 4, strength, 3))
-            for method in ("pdhg", "fw", "bcfw", "mf", "hybrid"):
+            for method in ("pdhg", "fw", "bcfw", "mf", "hybrid", "routed"):
                 finished = self.run_command("solve", model, "--method", method)
                 self.assert_one_sentence(finished, mentions=["repulsive"])
             exact = self.exact(model, "--mar", "exact.MAR")
@@ -143,12 +143,49 @@ class Hybrid(CommandTest):
                                           r"\d\S*% \(optimality gap\)\.$")
 
 
+class Routed(CommandTest):
+
+    def test_triangles(self):
+        """Diagonals make triangles, along which weight is routed to the forest."""
+        model = self.generate(width=5, height=5, weight=1.5, connectivity=8)
+        exact = self.exact(model)
+        for forest in ("spanning", "rows", "columns"):
+            hybrid = self.solve(model, "--method", "hybrid", "--forest", forest)
+            routed = self.solve(model, "--method", "routed", "--forest", forest)
+            self.assertEqual(routed["method"], "routed")
+            self.assertLessEqual(routed["lower"], exact)
+            self.assertLessEqual(exact, routed["upper"])
+            self.assertLess(routed["upper"], hybrid["upper"])
+            self.assertRegex(" ".join(routed["notes"]), r"Of the edges' weight, \S+% was routed to the forest\.")
+
+    def test_no_triangles(self):
+        model = self.generate(width=5, height=4, weight=1.5)
+        routed = self.solve(model, "--method", "routed")
+        self.assertEqual(routed["upper"], self.solve(model, "--method", "hybrid")["upper"])
+        self.assertIn("The graph has no triangles, so routing cannot gain: the bound is that of hybrid.", routed["notes"])
+
+
+class MeanFieldBetweenTrees(CommandTest):
+
+    def test_raises_the_lower_bound(self):
+        model = self.generate(width=6, height=5, weight=1)
+        exact = self.exact(model)
+        for method in ("mf", "trw", "pdhg", "hybrid"):
+            with self.subTest(method=method):
+                naive = self.solve(model, "--method", method, "--mean-field", "naive")["lower"]
+                forest = self.solve(model, "--method", method, "--mean-field", "forest")["lower"]
+                default = self.solve(model, "--method", method)["lower"]
+                self.assertLess(naive, forest)
+                self.assertLessEqual(forest, exact)
+                self.assertEqual(default, naive if method == "mf" else forest)
+
+
 class Refused(CommandTest):
 
     def assert_refused(self, *arguments, mentions=()):
         finished = self.run_command("solve", *arguments)
         self.assertEqual(finished.code, 2, finished)
-        self.assertEqual(len(finished.stderr.splitlines()), 1, finished)
+        self.assertEqual(len(finished.messages.splitlines()), 1, finished)
         for word in mentions:
             self.assertIn(word, finished.stderr)
 
@@ -156,7 +193,9 @@ class Refused(CommandTest):
         model = self.generate()
         self.assert_refused(model, "--rho", "0.5", mentions=["--rho", "trw"])
         self.assert_refused(model, "--rho-steps", "5", mentions=["--rho-steps", "trw"])
-        self.assert_refused(model, "--method", "trw", "--forest", "rows", mentions=["--forest", "hybrid"])
+        self.assert_refused(model, "--method", "trw", "--forest", "rows", mentions=["--forest", "hybrid", "routed"])
+        self.assert_refused(model, "--method", "exact", "--mean-field", "forest", mentions=["--mean-field", "exact"])
+        self.assert_refused(model, "--mean-field", "oak", mentions=["oak"])
         self.assert_refused(model, "--method", "trw", "--rho", "0.9", mentions=["0.9"])
         self.assert_refused(model, "--method", "trw", "--rho", "0", mentions=["0"])
         self.assert_refused(model, "--method", "trw", "--rho", "nan", mentions=["--rho"])

@@ -1,0 +1,333 @@
+"""`submarine segment`: labels that follow edges, several pictures in one call, and what is refused."""
+
+import itertools
+import math
+import random
+import struct
+import sys
+import time
+import unittest
+import zlib
+
+from submarine_support import Array, CommandTest, png_bytes, png_size, read_json, write_npy
+
+WIDTH, HEIGHT = 24, 16
+MODEL = ("--bilateral", "20,20,10")
+
+
+def is_right(x):
+    return x >= WIDTH // 2
+
+
+def two_colours():
+    """Blue on the left, red on the right."""
+    picture = []
+    for y in range(HEIGHT):
+        for x in range(WIDTH):
+            shade = (7 * x + 5 * y) % 9
+            picture += [200 + shade, 40, 30] if is_right(x) else [30, 60 + shade, 180]
+    return picture
+
+
+def noisy_softmax(labels=3, seed=1):
+    """Rows that favour label 0 on the left and 1 on the right, wrong at every seventh pixel."""
+    numbers = random.Random(seed)
+    rows = []
+    for y in range(HEIGHT):
+        for x in range(WIDTH):
+            best = int(is_right(x)) ^ int((y * WIDTH + x) % 7 == 0)
+            row = [0.05 + 0.02 * numbers.random() for _ in range(labels)]
+            row[best] += 0.5
+            rows.append([p / sum(row) for p in row])
+    return rows
+
+
+def truth_values():
+    return [int(is_right(x)) for _ in range(HEIGHT) for x in range(WIDTH)]
+
+
+def bmp_bytes(width, height, samples):
+    rows = b""
+    for y in reversed(range(height)):
+        row = b"".join(bytes(reversed(samples[3 * (y * width + x):3 * (y * width + x) + 3])) for x in range(width))
+        rows += row + bytes(-len(row) % 4)
+    return (b"BM" + struct.pack("<IHHI", 54 + len(rows), 0, 0, 54)
+            + struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, 0, len(rows), 0, 0, 0, 0) + rows)
+
+
+def indexed_png(path):
+    """(palette, indices) of a PNG with a palette, 8 bits, whose rows use no filter but those undone here."""
+    data, place, chunks = path.read_bytes(), 8, {}
+    while place < len(data):
+        (length,) = struct.unpack(">I", data[place:place + 4])
+        kind = data[place + 4:place + 8]
+        chunks[kind] = chunks.get(kind, b"") + data[place + 8:place + 8 + length]
+        place += 12 + length
+    width, height, depth, colour = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
+    assert (depth, colour) == (8, 3), (depth, colour)
+    raw, indices = zlib.decompress(chunks[b"IDAT"]), []
+    for y in range(height):
+        assert raw[y * (width + 1)] == 0, "libpng filters no rows of indices"
+        indices += raw[y * (width + 1) + 1:(y + 1) * (width + 1)]
+    return [tuple(chunks[b"PLTE"][k:k + 3]) for k in range(0, len(chunks[b"PLTE"]), 3)], indices
+
+
+class SegmentTest(CommandTest):
+
+    def setUp(self):
+        super().setUp()
+        self.write("picture.png", png_bytes(WIDTH, HEIGHT, 3, two_colours()))
+
+    def write_softmax(self, name="softmax.npy", labels=3):
+        rows = noisy_softmax(labels)
+        write_npy(self.directory / name, (HEIGHT, WIDTH, labels), [p for row in rows for p in row], "<f4")
+        return rows
+
+    def segment(self, *arguments, picture="picture.png"):
+        model = () if "--bilateral" in arguments else MODEL
+        finished = self.run_well("segment", picture, "-o", "out", *model, *arguments)
+        self.summary = read_json(self.directory / "out/summary.json")
+        self.assertEqual(self.summary["kind"], "segment")
+        self.assertLessEqual(self.summary["lower"], self.summary["upper"] if self.summary["upper"] is not None else math.inf)
+        self.output = finished
+        return Array(self.directory / "out/labels.npy")
+
+
+class Labels(SegmentTest):
+
+    def test_softmax_in_either_order_of_axes(self):
+        rows = self.write_softmax()
+        first = [rows[a][label] for label in range(3) for a in range(WIDTH * HEIGHT)]
+        write_npy(self.directory / "first.npy", (3, HEIGHT, WIDTH), first, "<f4")
+        labels = self.segment("--softmax", "softmax.npy")
+        self.assertEqual(labels.values, truth_values())
+        self.assertIn("was read as (height, width, labels)", self.output.stdout)
+        marginals = Array(self.directory / "out/marginals.npy").values
+        self.assertEqual(self.segment("--softmax", "first.npy").values, truth_values())
+        self.assertIn("was read as (labels, height, width)", self.output.stdout)
+        self.assertEqual(Array(self.directory / "out/marginals.npy").values, marginals)
+
+    def test_defaults_are_five_updates_and_a_lower_bound_of_the_lattice(self):
+        self.write_softmax()
+        self.segment("--softmax", "softmax.npy")
+        self.assertEqual(self.summary["iterations"][-1]["k"], 5)
+        self.assertIsNone(self.summary["upper"])
+        self.assertIn("pair weights as applied by lattice", self.summary["about"])
+        self.assertEqual(self.summary["provenance"]["lower"], "verified")
+        lower = self.summary["lower"]
+        self.segment("--softmax", "softmax.npy", "--best")
+        self.assertIsNotNone(self.summary["upper"])
+        self.assertIn("exact Gaussians", self.summary["about"])
+        # The lattice is near the Gaussians, and so are the bounds.
+        self.assertLess(abs(lower - self.summary["lower"]), 0.1 * abs(lower))
+
+    def test_parameters_of_a_file_and_options_beside_it(self):
+        self.write_softmax()
+        self.write("fit.json", {"submarine": "segmentation", "position_weight": 1, "bilateral_sigma": 20, "colour_sigma": 25,
+                                "bilateral_weight": 4, "iterations": 3, "softmax_temperature": 2})
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--spatial", "2,5", "-o", "out")
+        summary = read_json(self.directory / "out/summary.json")
+        settings = summary["options"]["segment"]
+        self.assertEqual((settings["spatial"], settings["bilateral"]), ([2, 5], [20, 25, 4]))
+        self.assertEqual((settings["softmax_temperature"], summary["iterations"][-1]["k"]), (2, 3))
+        self.write("bad.json", {"submarine": "segmentation", "weight": 1})
+        finished = self.run_command("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "bad.json", "-o", "out2")
+        self.assert_one_sentence(finished, ["bad.json", "weight"])
+
+    def test_scribbles_spread_over_their_colour(self):
+        scribbles = []
+        for y, x in itertools.product(range(HEIGHT), range(WIDTH)):
+            marked = y == 8 and x in (3, 4, 5, 18, 19, 20)
+            scribbles += ([250, 0, 0] if is_right(x) else [0, 0, 250]) if marked else [0, 0, 0]
+        self.write("scribbles.png", png_bytes(WIDTH, HEIGHT, 3, scribbles))
+        labels = self.segment("--scribbles", "scribbles.png", "--confidence", "0.99")
+        # Labels are in the order of their colours' values: blue (0, 0, 250) before red.
+        self.assertEqual((labels.shape, labels.values), ((HEIGHT, WIDTH), truth_values()))
+        for name in ("image.png", "labels.png", "labels_before.png", "entropy_colour.png"):
+            self.assertEqual(png_size(self.directory / "out" / name), (WIDTH, HEIGHT))
+        self.assertEqual(indexed_png(self.directory / "out/labels.png"), ([(0, 0, 250), (250, 0, 0)], truth_values()))
+        palette, before = indexed_png(self.directory / "out/labels_before.png")
+        self.assertEqual((len(palette), before.count(255)), (256, WIDTH * HEIGHT - 6))
+
+    def test_costs_and_a_warning_where_they_look_like_probabilities(self):
+        costs = [c for y in range(HEIGHT) for x in range(WIDTH) for c in ((0, 2, 3) if y < 8 else (3, 0, 2))]
+        write_npy(self.directory / "costs.npy", (HEIGHT, WIDTH, 3), costs, "<f4")
+        labels = self.segment("--unary", "costs.npy", "--spatial", "1,0.1", "--bilateral", "5,5,0", "--normalisation",
+                              "none", "--count", "ordered")
+        self.assertEqual(labels.values, [int(y >= 8) for y in range(HEIGHT) for _ in range(WIDTH)])
+        self.assertNotIn("warning", self.output.stderr)
+        self.write_softmax()
+        self.segment("--unary", "softmax.npy")
+        self.assertIn("use --softmax", self.output.stderr)
+
+    def test_bmp_is_read_like_png(self):
+        self.write_softmax()
+        expected = self.segment("--softmax", "softmax.npy").values
+        self.write("picture.bmp", bmp_bytes(WIDTH, HEIGHT, two_colours()))
+        self.assertEqual(self.segment("--softmax", "softmax.npy", picture="picture.bmp").values, expected)
+
+
+class Truth(SegmentTest):
+
+    def test_scores_before_and_after(self):
+        rows = self.write_softmax()
+        truth = [255 if a % 5 == 0 else value for a, value in enumerate(truth_values())]
+        self.write("truth.png", png_bytes(WIDTH, HEIGHT, 1, truth))
+        self.segment("--softmax", "softmax.npy", "--truth", "truth.png")
+        known = [a for a in range(WIDTH * HEIGHT) if a % 5]
+        before = sum(max(range(3), key=lambda i, a=a: rows[a][i]) == truth[a] for a in known) / len(known)
+        result = self.summary["segmentation"]
+        self.assertAlmostEqual(result["before"]["accuracy"], before)
+        self.assertEqual(result["pixels_compared"], len(known))
+        self.assertEqual((result["after"]["accuracy"], result["after"]["mean_iou"]), (1.0, 1.0))
+        self.assertIn(f"Pixels right: 100.0% ({100 * before:.1f}% before)", self.output.stdout)
+        self.assertEqual(self.summary["page"]["lead"][0][0], "100.0%")
+
+    def test_another_value_for_unknown_and_an_array_of_labels(self):
+        self.write_softmax()
+        truth = [-1 if a % 5 == 0 else value for a, value in enumerate(truth_values())]
+        write_npy(self.directory / "truth.npy", (HEIGHT, WIDTH), truth, "<i4")
+        self.segment("--softmax", "softmax.npy", "--truth", "truth.npy", "--ignore=-1")
+        self.assertEqual(self.summary["segmentation"]["after"]["accuracy"], 1.0)
+
+    def test_names_and_colours(self):
+        self.write_softmax()
+        self.write("names.txt", "sky\nold barn \ncow\n\n")
+        self.write("colours.txt", "#102030\n4 5 6\n7, 8, 9\n")
+        self.segment("--softmax", "softmax.npy", "--classes", "names.txt", "--palette", "colours.txt")
+        self.assertEqual(list(self.summary["segmentation"]["share"]), ["sky", "old barn"])
+        (labels,) = [panel for panel in self.summary["page"]["panels"] if panel.get("role") == "after"]
+        self.assertEqual([(entry["name"], entry["colour"]) for entry in labels["legend"]],
+                         [("sky", "#102030"), ("old barn", "#040506")])
+        self.assertEqual(indexed_png(self.directory / "out/labels.png")[0], [(16, 32, 48), (4, 5, 6), (7, 8, 9)])
+        self.segment("--softmax", "softmax.npy")
+        self.assertEqual(indexed_png(self.directory / "out/labels.png")[0], [(0, 0, 0), (128, 0, 0), (0, 128, 0)])
+
+
+class Refused(SegmentTest):
+
+    def test_bad_input(self):
+        count = HEIGHT * WIDTH
+        self.write_softmax()
+        write_npy(self.directory / "flat.npy", (count, 3), [0] * (count * 3))
+        write_npy(self.directory / "nan.npy", (HEIGHT, WIDTH, 2), [math.nan] * (count * 2))
+        write_npy(self.directory / "turned.npy", (WIDTH, HEIGHT, 3), [1 / 3] * (count * 3), "<f4")
+        write_npy(self.directory / "logits.npy", (HEIGHT, WIDTH, 3), [-4.0, 2.0, 1.0] * count, "<f4")
+        self.write("black.png", png_bytes(WIDTH, HEIGHT, 3, [0] * (3 * count)))
+        self.write("other.png", png_bytes(3, 3, 3, list(range(27))))
+        self.write("small.png", png_bytes(3, 3, 1, [0] * 9))
+        self.write("seven.png", png_bytes(WIDTH, HEIGHT, 1, [7] * count))
+        self.write("unknown.png", png_bytes(WIDTH, HEIGHT, 1, [255] * count))
+        self.write("two.txt", "sky\ncow\n")
+        self.write("gap.txt", "sky\n\ncow\n")
+        self.write("none.txt", "\n")
+        self.write("colours.txt", "#102030\nred\n#000000\n")
+        (self.directory / "empty").mkdir()
+        softmax = ("--softmax", "softmax.npy")
+        for arguments, mentions in (
+                ((), ["--softmax", "--unary", "--scribbles"]),
+                ((*softmax, "--unary", "flat.npy"), ["not more than one"]),
+                (("--scribbles", "black.png"), ["black.png", "0 colours"]),
+                (("--scribbles", "other.png"), ["3 x 3"]),
+                (("--unary", "flat.npy"), ["(384, 3)"]),
+                (("--unary", "nan.npy"), ["finite"]),
+                (("--softmax", "nan.npy"), ["nan.npy", "pixel (0, 0)"]),
+                (("--softmax", "turned.npy"), ["(24, 16, 3)", "exchanged"]),
+                (("--softmax", "logits.npy"), ["logits.npy", "-4"]),
+                (("--softmax", "missing.npy"), ["missing.npy"]),
+                ((*softmax, "--classes", "two.txt"), ["2 classes", "3 labels"]),
+                ((*softmax, "--classes", "gap.txt"), ["gap.txt:2"]),
+                ((*softmax, "--classes", "none.txt"), ["none.txt", "empty"]),
+                ((*softmax, "--palette", "colours.txt"), ["colours.txt:2", "red"]),
+                ((*softmax, "--palette", "two.txt"), ["two.txt:1"]),
+                ((*softmax, "--truth", "small.png"), ["small.png", "3 x 3", "24 x 16"]),
+                ((*softmax, "--truth", "seven.png"), ["label 7", "0 to 2"]),
+                ((*softmax, "--truth", "unknown.png"), ["unknown", "every pixel"]),
+                ((*softmax, "--truth", "picture.png"), ["one label per pixel"]),
+                ((*softmax, "--best", "--method", "mf"), ["--best", "--method"]),
+                ((*softmax, "--spatial", "-3,3"), ["--spatial"])):
+            with self.subTest(arguments=arguments):
+                finished = self.run_command("segment", "picture.png", "-o", "out", *arguments)
+                self.assert_one_sentence(finished, mentions)
+                self.assertEqual(list(self.directory.glob(".out*")) + list(self.directory.glob("out*")), [])
+        finished = self.run_command("segment", "empty", "-o", "out", "--softmax", "empty")
+        self.assert_one_sentence(finished, ["empty", "no picture"])
+
+    def test_a_cube_needs_to_be_told_where_its_labels_are(self):
+        self.write("cube.png", png_bytes(4, 4, 1, list(range(16))))
+        write_npy(self.directory / "cube.npy", (4, 4, 4), [0.25] * 64, "<f4")
+        finished = self.run_command("segment", "cube.png", "-o", "out", "--softmax", "cube.npy")
+        self.assert_one_sentence(finished, ["--layout"])
+        self.run_well("segment", "cube.png", "-o", "out", "--softmax", "cube.npy", "--layout", "labels-first")
+
+
+class Several(SegmentTest):
+    COUNT = 6
+
+    def setUp(self):
+        super().setUp()
+        for folder in ("pictures", "softmaxes", "truths"):
+            (self.directory / folder).mkdir()
+        values = [p for row in noisy_softmax() for p in row]
+        for k in range(self.COUNT):
+            self.write(f"pictures/p{k}.png", png_bytes(WIDTH, HEIGHT, 3, two_colours()))
+            write_npy(self.directory / f"softmaxes/p{k}.npy", (HEIGHT, WIDTH, 3), values, "<f4")
+            self.write(f"truths/p{k}.png", png_bytes(WIDTH, HEIGHT, 1, truth_values()))
+
+    ALL = ("segment", "pictures", "--softmax", "softmaxes", "--truth", "truths", "-o", "out", *MODEL)
+
+    def test_each_has_a_directory_and_all_one_page(self):
+        finished = self.run_well(*self.ALL)
+        self.assertIn(f"{self.COUNT} of {self.COUNT} pictures", finished.stdout)
+        self.run_well("segment", "pictures/p2.png", "--softmax", "softmaxes/p2.npy", "-o", "single", *MODEL)
+        single = (self.directory / "single/marginals.npy").read_bytes()
+        for k in range(self.COUNT):
+            self.assertEqual((self.directory / f"out/p{k}/marginals.npy").read_bytes(), single)
+            self.assertTrue((self.directory / f"out/p{k}/report.html").exists())
+        gallery = read_json(self.directory / "out/summary.json")["page"]["gallery"]
+        self.assertEqual([item["name"] for item in gallery], [f"p{k}.png" for k in range(self.COUNT)])
+        self.assertEqual(gallery[0]["link"], "p0/report.html")
+        self.assertTrue((self.directory / "out/report.html").exists())
+
+    def test_one_bad_picture_leaves_the_others_alone(self):
+        self.write("pictures/p3.png", b"not a picture")
+        (self.directory / "softmaxes/p4.npy").unlink()
+        finished = self.run_command(*self.ALL, "--quiet")
+        self.assertEqual(finished.code, 2, finished)
+        lines = finished.stderr.splitlines()
+        self.assertEqual(len(lines), 3, finished)
+        self.assertTrue(any("pictures/p3.png" in line for line in lines) and any("p4.npy" in line for line in lines), lines)
+        self.assertIn(f"2 of {self.COUNT} pictures could not be segmented", lines[-1])
+        self.assertEqual(sorted(path.name for path in (self.directory / "out").glob("p*")), ["p0", "p1", "p2", "p5"])
+        problems = [item for item in read_json(self.directory / "out/summary.json")["page"]["gallery"] if "problem" in item]
+        self.assertEqual([item["name"] for item in problems], ["p3.png", "p4.png"])
+
+    def test_what_is_there_is_not_made_again_unless_something_changed(self):
+        self.run_well(*self.ALL, "--quiet")
+        def stamps():
+            return [(self.directory / f"out/p{k}/summary.json").stat().st_mtime_ns for k in range(self.COUNT)]
+        first = stamps()
+        self.run_well(*self.ALL, "--quiet")
+        self.assertEqual(stamps(), first)
+        time.sleep(0.01)
+        self.write("pictures/p1.png", png_bytes(WIDTH, HEIGHT, 3, [99] * (3 * WIDTH * HEIGHT)))
+        self.run_well(*self.ALL, "--quiet")
+        self.assertEqual([k for k in range(self.COUNT) if stamps()[k] != first[k]], [1])
+        self.run_well(*self.ALL, "--quiet", "--max-iterations", "2")
+        self.assertFalse(set(stamps()) & set(first))
+
+    def test_files_where_directories_are_needed(self):
+        finished = self.run_command("segment", "pictures", "--softmax", "softmaxes/p0.npy", "-o", "out")
+        self.assert_one_sentence(finished, ["--softmax", "directory", f"{self.COUNT} pictures"])
+        finished = self.run_command("segment", "picture.png", "pictures/p0.png", "pictures/p0.png", "--softmax", "softmaxes",
+                                    "-o", "out")
+        self.assert_one_sentence(finished, ["p0", "tell"])
+
+    def test_without_pages(self):
+        self.run_well(*self.ALL, "--quiet", "--no-report")
+        self.assertEqual(list((self.directory / "out").rglob("*.html")), [])
+        self.assertTrue((self.directory / "out/p0/labels.png").exists())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
