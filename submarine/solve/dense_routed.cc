@@ -22,7 +22,7 @@ constexpr double kVerifierPasses = 3.0;
 constexpr double kShareOfMemory = 0.4;
 // Where all pairs are soon looked at, next to none are left out.
 constexpr double kFewPairs = 1e9;
-constexpr double kCutoffOfFew = 1e-3;
+constexpr double kCutoffOfFewPairs = 1e-3;
 
 double UnaryBound(const DenseCrf& model, double temperature) {
   double sum = 0.0;
@@ -81,7 +81,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : kVerifierPasses;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
-  if (n * n <= kFewPairs) solver.cutoff = kCutoffOfFew;
+  if (n * n <= kFewPairs) solver.cutoff = kCutoffOfFewPairs;
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   const double begin = alarm->Seconds();
   const auto known = [](double value) {

@@ -395,10 +395,10 @@ void LatticePairs::AddFlows(const Flows& flows, const Progress& progress, FlowSu
   }
 }
 
-// Whose label is not certain to a thousandth. The self terms of the others are next to nothing; left in, they only raise
+// Whose label is not certain to a hundred-thousandth. The self terms of the others are next to nothing; left in, they only raise
 // the cost.
 std::vector<char> UncertainRows(const Matrix<double>& y) {
-  constexpr double kCertain = 0.999;
+  constexpr double kCertain = 0.99999;
   std::vector<char> uncertain(y.rows());
   ParallelFor(y.rows(), kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t a = begin; a < end; ++a) {
