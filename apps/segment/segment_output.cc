@@ -74,8 +74,8 @@ std::string Compared(double after, const std::optional<double>& before) {
 
 void AddScores(const SegmentPicture& picture, const SegmentScores& scores, PicturePage* page) {
   const auto& [before, after, calibration_before, calibration_after] = scores;
-  const auto of_before = [&](double value) {
-    return before ? fmt::format(", {} before", Percent(value)) : std::string();
+  const auto of_before = [known = before.has_value()](double value) {
+    return known ? fmt::format(", {} before", Percent(value)) : std::string();
   };
   page->AddLead(Percent(after.accuracy),
                 fmt::format("of {} known pixels have their true label{}", after.pixels,
