@@ -150,4 +150,10 @@ ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> ke
           std::move(kinds)};
 }
 
+const NeighbourList* ListOf(const GaussianOperator& op) {
+  const auto* sum = dynamic_cast<const SumOperator*>(&op);
+  if (sum == nullptr || sum->parts().size() != 1) return nullptr;
+  return dynamic_cast<const NeighbourList*>(sum->parts().front().op.get());
+}
+
 }  // namespace submarine::internal

@@ -58,4 +58,7 @@ struct ChosenOperator {
 ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
                             const OperatorUse& use, const OperatorOptions& options);
 
+// The list that all kernels of such an operator are in; null where it is made of anything else.
+const NeighbourList* ListOf(const GaussianOperator& op);
+
 }  // namespace submarine::internal

@@ -185,11 +185,13 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
   };
   // Twice over all pairs, to count and to store: cheaper than to collect them first, in twice the memory.
   rows_.begin.assign(n + 1, 0);
-  for (const PairFinder& finder : finders) {
-    finder.ForAll(
+  rows_.of_kernel.assign(n * finders.size(), 0);
+  for (std::size_t m = 0; m < finders.size(); ++m) {
+    finders[m].ForAll(
         [&](std::uint32_t a, const auto& for_neighbours) {
-          std::uint64_t count = 0;
+          std::uint32_t count = 0;
           for_neighbours([&](std::uint32_t, float) { ++count; });
+          rows_.of_kernel[row_of[a] * finders.size() + m] = count;
           rows_.begin[row_of[a] + 1] += count;
         },
         report);
@@ -214,6 +216,21 @@ void NeighbourList::Rows::Allocate() {
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   neighbour.resize(begin.back());
   weight.resize(begin.back());
+}
+
+std::unique_ptr<NeighbourList> NeighbourList::Reweighted(const WeightRule& rule) const {
+  Rows rows = rows_;
+  const std::size_t kernels = rows.of_kernel.size() / size();
+  ForRows([&](std::size_t k, std::size_t a, const NeighbourRow& row) {
+    std::size_t first = 0;
+    for (std::size_t m = 0; m < kernels; ++m) {
+      const std::size_t count = rows_.of_kernel[k * kernels + m];
+      rule(a, m, {row.neighbour + first, row.weight + first, count},
+           rows.weight.data() + rows.begin[k] + first);
+      first += count;
+    }
+  });
+  return std::unique_ptr<NeighbourList>(new NeighbourList(std::move(rows), cutoff_));
 }
 
 double NeighbourList::SampleThreshold(double per_row) const {
@@ -378,7 +395,8 @@ std::string NeighbourList::Description() const {
 
 std::size_t NeighbourList::bytes() const {
   return rows_.neighbour.size() * kBytesPerEntry +
-         size() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + sizeof(float));
+         size() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + sizeof(float)) +
+         rows_.of_kernel.size() * sizeof(std::uint32_t);
 }
 
 }  // namespace submarine::internal

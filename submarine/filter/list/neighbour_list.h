@@ -53,6 +53,13 @@ class NeighbourList : public GaussianOperator {
   std::unique_ptr<GaussianOperator> Sample(double neighbours) const override;
   std::size_t bytes() const override;
 
+  // The same pairs with other weights. `rule` is called for every variable and kernel (its number among those
+  // that the list was made of), in parallel, with the neighbours by that kernel, and writes what their
+  // weights become: symmetric, not negative, for each pair.
+  using WeightRule = std::function<void(std::size_t a, std::size_t kernel, const NeighbourRow& row,
+                                        float* weight)>;
+  std::unique_ptr<NeighbourList> Reweighted(const WeightRule& rule) const;
+
   // Unordered pairs held, summed over the kernels.
   std::uint64_t num_pairs() const { return rows_.neighbour.size() / 2; }
   double cutoff() const { return cutoff_; }
@@ -67,10 +74,11 @@ class NeighbourList : public GaussianOperator {
   struct Rows {
     std::vector<std::uint32_t> order;
     std::vector<std::uint64_t> begin;  // N + 1 of them
-    // Both directions of every pair; twice where two kernels have it.
+    // Both directions of every pair; twice where two kernels have it. One kernel follows the other.
     std::vector<std::uint32_t, UninitialisedAllocator<std::uint32_t>> neighbour;
     std::vector<float, UninitialisedAllocator<float>> weight;
-    std::vector<float> self;  // sum over the kernels of factor_m r_a^2
+    std::vector<float> self;               // sum over the kernels of factor_m r_a^2
+    std::vector<std::uint32_t> of_kernel;  // rows x kernels: entries by each; empty in samples
 
     // Makes room for the entries when begin[k + 1] holds the number of those of row k.
     void Allocate();

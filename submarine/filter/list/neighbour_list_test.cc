@@ -464,5 +464,26 @@ TEST(NeighbourListTest, DescribesItself) {
   EXPECT_EQ(list.Description(), "neighbour list, cutoff 0.25, 6 pairs");
 }
 
+TEST(NeighbourListTest, ReweightedIsAskedForEveryKernelOfEveryPair) {
+  std::mt19937_64 rng(77);
+  GaussianKernel one = RandomKernel(40, 2, 1.0, false, &rng);
+  GaussianKernel two = RandomKernel(40, 3, 1.0, true, &rng);
+  const std::vector<WeightedKernel> kernels = {{&one, 0.7}, {&two, 1.9}};
+  const NeighbourList list(kernels, {.cutoff = 1e-3});
+  const auto halved = list.Reweighted([&](std::size_t a, std::size_t kernel,
+                                          const NeighbourRow& row, float* weight) {
+    for (std::size_t j = 0; j < row.count; ++j) {
+      const WeightedKernel& of = kernels[kernel];
+      EXPECT_NEAR(row.weight[j], of.factor * KernelValue(*of.kernel, a, row.neighbour[j]), 1e-5);
+      weight[j] = kernel == 0 ? 0.0F : 0.5F * row.weight[j];
+    }
+  });
+  const WeightedKernel half{&two, 0.95};
+  const NeighbourList expected({&half, 1}, {.cutoff = 1e-3});
+  const std::vector<float> degrees = Degrees(*halved);
+  const std::vector<float> of_half = Degrees(expected);
+  for (std::size_t a = 0; a < 40; ++a) EXPECT_NEAR(degrees[a], of_half[a], 1e-4);
+}
+
 }  // namespace
 }  // namespace submarine::internal

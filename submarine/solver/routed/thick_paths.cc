@@ -30,7 +30,6 @@ ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
       labels_(distance.rows()),
       thickness_(static_cast<std::size_t>(paths.thickness)),
       states_(1),
-      potts_(true),
       begin_(paths.begin),
       before_(size_),
       value_of_(labels_ * labels_) {
@@ -45,14 +44,31 @@ ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
       auto found = std::find(values_.begin(), values_.end(), d);
       if (found == values_.end()) found = values_.insert(values_.end(), d);
       value_of_[i * labels_ + j] = static_cast<std::uint32_t>(found - values_.begin());
-      potts_ = potts_ && (d == 0.0) == (i == j);
     }
   }
-  potts_ = potts_ && values_.size() == 2;  // 0 comes first
+  FindUnusual();
   forward_ = Matrix<double>(size_, states_);
   backward_ = Matrix<double>(size_, states_);
   own_ = Matrix<double>(size_, labels_);
   least_.resize(size_);
+}
+
+void ThickPaths::FindUnusual() {
+  std::vector<std::size_t> count(values_.size(), 0);
+  for (const std::uint32_t value : value_of_) ++count[value];
+  usual_ = static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin());
+  unusual_begin_.assign(1, 0);
+  for (std::size_t i = 0; i < labels_; ++i) {
+    for (std::size_t j = 0; j < labels_; ++j) {
+      const std::uint32_t value = value_of_[i * labels_ + j];
+      if (value != usual_) unusual_.push_back({static_cast<std::uint32_t>(j), value});
+    }
+    unusual_begin_.push_back(unusual_.size());
+  }
+  // Differences cancel where the usual distance is not the largest; and lists cost more than plain loops.
+  const double largest = *std::max_element(values_.begin(), values_.end());
+  mostly_usual_ = thickness_ == 1 && values_[usual_] == largest &&
+                  4 * unusual_.size() <= labels_ * labels_ + 4 * labels_;
 }
 
 void ThickPaths::SetWeights(const Matrix<double>& edge_weights, double temperature) {
@@ -105,12 +121,11 @@ double ThickPaths::Forward(std::size_t begin, std::size_t end) {
       in_use = labels_;
       for (std::size_t m = 0; m < depth; ++m) in_use *= labels_;
       for (std::size_t s = 0; s < in_use; ++s) out[s] = factor[s] * in[s / labels_];
-    } else if (thickness_ == 1 && potts_) {
-      const double leave = Decay(p, 1)[1];
+    } else if (mostly_usual_) {
       double sum = 0.0;
       for (std::size_t i = 0; i < labels_; ++i) sum += in[i];
       for (std::size_t i = 0; i < labels_; ++i)
-        out[i] = factor[i] * (leave * sum + (1.0 - leave) * in[i]);
+        out[i] = factor[i] * SumBefore(Decay(p, 1), sum, in, i);
     } else {
       const double* oldest = Decay(p, thickness_);
       // s / labels is what stays of the state before; its oldest label, y, is summed over.
@@ -150,11 +165,11 @@ void ThickPaths::Backward(std::size_t begin, std::size_t end) {
           sum += factor[s * labels_ + i] * in[s * labels_ + i];
         out[s] = sum;
       }
-    } else if (thickness_ == 1 && potts_) {
-      const double leave = Decay(p + 1, 1)[1];
+    } else if (mostly_usual_) {
       double sum = 0.0;
       for (std::size_t i = 0; i < labels_; ++i) sum += weighted[i] = factor[i] * in[i];
-      for (std::size_t i = 0; i < labels_; ++i) out[i] = leave * sum + (1.0 - leave) * weighted[i];
+      for (std::size_t i = 0; i < labels_; ++i)
+        out[i] = SumBefore(Decay(p + 1, 1), sum, weighted.data(), i);
     } else {
       const double* oldest = Decay(p + 1, thickness_);
       for (std::size_t s = 0; s < states_; ++s) weighted[s] = factor[s] * in[s];

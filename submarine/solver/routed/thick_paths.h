@@ -29,6 +29,16 @@ class ThickPaths {
   Matrix<float> ExpectedDistances() const;
 
  private:
+  // Sums over the labels before of paths of thickness 1: most distances are the same, `usual_`, and only the
+  // others are looked at one by one.
+  double SumBefore(const double* decay, double total, const double* in, std::size_t i) const {
+    double sum = decay[usual_] * total;
+    for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k)
+      sum += (decay[unusual_[k].value] - decay[usual_]) * in[unusual_[k].label];
+    return sum;
+  }
+  void FindUnusual();
+
   // exp(-W d / T) of the edge that ends at position p and began m before, of the distance number k.
   const double* Decay(std::size_t p, std::size_t m) const {
     return decay_.data() + (p * thickness_ + m - 1) * values_.size();
@@ -44,7 +54,14 @@ class ThickPaths {
   std::size_t thickness_;
   std::size_t states_;  // labels^thickness
   std::size_t rest_;    // labels^(thickness - 1)
-  bool potts_;
+  struct Unusual {
+    std::uint32_t label;
+    std::uint32_t value;
+  };
+  bool mostly_usual_ = false;     // of thickness 1, and few distances differ from the usual one
+  std::size_t usual_ = 0;         // index into `values_`
+  std::vector<Unusual> unusual_;  // by label
+  std::vector<std::size_t> unusual_begin_;
   std::vector<std::uint32_t> begin_;
   std::vector<std::size_t> before_;      // positions of the same path before this one
   std::vector<double> values_;           // distinct distances

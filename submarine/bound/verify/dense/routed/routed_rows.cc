@@ -69,6 +69,28 @@ SUBMARINE_FOR_WIDE_REGISTERS void AddDistances(const float* __restrict z, double
     sum[c] += length * std::abs(static_cast<double>(z[c]) - own);
 }
 
+SUBMARINE_FOR_WIDE_REGISTERS void DropFar(const double* __restrict x, double limit,
+                                          std::size_t count, double* __restrict w) {
+  for (std::size_t c = 0; c < count; ++c) {
+    const double value = w[c];
+    w[c] = std::isgreater(x[c], limit) ? 0.0 : value;
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS double PairDistance(const float* __restrict z_p,
+                                                 const float* __restrict z_q,
+                                                 const double* __restrict length,
+                                                 std::size_t count) {
+  alignas(64) double lanes[4] = {};
+  std::size_t c = 0;
+  for (; c + 4 <= count; c += 4) {
+    for (std::size_t k = 0; k < 4; ++k)
+      lanes[k] += length[c + k] * std::abs(static_cast<double>(z_p[c + k]) - z_q[c + k]);
+  }
+  for (; c < count; ++c) lanes[0] += length[c] * std::abs(static_cast<double>(z_p[c]) - z_q[c]);
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
 SUBMARINE_FOR_WIDE_REGISTERS double RouteRow(const double* __restrict w,
                                              const double* __restrict w_next,
                                              const double* __restrict d,
@@ -132,6 +154,22 @@ SUBMARINE_FOR_WIDE_REGISTERS double FlowRow(const double* __restrict left,
   double sum = 0.0;
   for (const double of_pair : flow) sum += of_pair;
   return sum;
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void FlowPair(double weight, const float* __restrict v_p,
+                                           const float* __restrict v_q, bool clip,
+                                           std::size_t count, double* __restrict flow_p,
+                                           double* __restrict flow_q) {
+  for (std::size_t c = 0; c < count; ++c) {
+    const float difference = v_p[c] - v_q[c];
+    const float size = std::abs(difference);
+    const float clipped = std::isless(size, 1.0F) ? size : 1.0F;
+    const float whole = std::isgreater(size, 0.0F) ? 1.0F : 0.0F;
+    const double flow =
+        weight * static_cast<double>(std::copysign(clip ? clipped : whole, difference));
+    flow_p[c] += flow;
+    flow_q[c] -= flow;
+  }
 }
 
 }  // namespace submarine::internal::routed_rows

@@ -26,6 +26,12 @@ void WeightRow(const double* x, const double* scale, double own, double factor, 
 // sum += length |z - own|.
 void AddDistances(const float* z, double own, double length, std::size_t count, double* sum);
 
+// w = 0 where x is beyond the limit.
+void DropFar(const double* x, double limit, std::size_t count, double* w);
+
+// The same of one pair, for all cuts: sum of length |z_p - z_q|.
+double PairDistance(const float* z_p, const float* z_q, const double* length, std::size_t count);
+
 // What is routed over the pairs of a row: part min(w, w_next) where the distances add up to less than
 // the limit. Adds it up, and takes it from what is left of either pair.
 double RouteRow(const double* w, const double* w_next, const double* d, const double* d_next,
@@ -38,5 +44,9 @@ void RouteColumns(const double* w, const double* d, const double* limit, std::si
 // flow = weight clip(v - v_c, -1, 1), or weight sign; see dense_verifier.cc.
 double FlowRow(const double* left, const float* v, float own, bool clip, double share,
                double* column);
+
+// The same of one pair, for all cuts: added to its one end, taken from its other.
+void FlowPair(double weight, const float* v_p, const float* v_q, bool clip, std::size_t count,
+              double* flow_p, double* flow_q);
 
 }  // namespace submarine::internal::routed_rows

@@ -27,10 +27,13 @@ using dense_verifier::LargestLabelLength;
 using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
 using routed_rows::AddDistances;
+using routed_rows::DropFar;
+using routed_rows::FlowPair;
 using routed_rows::FlowRow;
 using routed_rows::kHalo;
 using routed_rows::kSide;
 using routed_rows::kStride;
+using routed_rows::PairDistance;
 using routed_rows::RouteColumns;
 using routed_rows::RouteRow;
 using routed_rows::SquaredRow;
@@ -38,6 +41,12 @@ using routed_rows::WeightRow;
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
 constexpr std::size_t kTasks = 64;
+// From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and pairs that are
+// negligible are passed over: their kernel is below this, and the cutoff.
+constexpr std::size_t kManyCuts = 8;
+constexpr double kNegligible = 1e-3;
+// Products of messages and of exp(-W d / T) do not vanish up to here, see AddPath.
+constexpr double kFarthestLabels = 600.0;
 
 // Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
 struct Square {
@@ -97,7 +106,10 @@ class RoutedVerifier {
         active_(ActiveCuts(model)),
         limit_(options.cutoff > 0.0 ? -2.0 * std::log(options.cutoff)
                                     : std::numeric_limits<double>::infinity()),
+        many_cuts_(active_.size() >= kManyCuts),
+        negligible_(std::max(limit_, -2.0 * std::log(kNegligible))),
         total_(blocks_ * kSide, active_.size(), thickness_) {
+    for (const std::size_t c : active_) length_.push_back(model.metric().length[c]);
     for (const GaussianKernel& kernel : model.kernels()) {
       if (kernel.weight > 0.0) Place(kernel);
     }
@@ -120,10 +132,11 @@ class RoutedVerifier {
       const std::size_t batch = std::min(kBatch, tasks - first);
       std::vector<Sums> sums(batch, Sums(blocks_ * kSide, active_.size(), thickness_));
       ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
+        std::vector<Square> weights(kernels_.size());
         for (std::size_t n = from; n < to; ++n) {
           for (std::size_t row = begin[first + n]; row < begin[first + n + 1]; ++row) {
             for (std::size_t column = row; column < blocks_; ++column)
-              AddSquare(row, column, &sums[n]);
+              AddSquare(row, column, &weights, &sums[n]);
           }
         }
       });
@@ -200,23 +213,29 @@ class RoutedVerifier {
       }
     }
     if (!routing.everywhere()) {
-      z_.assign(active_.size() * padded_, 0.0F);
-      for (std::size_t c = 0; c < active_.size(); ++c) {
-        for (std::size_t p = 0; p < size_; ++p)
-          z_[c * padded_ + kHalo + p] = routing.z(routing.paths.order[p], active_[c]);
-      }
+      z_ = Placed(routing.z);
     }
     double shares = 0.0;
     for (const FlowTerm& term : proof_.flows) {
-      std::vector<float> v(active_.size() * padded_, 0.0F);
-      for (std::size_t c = 0; c < active_.size(); ++c) {
-        for (std::size_t p = 0; p < size_; ++p)
-          v[c * padded_ + kHalo + p] = term.v(routing.paths.order[p], active_[c]);
-      }
-      v_.push_back(std::move(v));
+      v_.push_back(Placed(term.v));
       shares += term.share;
     }
     share_scale_ = 1.0 / std::max(1.0, shares);
+  }
+
+  // The active cuts by position: one cut after the other; or, where there are many, one position after the other.
+  std::vector<float> Placed(const Matrix<float>& by_variable) const {
+    std::vector<float> placed(active_.size() * padded_, 0.0F);
+    for (std::size_t p = 0; p < size_; ++p) {
+      const auto row = by_variable.row(proof_.routing.paths.order[p]);
+      for (std::size_t c = 0; c < active_.size(); ++c)
+        placed[many_cuts_ ? (kHalo + p) * active_.size() + c : c * padded_ + kHalo + p] =
+            row[active_[c]];
+    }
+    return placed;
+  }
+  const float* CutsAt(const std::vector<float>& placed, std::size_t padded_position) const {
+    return placed.data() + padded_position * active_.size();
   }
 
   // Weights of a kernel in a square and beside it, 0 for a variable with itself; and how far off they may be.
@@ -240,6 +259,7 @@ class RoutedVerifier {
       SquaredRow(kernel.features.data() + column0, kernel.stride, kernel.dimension, point, side, x);
       WeightRow(x, kernel.scale.data() + column0, kernel.scale[p], kernel.factor, side, w);
       if (p >= column0 && p < column0 + side) w[p - column0] = 0.0;
+      if (many_cuts_) DropFar(x, negligible_, side, w);
       for (std::size_t c = 0; c < side; ++c) {
         weights[c] += w[c];
         far_weights[c] += w[c] * x[c];
@@ -260,16 +280,25 @@ class RoutedVerifier {
         kUnderflow * static_cast<double>(kStride * kStride);
   }
 
-  void Distances(std::size_t row, std::size_t column, Square* square) const {
+  // D of the pairs in a square and beside it; of those with any weight, where there are many cuts.
+  void Distances(std::size_t row, std::size_t column, const Square& weights, Square* square) const {
     const std::size_t side = kSide + 2 * thickness_;
     const std::size_t row0 = kHalo + row * kSide - thickness_;
     const std::size_t column0 = kHalo + column * kSide - thickness_;
     for (std::size_t r = 0; r < side; ++r) {
       double* sum = square->value + r * kStride;
       std::fill(sum, sum + side, 0.0);
+      if (many_cuts_) {
+        for (std::size_t c = 0; c < side; ++c) {
+          if (weights.value[r * kStride + c] > 0.0)
+            sum[c] = PairDistance(CutsAt(z_, row0 + r), CutsAt(z_, column0 + c), length_.data(),
+                                  length_.size());
+        }
+        continue;
+      }
       for (std::size_t c = 0; c < active_.size(); ++c) {
         const float* z = z_.data() + c * padded_;
-        AddDistances(z + column0, z[row0 + r], model_.metric().length[active_[c]], side, sum);
+        AddDistances(z + column0, z[row0 + r], length_[c], side, sum);
       }
     }
   }
@@ -314,32 +343,40 @@ class RoutedVerifier {
     }
   }
 
-  void AddSquare(std::size_t row, std::size_t column, Sums* sums) const {
+  void AddSquare(std::size_t row, std::size_t column, std::vector<Square>* weights,
+                 Sums* sums) const {
     const bool near = column <= row + 1;
     const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
-    const auto takes_part = [&](const PlacedKernel& kernel) {
-      return near || kernel.LeastSquared(row, column) <= limit_;
-    };
-    if (std::none_of(kernels_.begin(), kernels_.end(), takes_part)) return;
-    Square w;
+    std::vector<Square>& w = *weights;
+    std::size_t used = 0;
+    for (const PlacedKernel& kernel : kernels_) {
+      if (!near && kernel.LeastSquared(row, column) > limit_) continue;
+      Weights(kernel, row, column, &w[used++], sums);
+    }
+    if (used == 0) return;
+    const std::size_t side = kSide + 2 * thickness_;
+    Square all;  // kernels together
+    for (std::size_t r = 0; r < side; ++r) {
+      for (std::size_t c = 0; c < side; ++c) {
+        double sum = 0.0;
+        for (std::size_t k = 0; k < used; ++k) sum += w[k].value[r * kStride + c];
+        all.value[r * kStride + c] = sum;
+      }
+    }
     Square d;
-    // With the neighbours' columns, whose values mean nothing.
-    alignas(64) double wide[kSide * kStride] = {};
     if (proof_.routing.everywhere()) {
       std::fill(std::begin(d.value), std::end(d.value), 0.0);
     } else {
-      Distances(row, column, &d);
+      Distances(row, column, all, &d);
     }
-    for (const PlacedKernel& kernel : kernels_) {
-      if (!takes_part(kernel)) continue;
-      Weights(kernel, row, column, &w, sums);
-      for (std::size_t i = 0; i < kSide; ++i) {
-        const double* of_row = w.value + (i + thickness_) * kStride;
-        for (std::size_t c = 0; c < kSide + 2 * thickness_; ++c) wide[i * kStride + c] += of_row[c];
-      }
-      RouteEdgesOfRows(w, d, row, part, wide, &sums->edge);
+    // With the neighbours' columns, whose values mean nothing.
+    alignas(64) double wide[kSide * kStride] = {};
+    for (std::size_t i = 0; i < kSide; ++i)
+      std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
+    for (std::size_t k = 0; k < used; ++k) {
+      RouteEdgesOfRows(w[k], d, row, part, wide, &sums->edge);
       // A square on the diagonal has the edges of its columns among those of its rows.
-      RouteEdgesOfColumns(w, d, column, part, wide, row == column ? nullptr : &sums->edge);
+      RouteEdgesOfColumns(w[k], d, column, part, wide, row == column ? nullptr : &sums->edge);
     }
     alignas(64) double left[kSide * kSide];
     for (std::size_t i = 0; i < kSide; ++i) {
@@ -374,13 +411,24 @@ class RoutedVerifier {
     for (std::size_t t = 0; t < v_.size(); ++t) {
       const FlowTerm& term = proof_.flows[t];
       const double share = term.share * share_scale_;
+      const bool clip = term.shape == FlowShape::kClip;
+      if (many_cuts_) {
+        for (std::size_t i = 0; i < kSide; ++i) {
+          for (std::size_t j = 0; j < kSide; ++j) {
+            if (left[i * kSide + j] == 0.0) continue;
+            FlowPair(share * left[i * kSide + j], CutsAt(v_[t], kHalo + row * kSide + i),
+                     CutsAt(v_[t], kHalo + column * kSide + j), clip, active_.size(),
+                     flow->row(row * kSide + i).data(), flow->row(column * kSide + j).data());
+          }
+        }
+        continue;
+      }
       for (std::size_t c = 0; c < active_.size(); ++c) {
         const float* v = v_[t].data() + c * padded_ + kHalo;
         std::fill(std::begin(of_columns), std::end(of_columns), 0.0);
         for (std::size_t i = 0; i < kSide; ++i) {
-          (*flow)(row * kSide + i, c) +=
-              FlowRow(left + i * kSide, v + column * kSide, v[row * kSide + i],
-                      term.shape == FlowShape::kClip, share, of_columns);
+          (*flow)(row * kSide + i, c) += FlowRow(left + i * kSide, v + column * kSide,
+                                                 v[row * kSide + i], clip, share, of_columns);
         }
         for (std::size_t j = 0; j < kSide; ++j) (*flow)(column * kSide + j, c) += of_columns[j];
       }
@@ -413,6 +461,8 @@ class RoutedVerifier {
     std::vector<double> message = {0.0};  // of the states before: the empty one
     std::vector<double> next;
     std::vector<double> term(labels);
+    std::vector<double> sum_before(labels);
+    const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
     std::size_t known = 0;  // labels that a state has
     for (std::size_t p = begin; p < end; ++p) {
       const std::size_t before = message.size();
@@ -420,6 +470,14 @@ class RoutedVerifier {
       const std::size_t kept = drops ? before / labels : before;
       next.assign(kept * labels, 0.0);
       double magnitude = 0.0;
+      const double last_edge = drops ? total_.edge(p - thickness_, thickness_ - 1) : 0.0;
+      // On plain paths products take the place of an exponential for every pair of labels.
+      const bool by_products =
+          drops && thickness_ == 1 && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
+      if (by_products) {
+        SumProducts(message, last_edge, distance, &sum_before);
+        magnitude = last_edge * diameter - *std::min_element(message.begin(), message.end());
+      }
       for (std::size_t s = 0; s < kept; ++s) {
         for (std::size_t i = 0; i < labels; ++i) {
           double energy = costs(p, i);
@@ -431,10 +489,11 @@ class RoutedVerifier {
             older /= labels;
           }
           double value = message[s];
-          if (drops) {
-            const double weight = total_.edge(p - thickness_, thickness_ - 1);
+          if (by_products) {
+            value = T * std::log(sum_before[i]);
+          } else if (drops) {
             for (std::size_t y = 0; y < labels; ++y)
-              term[y] = message[s + y * kept] - weight * distance(i, y);
+              term[y] = message[s + y * kept] - last_edge * distance(i, y);
             const double largest = *std::max_element(term.begin(), term.end());
             value = largest;
             if (T > 0.0) {
@@ -468,6 +527,25 @@ class RoutedVerifier {
     bound->Widen(kUnderflow * static_cast<double>(end - begin));
   }
 
+  // sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so that no sum is below exp(-W d / T), far above what a
+  // message that vanishes would add to it; and the logarithm is off by some ulps of the largest exponent.
+  void SumProducts(const std::vector<double>& message, double weight,
+                   const Matrix<double>& distance, std::vector<double>* sums) const {
+    std::fill(sums->begin(), sums->end(), 0.0);
+    const double T = temperature_;
+    double last = -1.0;
+    double decay = 0.0;
+    for (std::size_t y = 0; y < message.size(); ++y) {
+      const double mass = std::exp(message[y] / T);
+      for (std::size_t i = 0; i < sums->size(); ++i) {
+        const double d = distance(y, i);
+        if (d != last) decay = std::exp(-weight * d / T);
+        last = d;
+        (*sums)[i] += mass * decay;
+      }
+    }
+  }
+
   // Magnitudes that went into the costs of a position.
   double AddedBy(std::size_t p) const {
     double sum = 0.0;
@@ -486,9 +564,12 @@ class RoutedVerifier {
   std::vector<std::uint32_t> followers_;
   std::vector<std::size_t> active_;
   double limit_;
+  bool many_cuts_;
+  double negligible_;           // squared distance
+  std::vector<double> length_;  // of the active cuts
   std::vector<PlacedKernel> kernels_;
   std::vector<double> threshold_;  // thickness x padded
-  std::vector<float> z_;           // active cuts x padded
+  std::vector<float> z_;           // see Placed
   std::vector<std::vector<float>> v_;
   double share_scale_ = 1.0;
   Sums total_;
