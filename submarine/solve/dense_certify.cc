@@ -195,9 +195,9 @@ class Certifier {
     const bool own_dual =
         has_upper_ && bound.dual > std::max(evidence_.lower, -bound.energy) && !reaches_gap();
     const double gain = (evidence_.lower + energy) / std::max(1.0, std::abs(energy));
-    const bool wanted = !has_upper_ ||
+    const bool wanted = (!has_upper_ && !options_.upper_elsewhere) ||
                         gain > options_.strategy.worth_verifying * options_.relative_gap ||
-                        !(own_dual || reaches_gap());
+                        (has_upper_ && !(own_dual || reaches_gap()));
     if (wanted && evidence_.mean_field.size() > 0) {
       Attempt("mean field", [&] {
         const VerifiedPoint soft =

@@ -20,7 +20,10 @@
 namespace submarine::internal {
 
 struct DenseCertifyOptions {
-  bool exact = true;        // about the exact Gaussians, else about the operator's pair weights
+  bool exact = true;  // about the exact Gaussians, else about the operator's pair weights
+  // The upper bound is another one than the evidence's: marginals are verified only where they say more than the
+  // labels, as if it were there.
+  bool upper_elsewhere = false;
   bool lower_only = false;  // of the operator's model: the bound of the marginals alone
   double temperature = 1.0;
   double relative_gap = 1e-2;

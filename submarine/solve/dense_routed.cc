@@ -9,6 +9,7 @@
 #include "submarine/base/error.h"
 #include "submarine/bound/verify/dense/routed/routed_verifier.h"
 #include "submarine/solve/method/times.h"
+#include "submarine/solver/routed/listed_solver.h"
 #include "submarine/solver/routed/routed_solver.h"
 
 namespace submarine::internal {
@@ -20,6 +21,7 @@ constexpr double kLittleToGain = 0.25;
 constexpr double kPasses = 5.0;  // two rounds and the verifier, which takes as long as three
 constexpr double kVerifierPasses = 3.0;
 constexpr double kShareOfMemory = 0.4;
+constexpr double kWorthwhileGain = 1.0 / 25.0;  // of four iterations, relative to the gap asked for
 // Where all pairs are soon looked at, next to none are left out.
 constexpr double kFewPairs = 1e9;
 constexpr double kCutoffOfFewPairs = 1e-3;
@@ -46,6 +48,50 @@ Termination TerminationOf(RoutedEnd end) {
       return Termination::kInterrupted;
     default:
       return Termination::kConverged;
+  }
+}
+
+std::optional<double> Finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+// Tells the alarm of every iteration, and keeps what it was told.
+std::function<bool(const RoutedRecord&)> Teller(double lower, Alarm* alarm, RoutedPart* part) {
+  const double begin = alarm->Seconds();
+  return [=](const RoutedRecord& record) {
+    const SolveRecord shown{.k = record.k,
+                            .seconds = begin + record.seconds,
+                            .upper = record.upper,
+                            .dual = Finite(lower),
+                            .lower = Finite(lower)};
+    part->records.push_back(shown);
+    return alarm->Tell("routed", shown);
+  };
+}
+
+// Takes what was found, and verifies it.
+void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& options,
+              double cutoff, Alarm* alarm, RoutedPart* part) {
+  part->termination = TerminationOf(result.end);
+  const RoutedPaths& paths = result.proof.routing.paths;
+  const bool rows = paths.order == MakePath(model, RoutedOrder::kRows, paths.thickness).order;
+  part->description = fmt::format(
+      "{}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
+      "below {:g} left out",
+      rows ? "a path along rows" : "a path of look-alikes", paths.thickness, result.routed_weight,
+      result.left_weight, cutoff);
+  part->marginals = std::move(result.marginals);
+  if (options.certify == Certify::kNone) return;
+  PairOptions verification;
+  verification.temperature = options.temperature;
+  verification.cutoff = cutoff;
+  verification.on_progress = [&](double done) {
+    return alarm->Progress("certify upper bound", done, 0.0);
+  };
+  try {
+    part->upper = VerifiedRoutedUpper(model, result.proof, verification);
+  } catch (const Interrupted&) {
+    part->notes.emplace_back("There was no time to certify the routed bound.");
   }
 }
 
@@ -83,19 +129,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
   if (n * n <= kFewPairs) solver.cutoff = kCutoffOfFewPairs;
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
-  const double begin = alarm->Seconds();
-  const auto known = [](double value) {
-    return std::isfinite(value) ? std::optional(value) : std::nullopt;
-  };
-  solver.on_iteration = [&](const RoutedRecord& record) {
-    const SolveRecord shown{.k = record.k,
-                            .seconds = begin + record.seconds,
-                            .upper = record.upper,
-                            .dual = known(lower),
-                            .lower = known(lower)};
-    part.records.push_back(shown);
-    return alarm->Tell("routed", shown);
-  };
+  solver.on_iteration = Teller(lower, alarm, &part);
   solver.on_routing = [&](double done) {
     alarm->Progress("routing pairs", done, 0.0);
     return !alarm->stopped();
@@ -113,31 +147,38 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
     part.notes.push_back(fmt::format("There is no routed bound: {}.", error.what()));
     return part;
   }
-  part.termination = TerminationOf(result.end);
-  const RoutedPaths& paths = result.proof.routing.paths;
-  const bool rows = paths.order == MakePath(model, RoutedOrder::kRows, paths.thickness).order;
-  part.description = fmt::format(
-      "{}, {} thick: {:.3g} routed to its edges per variable, {:.3g} left to "
-      "flows, kernels below {:g} left out",
-      rows ? "a path along rows" : "a path of look-alikes", paths.thickness, result.routed_weight,
-      result.left_weight, result.cutoff);
-  part.marginals = std::move(result.marginals);
-  if (options.certify == Certify::kNone) return part;
-  part.notes.push_back(fmt::format(
-      "Without routing, no flow whatever proves an upper bound below about {:.0f}: that "
-      "is what the published extension could say at best.",
-      PlainBoundFloor(model, options.temperature)));
-  PairOptions verification;
-  verification.temperature = options.temperature;
-  verification.cutoff = result.cutoff;
-  verification.on_progress = [&](double done) {
-    return alarm->Progress("certify upper bound", done, 0.0);
-  };
-  try {
-    part.upper = VerifiedRoutedUpper(model, result.proof, verification);
-  } catch (const Interrupted&) {
-    part.notes.emplace_back("There was no time to certify the routed bound.");
+  const double floor = PlainBoundFloor(model, options.temperature);
+  if (options.certify != Certify::kNone && floor > result.upper) {
+    part.notes.push_back(fmt::format(
+        "Without routing, no flow whatever proves an upper bound below about {:.0f}: that "
+        "is what the published extension could say at best.",
+        floor));
   }
+  const double cutoff = result.cutoff;
+  Conclude(model, std::move(result), options, cutoff, alarm, &part);
+  return part;
+}
+
+RoutedPart RouteListedPart(const DenseExtension& extension, const NeighbourList& pairs,
+                           const DenseEvidence& evidence, const SolveOptions& options, double gap,
+                           double reserve, Alarm* alarm) {
+  RoutedPart part;
+  ListedOptions solver;
+  solver.temperature = options.temperature;
+  solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
+  solver.worthwhile_gain = kWorthwhileGain * gap;
+  solver.on_iteration = Teller(evidence.lower, alarm, &part);
+  RoutedResult result;
+  try {
+    result = RouteListed(extension, pairs, evidence.bound.state, solver);
+  } catch (const Interrupted&) {
+    return {};
+  }
+  if (!(result.upper < evidence.bound.upper)) return {};
+  part.notes.push_back(fmt::format(
+      "Without routing, as published, the upper bound would be about {:.0f}; at best {:.0f}.",
+      evidence.bound.upper, evidence.bound.dual));
+  Conclude(extension.model(), std::move(result), options, pairs.cutoff(), alarm, &part);
   return part;
 }
 

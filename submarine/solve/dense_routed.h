@@ -8,7 +8,9 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/filter/list/neighbour_list.h"
 #include "submarine/model/dense_crf.h"
+#include "submarine/solve/dense_chain.h"
 #include "submarine/solve/limits.h"
 #include "submarine/solve/solve.h"
 
@@ -32,8 +34,15 @@ struct RoutedPart {
   std::vector<std::string> notes;
 };
 
-// Throws TooLarge where even the fewest pairs do not fit. Leaves `reserve` seconds of the time limit, and tells the alarm `lower` with every record.
+// From mean field's marginals, for models whose plain bound is of no use. Throws TooLarge where even the fewest
+// pairs do not fit. Leaves `reserve` seconds of the time limit, and tells the alarm `lower` with every record.
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
                            const SolveOptions& options, double reserve, Alarm* alarm);
+
+// From where the chain of a plain bound ended, on the list of its pairs. What it has found by then decides whether the
+// routed bound is the better one: otherwise it has no `upper`.
+RoutedPart RouteListedPart(const DenseExtension& extension, const NeighbourList& pairs,
+                           const DenseEvidence& evidence, const SolveOptions& options, double gap,
+                           double reserve, Alarm* alarm);
 
 }  // namespace submarine::internal

@@ -70,6 +70,42 @@ TEST(DenseRoutedTest, AutoRoutesWherePlainBoundsSayNothing) {
   EXPECT_EQ(Solve(weak, of_operator).method, Method::kAuto);
 }
 
+// A picture with unaries that say something, so that the plain bound is not useless, and too wide an interval for the
+// gap asked for.
+TEST(DenseRoutedTest, AutoRoutesListedPairsAfterThePlainBound) {
+  RandomModels random(8);
+  constexpr std::size_t kWidth = 40;
+  constexpr std::size_t kCount = kWidth * 30;
+  GaussianKernel near{"position", Matrix<double>(kCount, 2), 0.4};
+  Matrix<float> unary(kCount, 6);
+  for (std::size_t a = 0; a < kCount; ++a) {
+    near.features(a, 0) = static_cast<double>(a % kWidth) / 1.5;
+    near.features(a, 1) = static_cast<double>(a / kWidth) / 1.5;
+    for (std::size_t i = 0; i < 6; ++i) unary(a, i) = static_cast<float>(random.Real(0.0, 6.0));
+    unary(a, a % kWidth < kWidth / 2 ? 0 : 4) -= 2.0F;
+  }
+  const DenseCrf model(unary, {near}, TruncatedLinearLabels(6, 2));
+  ASSERT_FALSE(RoutingPays(model, 1.0, 60.0));
+  SolveOptions options;
+  options.relative_gap = 0.01;
+  const SolveResult routed = Solve(model, options);
+  EXPECT_EQ(routed.certificate.extension, "routed");
+  options.method = Method::kPdhg;
+  options.relative_gap = 1e-4;
+  const SolveResult plain = Solve(model, options);
+  EXPECT_EQ(plain.certificate.extension, "optimal");
+  EXPECT_LT(*routed.certificate.upper, *plain.certificate.upper);
+  // No plain bound at all is as low.
+  EXPECT_LT(*routed.certificate.upper, *plain.certificate.dual);
+  EXPECT_LE(*routed.certificate.lower, *routed.certificate.upper);
+  EXPECT_GE(*routed.certificate.upper, *plain.certificate.lower);
+
+  // An interval as narrow as asked for is left alone.
+  options.method = Method::kAuto;
+  options.relative_gap = 10.0;
+  EXPECT_EQ(Solve(model, options).certificate.extension, "optimal");
+}
+
 TEST(DenseRoutedTest, WhoseMarginalsIsAChoice) {
   const DenseCrf model = Clusters(100, 2, 0.3);
   SolveOptions options;

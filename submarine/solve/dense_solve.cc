@@ -22,14 +22,22 @@
 #include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/dense_mean_field.h"
+#include "submarine/solver/routed/listed_solver.h"
 
 namespace submarine::internal {
 namespace {
 
 constexpr double kShareForLattice =
     0.2;  // of the time that is left, for the operator's certificate
-constexpr double kShareForMeanField = 0.3;      // of the time left, for its certificate
+constexpr double kShareForMeanField = 0.3;  // of the time left, for its certificate
+constexpr double kConverged =
+    1e-6;  // relative gain of an iteration of mean field that is worth no more
 constexpr double kShareForNormalisation = 0.2;  // of the time limit
+// Time to leave for routing of listed pairs, its verifier and the lower bound's, in units of a plain certificate.
+constexpr double kListedCertificates = 4.0;
+// Mean field after it: at most this many iterations, which gain this share of what they must gain otherwise.
+constexpr int kFewUpdates = 8;
+constexpr double kRoutedGain = 0.1;
 
 // Where exact row sums would take longer than what they are for, the operator's have to do.
 NormalisationOptions NormalisationFor(const SolveOptions& options) {
@@ -91,13 +99,12 @@ class DenseRun {
     const bool exactly = routed_ || CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(extension, pairs, exactly);
     if (evidence.empty()) return FromUnaries();
-    RoutedPart routed = RunRouted(extension, &evidence);
+    RoutedPart routed =
+        routed_ ? RunRouted(extension, &evidence) : RunListed(extension, pairs, exactly, &evidence);
     evidence.bound.modular = {};  // room for the verifier
     evidence.bound.state = {};
-    Certify(pairs, pair_options, exactly, &evidence);
-    if (routed_) {
-      TakeRouted(std::move(routed), &evidence);
-    }
+    Certify(pairs, pair_options, exactly, routed, &evidence);
+    if (routed_ || routed.upper) TakeRouted(std::move(routed), &evidence);
     solved_.method = routed_ ? Method::kRouted : options_.method;
     solved_.pairs = pairs.op->Description();
     solved_.termination = evidence.termination;
@@ -138,7 +145,6 @@ class DenseRun {
 
   // From mean field's marginals; leaves time to verify these.
   RoutedPart RunRouted(const DenseExtension& extension, DenseEvidence* evidence) {
-    if (!routed_) return {};
     const double left = std::max(0.0, alarm_.SecondsLeft());
     const double reserve = options_.certify == Certify::kNone || !std::isfinite(left)
                                ? 0.0
@@ -146,27 +152,59 @@ class DenseRun {
     RoutedPart part =
         SolveRoutedPart(model_, evidence->mean_field, evidence->lower, options_, reserve, &alarm_);
     if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0)
-      RestartMeanField(extension, part.marginals, evidence);
+      RestartMeanField(extension, part.marginals, strategy_.mean_field_iterations, kConverged,
+                       evidence);
     if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0) {
       const int label = BestConstantLabeling(model_).label;
       RestartMeanField(
           extension,
           Indicator(std::vector<int>(model_.num_variables(), label), model_.unary().cols()),
-          evidence);
+          strategy_.mean_field_iterations, kConverged, evidence);
     }
+    return part;
+  }
+
+  // Where `auto` has a plain bound on listed pairs whose interval is wider than the gap asked for: routes some of
+  // them, which costs less than half of what the plain bound has taken. The plain bound is dropped where
+  // the routed one is verified.
+  RoutedPart RunListed(const DenseExtension& extension, const ChosenOperator& pairs, bool exactly,
+                       DenseEvidence* evidence) {
+    const NeighbourList* list = ListOf(*pairs.op);
+    DenseResult& bound = evidence->bound;
+    if (method_ != Method::kAuto || !exactly || list == nullptr || alarm_.stopped() ||
+        !(options_.temperature > 0.0) || !std::isfinite(bound.upper) ||
+        RelativeGap(bound.upper, evidence->lower) <= gap_)
+      return {};
+    const auto entries = 2.0 * static_cast<double>(list->num_pairs());
+    const double bytes = ListedBytes(model_, entries) + static_cast<double>(list->bytes());
+    if (bytes > static_cast<double>(options_.max_bytes)) return {};
+    const double certificate = EstimatedCertificate();
+    if (alarm_.SecondsLeft() < kListedCertificates * certificate) return {};
+    bound.state.iterations = 0;
+    RoutedPart part =
+        RouteListedPart(extension, *list, *evidence, options_, gap_, certificate, &alarm_);
+    if (!part.upper) return part;
+    // Its own gap is what mean field was worth to the plain bound; the routed one leaves less to be gained.
+    RestartMeanField(extension, evidence->mean_field, kFewUpdates,
+                     strategy_.worthwhile_gain * kRoutedGain * gap_, evidence);
+    bound.upper = std::numeric_limits<double>::infinity();
     return part;
   }
 
   // Mean field finds one of many maxima: the paths' marginals, or one label for all, may lead to a better
   // one.
   void RestartMeanField(const DenseExtension& extension, const Matrix<float>& marginals,
-                        DenseEvidence* evidence) {
+                        int iterations, double tolerance, DenseEvidence* evidence) {
     DenseMeanFieldOptions again;
     again.temperature = options_.temperature;
-    again.max_iterations = strategy_.mean_field_iterations;
+    again.max_iterations = iterations;
+    again.tolerance = tolerance;
     again.start = marginals;
     again.time_limit_seconds = kShareForMeanField * std::max(0.0, alarm_.SecondsLeft());
-    again.on_iteration = [&](int, double, double) { return !alarm_.stopped(); };
+    again.on_iteration = [&](int k, double, double) {
+      alarm_.Progress("mean field", static_cast<double>(k) / iterations, 0.0);
+      return !alarm_.stopped();
+    };
     DenseMeanFieldResult result = SolveMeanField(extension, again);
     if (!(result.lower > evidence->lower)) return;
     evidence->lower = result.lower;
@@ -187,6 +225,7 @@ class DenseRun {
     certificate.upper = routed.upper ? *routed.upper : VerifiedUpper(model_, {}, no_pairs);
     if (routed.upper) certificate.extension = "routed";
     certificate.dual = certificate.lower;
+    if (!routed_ && KeepsGap(certificate, gap_)) evidence->termination = Termination::kGapReached;
   }
 
   // What can be said before all pairs were looked at once.
@@ -302,7 +341,7 @@ class DenseRun {
   }
 
   void Certify(const ChosenOperator& pairs, const OperatorOptions& pair_options, bool exactly,
-               DenseEvidence* evidence) {
+               const RoutedPart& routed, DenseEvidence* evidence) {
     if (options_.certify == Certify::kNone) {
       solved_.labels = LabelsOf(*evidence);
       solved_.certificate.model = model_.Description();
@@ -310,6 +349,7 @@ class DenseRun {
     }
     DenseCertifyOptions certify;
     certify.exact = exactly;
+    certify.upper_elsewhere = !routed_ && routed.upper.has_value();
     certify.lower_only = options_.certify == Certify::kLower;
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;

@@ -254,8 +254,8 @@ RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, do
   paths.order.resize(model.num_variables());
   std::iota(paths.order.begin(), paths.order.end(), 0U);
   Matrix<float> points = WeightedFeatures(model);
-  if (order == RoutedOrder::kRows) {
-    const std::size_t length = RowLength(points);
+  const std::size_t length = order == RoutedOrder::kLookAlikes ? 0 : RowLength(points);
+  if (order == RoutedOrder::kRows || (order == RoutedOrder::kNatural && length > 0)) {
     for (std::size_t p = 0; length > 0 && p < paths.order.size(); ++p) {
       if (p / length % 2 == 1)
         paths.order[p] = static_cast<std::uint32_t>((2 * (p / length) + 1) * length - 1 - p);
@@ -270,6 +270,16 @@ RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, do
     if (p + 1 < paths.order.size()) at = tree.Nearest(at);
   }
   return paths;
+}
+
+void CutPaths(std::size_t pieces, RoutedPaths* paths) {
+  const std::size_t n = paths->order.size();
+  std::vector<std::uint32_t> begin = paths->begin;
+  for (std::size_t k = 1; k < pieces; ++k)
+    begin.push_back(static_cast<std::uint32_t>(k * n / pieces));
+  std::sort(begin.begin(), begin.end());
+  begin.erase(std::unique(begin.begin(), begin.end()), begin.end());
+  paths->begin = std::move(begin);
 }
 
 int DefaultThickness(int num_labels) {

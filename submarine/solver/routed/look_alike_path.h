@@ -10,11 +10,16 @@ enum class RoutedOrder {
   kBest,        // of the others, the one that has the lower bound without flows, by a sample
   kLookAlikes,  // from every variable to the most similar one that is left
   kRows,        // the variables as they come; rows of a picture to and fro
+  kNatural,     // rows of a picture, look-alikes of anything else
 };
 
 // One path through all variables of the model, whose kernels weigh in as they do in the model.
 RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness,
                      double temperature = 1.0);
+
+// Cuts paths into this many pieces of about the same length, at least as many as there are: sums over pieces are
+// independent of each other.
+void CutPaths(std::size_t pieces, RoutedPaths* paths);
 
 // log Z per variable of the path alone, with its pairs routed and without flows, from a sample of short pieces:
 // the lower, the better a path to route over.
