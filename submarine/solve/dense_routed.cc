@@ -25,6 +25,11 @@ constexpr double kWorthwhileGain = 1.0 / 25.0;  // of four iterations, relative 
 // Where all pairs are soon looked at, next to none are left out.
 constexpr double kFewPairs = 1e9;
 constexpr double kCutoffOfFewPairs = 1e-3;
+constexpr double kVerifiedOfFewPairs = 1e-6;
+bool HasFewPairs(const DenseCrf& model) {
+  const auto n = static_cast<double>(model.num_variables());
+  return n * n <= kFewPairs;
+}
 
 double UnaryBound(const DenseCrf& model, double temperature) {
   double sum = 0.0;
@@ -84,7 +89,7 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   if (options.certify == Certify::kNone) return;
   PairOptions verification;
   verification.temperature = options.temperature;
-  verification.cutoff = cutoff;
+  verification.cutoff = HasFewPairs(model) ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
   verification.on_progress = [&](double done) {
     return alarm->Progress("certify upper bound", done, 0.0);
   };
@@ -118,7 +123,6 @@ double RoutedBytes(const DenseCrf& model, double max_bytes) {
 
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
                            const SolveOptions& options, double reserve, Alarm* alarm) {
-  const auto n = static_cast<double>(model.num_variables());
   RoutedPart part;
   RoutedOptions solver;
   solver.temperature = options.temperature;
@@ -127,7 +131,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : kVerifierPasses;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
-  if (n * n <= kFewPairs) solver.cutoff = kCutoffOfFewPairs;
+  if (HasFewPairs(model)) solver.cutoff = kCutoffOfFewPairs;
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   solver.on_iteration = Teller(lower, alarm, &part);
   solver.on_routing = [&](double done) {

@@ -116,7 +116,7 @@ double RoutedProblem::Curvature(const Matrix<float>& costs, const Matrix<float>&
   return curvature;
 }
 
-Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, double scale,
+Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share,
                                         double floor) const {
   Routing routing;
   routing.paths = paths_;
@@ -127,7 +127,7 @@ Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, do
   routing.threshold = sums_.ExpectedDistances();
   for (std::size_t n = 0; n < routing.threshold.size(); ++n) {
     float& limit = routing.threshold.data()[n];
-    limit = static_cast<float>(std::max(floor, scale * static_cast<double>(limit)));
+    limit = std::max(static_cast<float>(floor), limit);
   }
   return routing;
 }

@@ -42,8 +42,9 @@ class RoutedProblem {
   // begin, and holds the last iterate.
   double Curvature(const Matrix<float>& costs, const Matrix<float>& y, Matrix<float>* direction);
 
-  // Where routing pays at these marginals and the distribution of the last call of Upper with marginals.
-  Routing RouteWhereItPays(const Matrix<float>& y, double share, double scale, double floor) const;
+  // Where routing pays at these marginals and the distribution of the last call of Upper with marginals: the
+  // differences of marginals are less than the forest's disagreement, or than `floor`.
+  Routing RouteWhereItPays(const Matrix<float>& y, double share, double floor) const;
   // By variable, columns all cuts of the model.
   Matrix<float> Evidence(const Matrix<float>& v) const;
   Matrix<float> ByVariable(const Matrix<float>& of_positions) const;

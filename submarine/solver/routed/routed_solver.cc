@@ -22,10 +22,7 @@ constexpr double kLeastMomentum = 3.0;
 constexpr double kLessMomentum = 0.7;
 // Of the first round: what is left to flows tells marginals apart that the next round goes by, and where
 // unaries are weak everywhere it ends lower than routing all there is.
-constexpr double kFirstShare = 0.75;
-// Routes pay where this times the forest's disagreement exceeds the differences of marginals. The rule's
-// own factor is 1 (docs/math.md); marginals are not the optimum's yet, and half is better on pictures.
-constexpr double kDisagreement = 0.5;
+constexpr double kFirstShare = 0.9;
 // Marginals that differ by less count as equal for routing: what they say is not exact either.
 constexpr double kSameMarginals = 0.05;
 constexpr int kTrial = 30;    // iterations of a round until it is compared with the others
@@ -75,7 +72,7 @@ class RoutedRun {
     for (int round = 1; go_on && round < options_.max_rounds && HasTimeForARound(); ++round) {
       const double before = result_.upper;
       problem_.Upper(costs_, &y_);
-      const Routing next = problem_.RouteWhereItPays(y_, 1.0, kDisagreement, kSameMarginals);
+      const Routing next = problem_.RouteWhereItPays(y_, 1.0, kSameMarginals);
       go_on = Begin(next, v_, true) && Iterate(kTrial);
       if (!Gains(before, result_.upper)) break;
     }

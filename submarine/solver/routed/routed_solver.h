@@ -7,7 +7,7 @@
 // marginals under the distribution on the paths: it is minimised by accelerated dual averaging, whose flows
 // are those of potentials.
 //
-// Rounds: the first one routes three quarters everywhere; or, where there is no time for another, by marginals
+// Rounds: the first one routes nine tenths everywhere; or, where there is no time for another, by marginals
 // that are given (mean field's), which say where labels change: routes over them cost more than they bring.
 // From the marginals of a round's distribution the next one learns better: a unit of a route pays where the
 // forest disagrees along its edge more often than the marginals differ from the third variable's. The best
