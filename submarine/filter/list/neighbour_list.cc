@@ -203,7 +203,7 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
         [&](std::uint32_t a, const auto& for_neighbours) {
           std::uint64_t at = next[row_of[a]];
           for_neighbours([&](std::uint32_t b, float weight) {
-            rows_.neighbour[at] = b;
+            (*rows_.neighbour)[at] = b;
             rows_.weight[at++] = weight;
           });
           next[row_of[a]] = at;
@@ -214,12 +214,13 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
 
 void NeighbourList::Rows::Allocate() {
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  neighbour.resize(begin.back());
+  neighbour = std::make_shared<Neighbours>(begin.back());
   weight.resize(begin.back());
 }
 
 std::unique_ptr<NeighbourList> NeighbourList::Reweighted(const WeightRule& rule) const {
-  Rows rows = rows_;
+  Rows rows{rows_.order, rows_.begin, rows_.neighbour, {}, rows_.self, rows_.of_kernel};
+  rows.weight.resize(rows_.weight.size());
   const std::size_t kernels = rows.of_kernel.size() / size();
   ForRows([&](std::size_t k, std::size_t a, const NeighbourRow& row) {
     std::size_t first = 0;
@@ -258,7 +259,7 @@ double NeighbourList::SampleThreshold(double per_row) const {
 
 std::unique_ptr<GaussianOperator> NeighbourList::Sample(double neighbours) const {
   const auto n = static_cast<double>(size());
-  if (static_cast<double>(rows_.neighbour.size()) < kWorthSampling * neighbours * n) return nullptr;
+  if (static_cast<double>(rows_.neighbour->size()) < kWorthSampling * neighbours * n) return nullptr;
   const auto threshold = static_cast<float>(SampleThreshold(neighbours));
   Rows rows;
   rows.order = rows_.order;
@@ -273,7 +274,7 @@ std::unique_ptr<GaussianOperator> NeighbourList::Sample(double neighbours) const
     std::uint64_t at = rows.begin[k];
     for (std::size_t j = 0; j < row.count; ++j) {
       if (!IsDrawn(a, row.neighbour[j], row.weight[j], threshold)) continue;
-      rows.neighbour[at] = row.neighbour[j];
+      (*rows.neighbour)[at] = row.neighbour[j];
       rows.weight[at++] = std::max(row.weight[j], threshold);
     }
   });
@@ -394,7 +395,7 @@ std::string NeighbourList::Description() const {
 }
 
 std::size_t NeighbourList::bytes() const {
-  return rows_.neighbour.size() * kBytesPerEntry +
+  return rows_.neighbour->size() * kBytesPerEntry +
          size() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + sizeof(float)) +
          rows_.of_kernel.size() * sizeof(std::uint32_t);
 }

@@ -61,7 +61,7 @@ class NeighbourList : public GaussianOperator {
   std::unique_ptr<NeighbourList> Reweighted(const WeightRule& rule) const;
 
   // Unordered pairs held, summed over the kernels.
-  std::uint64_t num_pairs() const { return rows_.neighbour.size() / 2; }
+  std::uint64_t num_pairs() const { return rows_.neighbour->size() / 2; }
   double cutoff() const { return cutoff_; }
 
  private:
@@ -74,8 +74,10 @@ class NeighbourList : public GaussianOperator {
   struct Rows {
     std::vector<std::uint32_t> order;
     std::vector<std::uint64_t> begin;  // N + 1 of them
-    // Both directions of every pair; twice where two kernels have it. One kernel follows the other.
-    std::vector<std::uint32_t, UninitialisedAllocator<std::uint32_t>> neighbour;
+    // Both directions of every pair; twice where two kernels have it. One kernel follows the other. Lists that
+    // differ in weights only share them.
+    using Neighbours = std::vector<std::uint32_t, UninitialisedAllocator<std::uint32_t>>;
+    std::shared_ptr<Neighbours> neighbour;
     std::vector<float, UninitialisedAllocator<float>> weight;
     std::vector<float> self;               // sum over the kernels of factor_m r_a^2
     std::vector<std::uint32_t> of_kernel;  // rows x kernels: entries by each; empty in samples
@@ -88,7 +90,7 @@ class NeighbourList : public GaussianOperator {
 
   NeighbourRow Row(std::size_t k) const {
     const std::uint64_t begin = rows_.begin[k];
-    return {rows_.neighbour.data() + begin, rows_.weight.data() + begin,
+    return {rows_.neighbour->data() + begin, rows_.weight.data() + begin,
             rows_.begin[k + 1] - begin};
   }
   // The weight below which entries are drawn, so that about `per_row` of a row are left on average.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "submarine/base/error.h"
@@ -126,10 +127,11 @@ class RoutedVerifier {
       if (count >= squares * static_cast<double>(begin.size()) / kTasks || row + 1 == blocks_)
         begin.push_back(row + 1);
     }
-    constexpr std::size_t kBatch = 8;
+    // Sums under way take memory; how many does not change the result.
+    const std::size_t at_once = std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
     const std::size_t tasks = begin.size() - 1;
-    for (std::size_t first = 0; first < tasks; first += kBatch) {
-      const std::size_t batch = std::min(kBatch, tasks - first);
+    for (std::size_t first = 0; first < tasks; first += at_once) {
+      const std::size_t batch = std::min(at_once, tasks - first);
       std::vector<Sums> sums(batch, Sums(blocks_ * kSide, active_.size(), thickness_));
       ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
         std::vector<Square> weights(kernels_.size());
