@@ -20,14 +20,15 @@ using internal::Stopwatch;
 
 using Json = nlohmann::ordered_json;
 
-DenseCrf BuildModel(const SegmentSettings& settings, const SegmentPicture& picture) {
-  const Image& image = picture.image;
+// Takes the unaries, which are the largest part of the picture.
+DenseCrf BuildModel(const SegmentSettings& settings, SegmentPicture* picture) {
+  const Image& image = picture->image;
+  const auto num_labels = static_cast<int>(picture->unary.cols());
   const std::vector<float> samples = ColourValues(image);
   const PictureView view{image.width, image.height, image.channels, samples};
-  return DenseCrf(
-      picture.unary, SegmentationKernels(view, settings.parameters),
-      ParseMetricSpec(settings.metric, static_cast<int>(picture.unary.cols()), false, nullptr),
-      settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
+  return DenseCrf(std::move(picture->unary), SegmentationKernels(view, settings.parameters),
+                  ParseMetricSpec(settings.metric, num_labels, false, nullptr),
+                  settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
 }
 
 Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
@@ -99,13 +100,12 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   SegmentDone done;
   done.picture = ReadSegmentPicture(job.files, settings.reading);
   ModelInput input;
-  input.dense = BuildModel(settings, done.picture);
+  input.dense = BuildModel(settings, &done.picture);
   Bundle bundle(job.directory);
   SolveResult solved = SolveInTime(input, solve, clock, WritingSeconds(*input.dense), progress);
   if (complete && solved.termination == Termination::kInterrupted)
     throw submarine::Interrupted("interrupted");
-  done.outcome = ConcludeSegment(done.picture, std::move(solved));
-  done.picture.unary = {};
+  done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
   const std::string title =
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
   Json summary = SummaryJson(done.outcome.solved, solve, job.files.image, true);

@@ -30,7 +30,8 @@ bool DecidesAll(const std::vector<int>& labels) {
   return std::find(labels.begin(), labels.end(), kUnknownLabel) == labels.end();
 }
 
-SegmentScores Score(const SegmentPicture& picture, const SolveResult& solved) {
+SegmentScores Score(const SegmentPicture& picture, const Matrix<float>& unary,
+                    const SolveResult& solved) {
   const auto labels = static_cast<int>(picture.names.size());
   SegmentScores scores;
   scores.after = ScoreLabels(CountLabels(picture.truth, solved.labels, labels));
@@ -39,8 +40,8 @@ SegmentScores Score(const SegmentPicture& picture, const SolveResult& solved) {
           .calibration_error;
   if (!DecidesAll(picture.before)) return scores;
   scores.before = ScoreLabels(CountLabels(picture.truth, picture.before, labels));
-  Matrix<float> softmax(picture.unary.rows(), picture.unary.cols());
-  internal::SoftmaxRows(picture.unary.data(), 1.0F, softmax.rows(), softmax.cols(), softmax.data());
+  Matrix<float> softmax(unary.rows(), unary.cols());
+  internal::SoftmaxRows(unary.data(), 1.0F, softmax.rows(), softmax.cols(), softmax.data());
   scores.calibration_before = ScoreProbabilities(softmax, picture.truth).calibration_error;
   return scores;
 }
@@ -97,7 +98,8 @@ void AddScores(const SegmentPicture& picture, const SegmentScores& scores, Pictu
 
 }  // namespace
 
-SegmentOutcome ConcludeSegment(const SegmentPicture& picture, SolveResult solved) {
+SegmentOutcome ConcludeSegment(const SegmentPicture& picture, const Matrix<float>& unary,
+                               SolveResult solved) {
   SegmentOutcome outcome;
   outcome.pixels.assign(picture.names.size(), 0);
   std::int64_t decided = 0;
@@ -110,7 +112,7 @@ SegmentOutcome ConcludeSegment(const SegmentPicture& picture, SolveResult solved
   }
   outcome.changed =
       static_cast<double>(changed) / static_cast<double>(std::max<std::int64_t>(1, decided));
-  if (!picture.truth.empty()) outcome.scores = Score(picture, solved);
+  if (!picture.truth.empty()) outcome.scores = Score(picture, unary, solved);
   outcome.solved = std::move(solved);
   return outcome;
 }

@@ -29,7 +29,8 @@ struct SegmentOutcome {
   std::optional<SegmentScores> scores;  // with a truth
 };
 
-SegmentOutcome ConcludeSegment(const SegmentPicture& picture, SolveResult solved);
+SegmentOutcome ConcludeSegment(const SegmentPicture& picture, const Matrix<float>& unary,
+                               SolveResult solved);
 
 // "segmentation" of summary.json, from which the index of several pictures is made.
 nlohmann::ordered_json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome);

@@ -89,7 +89,8 @@ void RunStereo(const StereoCommand& command) {
   const ThreadLimit thread_limit(command.dense.threads);
   CatchInterrupts();
   StereoSettings settings = SettingsOf(command);
-  const SolveOptions& solve = command.dense.solve;
+  SolveOptions solve = command.dense.solve;
+  solve.shrink_option = "--shrink";
   SolveProgress progress(solve, command.dense.quiet);
   progress("reading", {.k = -1});
   const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink);

@@ -101,37 +101,45 @@ std::size_t SumOperator::bytes() const {
   return bytes;
 }
 
+std::vector<OperatorKind> ChooseKinds(std::span<const WeightedKernel> kernels,
+                                      std::span<const double> list_bytes, const OperatorUse& use,
+                                      const OperatorOptions& options) {
+  if (options.kind != OperatorKind::kAuto)
+    return std::vector<OperatorKind>(kernels.size(), options.kind);
+  std::vector<OperatorKind> kinds(kernels.size(), OperatorKind::kNeighbourList);
+  double bytes = 0.0;
+  for (std::size_t m = 0; m < kernels.size(); ++m) {
+    if (kernels[m].factor == 0.0) continue;
+    const bool fits = bytes + list_bytes[m] <= static_cast<double>(options.max_bytes);
+    if (fits && PrefersList(kernels[m], list_bytes[m], use, options)) {
+      bytes += list_bytes[m];
+    } else {
+      kinds[m] = OperatorKind::kLattice;
+    }
+  }
+  return kinds;
+}
+
 ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
-                            const OperatorUse& use, const OperatorOptions& options) {
+                            const OperatorUse& use, const OperatorOptions& options,
+                            std::vector<OperatorKind> kinds) {
+  std::vector<double> list_bytes(kernels.size(), 0.0);
+  for (std::size_t m = 0; m < kernels.size(); ++m) {
+    CheckKernel(*kernels[m].kernel);
+    CheckNormalised(*kernels[m].kernel);
+    if (kinds.empty() && options.kind == OperatorKind::kAuto && kernels[m].factor != 0.0)
+      list_bytes[m] = NeighbourList::EstimateBytes({&kernels[m], 1}, options.cutoff);
+  }
+  if (kinds.empty()) kinds = ChooseKinds(kernels, list_bytes, use, options);
   std::vector<WeightedKernel> listed;
   std::vector<WeightedKernel> latticed;
   std::vector<WeightedKernel> brute;
-  std::vector<OperatorKind> kinds;
-  double bytes = 0.0;
-  for (const WeightedKernel& kernel : kernels) {
-    CheckKernel(*kernel.kernel);
-    CheckNormalised(*kernel.kernel);
-    OperatorKind& kind = kinds.emplace_back(
-        options.kind == OperatorKind::kAuto ? OperatorKind::kNeighbourList : options.kind);
-    if (kernel.factor == 0.0) continue;
-    if (options.kind == OperatorKind::kBruteForce) {
-      brute.push_back(kernel);
-      continue;
-    }
-    if (options.kind == OperatorKind::kLattice) {
-      latticed.push_back(kernel);
-      continue;
-    }
-    const double list_bytes = NeighbourList::EstimateBytes({&kernel, 1}, options.cutoff);
-    const bool fits = bytes + list_bytes <= static_cast<double>(options.max_bytes);
-    if (options.kind == OperatorKind::kNeighbourList ||
-        (fits && PrefersList(kernel, list_bytes, use, options))) {
-      listed.push_back(kernel);
-      bytes += list_bytes;
-    } else {
-      latticed.push_back(kernel);
-      kind = OperatorKind::kLattice;
-    }
+  for (std::size_t m = 0; m < kernels.size(); ++m) {
+    if (kernels[m].factor == 0.0) continue;
+    (kinds[m] == OperatorKind::kBruteForce ? brute
+     : kinds[m] == OperatorKind::kLattice  ? latticed
+                                           : listed)
+        .push_back(kernels[m]);
   }
 
   std::vector<SumOperator::Part> parts;

@@ -53,10 +53,17 @@ struct ChosenOperator {
   std::vector<OperatorKind> kinds = {};  // of the kernels given, in their order: never kAuto
 };
 
-// Kernels of factor 0 are dropped. Throws TooLarge with the number when what was asked for does not
-// fit, InvalidInput for invalid kernels.
+// How each kernel is applied, never kAuto. `list_bytes` are what lists of the kernels, one each, would take; where
+// the options leave no choice, they are not looked at.
+std::vector<OperatorKind> ChooseKinds(std::span<const WeightedKernel> kernels,
+                                      std::span<const double> list_bytes, const OperatorUse& use,
+                                      const OperatorOptions& options);
+
+// Kernels of factor 0 are dropped. `kinds`, if given, are what ChooseKinds has said. Throws TooLarge with the number
+// when what was asked for does not fit, InvalidInput for invalid kernels.
 ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
-                            const OperatorUse& use, const OperatorOptions& options);
+                            const OperatorUse& use, const OperatorOptions& options,
+                            std::vector<OperatorKind> kinds = {});
 
 // The list that all kernels of such an operator are in; null where it is made of anything else.
 const NeighbourList* ListOf(const GaussianOperator& op);

@@ -56,7 +56,7 @@ double AllPairsSeconds(const DenseCrf& model) {
 
 class Certifier {
  public:
-  Certifier(const DenseCrf& model, const ChosenOperator& pairs, const DenseEvidence& evidence,
+  Certifier(const DenseCrf& model, const OperatorUsed& pairs, const DenseEvidence& evidence,
             const DenseCertifyOptions& options, Alarm* alarm)
       : model_(model),
         pairs_(pairs),
@@ -80,7 +80,7 @@ class Certifier {
       CertifyExactModel();
     } else {
       certificate.model = fmt::format("{}, pair weights as applied by {}", model_.Description(),
-                                      pairs_.op->Description());
+                                      pairs_.description);
       CertifyOperatorModel();
     }
     FallBackOnUnaries();
@@ -267,7 +267,7 @@ class Certifier {
   }
 
   const DenseCrf& model_;
-  const ChosenOperator& pairs_;
+  const OperatorUsed& pairs_;
   const DenseEvidence& evidence_;
   const DenseCertifyOptions& options_;
   Alarm& alarm_;
@@ -289,7 +289,7 @@ std::vector<int> LabelsOf(const DenseEvidence& evidence) {
   return bound.labels.empty() ? ArgmaxLabels(bound.marginals) : bound.labels;
 }
 
-CertifiedDense CertifyDense(const DenseCrf& model, const ChosenOperator& pairs,
+CertifiedDense CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
                             const DenseEvidence& evidence, const DenseCertifyOptions& options,
                             Alarm* alarm) {
   return Certifier(model, pairs, evidence, options, alarm).Run();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,13 @@ struct CertifiedDense {
   std::vector<std::string> notes;
 };
 
-CertifiedDense CertifyDense(const DenseCrf& model, const ChosenOperator& pairs,
+// The operator, which need not exist any more.
+struct OperatorUsed {
+  std::span<const OperatorKind> kinds;  // of the model's kernels
+  std::string description;
+};
+
+CertifiedDense CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
                             const DenseEvidence& evidence, const DenseCertifyOptions& options,
                             Alarm* alarm);
 

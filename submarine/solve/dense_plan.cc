@@ -7,8 +7,11 @@
 #include <cmath>
 
 #include "submarine/base/error.h"
+#include "submarine/base/matrix.h"
+#include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/list/neighbour_list.h"
 #include "submarine/solve/limits.h"
+#include "submarine/solve/method/dense_memory.h"
 #include "submarine/solve/strategy.h"
 
 namespace submarine::internal {
@@ -20,32 +23,6 @@ constexpr double kLargestCutoff = 0.5;
 constexpr double kFewVariables = 1024.0;
 constexpr double kCutoffOfFew = 1e-30;
 
-// How many N x L and N x cuts matrices of single precision a method holds at its peak, the unaries not
-// counted: the state of the solver, the best bound with its proof, the best dual point, and mean field's.
-struct Held {
-  double labels;
-  double cuts;
-};
-
-Held MatricesOf(Method method) {
-  switch (method) {
-    case Method::kMeanField:
-      return {4.0, 0.0};
-    case Method::kQuadratic:
-      return {7.0, 4.0};
-    case Method::kFrankWolfe:
-      return {8.0, 3.0};  // and the steps of its proof, which have a limit of their own
-    default:
-      return {12.0, 6.3};
-  }
-}
-
-std::string BytesText(double bytes) {
-  return bytes >= 1e9   ? fmt::format("{:.1f} GB", bytes / 1e9)
-         : bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
-                        : fmt::format("{:.0f} kB", bytes / 1e3);
-}
-
 bool NeedsFlows(Method method) {
   return method != Method::kMeanField && method != Method::kQuadratic;
 }
@@ -53,50 +30,89 @@ bool NeedsFlows(Method method) {
 class Planner {
  public:
   Planner(const DenseSize& size, std::span<const WeightedKernel> kernels,
-          const SolveOptions& options, double seconds_left)
+          const SolveOptions& options, const DenseSituation& situation)
       : size_(size),
         kernels_(kernels),
         options_(options),
-        seconds_left_(seconds_left),
+        normalises_(situation.normalises),
+        seconds_left_(situation.seconds_left),
         plan_{.pairs = options.pairs} {}
 
   DensePlan Run() {
     OperatorOptions& pairs = plan_.pairs;
-    const double others = Memory(0.0, true).Peak();
-    pairs.max_bytes =
-        static_cast<std::size_t>(std::clamp(static_cast<double>(options_.max_bytes) - others, 0.0,
-                                            static_cast<double>(pairs.max_bytes)));
+    const auto limit = static_cast<double>(options_.max_bytes);
+    // What lists may take beside the model and the solver.
+    const DenseMemory others = Memory({});
+    const double room = limit - others.model - others.solving;
+    const std::size_t most = pairs.max_bytes;
+    pairs.max_bytes = static_cast<std::size_t>(std::clamp(room, 0.0, static_cast<double>(most)));
     if (HoldsAllPairs(size_) && pairs.kind == OperatorKind::kAuto &&
         pairs.cutoff == OperatorOptions().cutoff) {
       pairs.cutoff = kCutoffOfFew;
     }
-    const bool lists =
-        pairs.kind == OperatorKind::kAuto || pairs.kind == OperatorKind::kNeighbourList;
-    const double pair_bytes = lists && !kernels_.empty() ? ChooseList() : 0.0;
-    const bool listed = lists && pairs.kind != OperatorKind::kLattice &&
-                        pair_bytes <= static_cast<double>(pairs.max_bytes);
-    const DenseMemory memory = Memory(listed ? pair_bytes : 0.0, listed);
-    plan_.estimated_bytes = memory.Peak();
-    RequireMemory(memory, static_cast<double>(options_.max_bytes));
+    std::vector<double> entries(kernels_.size(), 0.0);
+    if (pairs.kind == OperatorKind::kAuto || pairs.kind == OperatorKind::kNeighbourList)
+      entries = ChooseList();
+    ChooseKinds(entries);
+    PairMemory taken;
+    for (std::size_t m = 0; m < kernels_.size(); ++m) {
+      if (kernels_[m].factor == 0.0) continue;
+      if (plan_.kinds[m] == OperatorKind::kNeighbourList) taken.list_entries += entries[m];
+      if (plan_.kinds[m] == OperatorKind::kLattice)
+        taken.lattices.push_back(CountLattice(*kernels_[m].kernel, pairs.lattice));
+    }
+    const DenseMemory memory = Memory(taken);
+    plan_.routes_listed = memory.routing > 0.0 && options_.temperature > 0.0 &&
+                          memory.PeakWithRouting() <= static_cast<double>(options_.max_bytes);
+    plan_.estimated_bytes = plan_.routes_listed ? memory.PeakWithRouting() : memory.Peak();
+    RequireMemory(memory, size_.variables, limit, options_.shrink_option);
+    // The sum is known to fit; operators, which know less, need not doubt it.
+    pairs.max_bytes = std::min(most, options_.max_bytes);
     return std::move(plan_);
   }
 
  private:
-  DenseMemory Memory(double pair_bytes, bool lists) const {
-    return EstimateDenseMemory(size_, kernels_, options_.method, pair_bytes, lists);
+  DenseMemory Memory(const PairMemory& pairs) const {
+    DenseDemand demand{.size = size_, .method = options_.method};
+    demand.classic_updates = options_.classic_updates;
+    demand.iterations =
+        options_.max_iterations.value_or(DefaultIterations(options_.method, ModelKind::kDense));
+    demand.normalises = normalises_;
+    demand.sample_neighbours = DenseStrategy().sample_neighbours;
+    const Certify certify = options_.certify;
+    demand.by_pairs = certify == Certify::kExact || (certify == Certify::kAuto && by_pairs_);
+    demand.by_operator = certify == Certify::kOperator || certify == Certify::kLower ||
+                         (certify == Certify::kAuto && !certainly_by_pairs_);
+    demand.lattice = options_.pairs.lattice;
+    return EstimateDenseMemory(demand, kernels_, pairs);
   }
 
-  // The cutoff of lists, or lattices in their place; returns what the lists take.
-  double ChooseList() {
+  void ChooseKinds(std::span<const double> entries) {
+    std::vector<double> list_bytes;
+    for (const double of_kernel : entries)
+      list_bytes.push_back(
+          NeighbourList::BytesFor(of_kernel, static_cast<std::size_t>(size_.variables)));
+    plan_.kinds = internal::ChooseKinds(
+        kernels_, list_bytes, {static_cast<std::size_t>(size_.labels), NeedsFlows(options_.method)},
+        plan_.pairs);
+  }
+
+  // The cutoff of lists, or lattices in their place; returns the entries that a list of each kernel has.
+  std::vector<double> ChooseList() {
     OperatorOptions& pairs = plan_.pairs;
     std::vector<double> cutoffs;
     for (const double factor : kCutoffFactors) {
       const double cutoff = factor * pairs.cutoff;
       if (factor == 1.0 || cutoff <= kLargestCutoff) cutoffs.push_back(cutoff);
     }
-    const std::vector<double> entries = NeighbourList::EstimateEntries(kernels_, cutoffs);
-    std::vector<double> unordered;
-    for (const double count : entries) unordered.push_back(0.5 * count);
+    Matrix<double> entries(kernels_.size(), cutoffs.size(), 0.0);
+    std::vector<double> unordered(cutoffs.size(), 0.0);
+    for (std::size_t m = 0; m < kernels_.size(); ++m) {
+      if (kernels_[m].factor == 0.0) continue;
+      const std::vector<double> found = NeighbourList::EstimateEntries({&kernels_[m], 1}, cutoffs);
+      std::copy(found.begin(), found.end(), entries.row(m).begin());
+      for (std::size_t k = 0; k < cutoffs.size(); ++k) unordered[k] += 0.5 * found[k];
+    }
     const bool flows = NeedsFlows(options_.method);
     std::size_t chosen = 0;
     if (std::isfinite(options_.time_limit_seconds) && flows && !HoldsAllPairs(size_))
@@ -105,7 +121,7 @@ class Planner {
     const double by_list = LeastSeconds(size_);
     if (flows && !FitsTime(by_list, seconds_left_)) {
       TakeLattices(by_list);
-      return 0.0;
+      return std::vector<double>(kernels_.size(), 0.0);
     }
     if (chosen > 0) {
       plan_.notes.push_back(
@@ -116,7 +132,19 @@ class Planner {
     }
     for (std::size_t k = chosen; k < cutoffs.size(); ++k)
       plan_.known_pairs.emplace_back(cutoffs[k], unordered[k]);
-    return NeighbourList::BytesFor(entries[chosen], static_cast<std::size_t>(size_.variables));
+    DecideVerifier();
+    std::vector<double> chosen_entries;
+    for (std::size_t m = 0; m < kernels_.size(); ++m) chosen_entries.push_back(entries(m, chosen));
+    return chosen_entries;
+  }
+
+  // As the solve will, once it knows how fast the machine is.
+  void DecideVerifier() {
+    const DenseStrategy strategy;
+    const double patience = std::min(strategy.patience_seconds,
+                                     strategy.certificate_share * std::max(0.0, seconds_left_));
+    by_pairs_ = CertificateSeconds(size_) <= patience;
+    certainly_by_pairs_ = by_pairs_;
   }
 
   void TakeLattices(double by_list) {
@@ -132,65 +160,32 @@ class Planner {
   }
 
   [[noreturn]] void RefuseForTime(double seconds) const {
+    const std::string shrink =
+        options_.shrink_option.empty() ? "" : fmt::format(" ({})", options_.shrink_option);
     throw TooLarge(fmt::format(
         "a first bound takes about {:.1f} s here, but {:.1f} s are left of the time limit; a "
-        "smaller picture (--shrink), fewer labels, --method mf or {:.0f} s more would do",
-        seconds, std::max(0.0, seconds_left_), std::ceil(seconds - seconds_left_)));
+        "smaller picture{}, fewer labels, --method mf or {:.0f} s more would do",
+        seconds, std::max(0.0, seconds_left_), shrink, std::ceil(seconds - seconds_left_)));
   }
 
   DenseSize size_;
   const std::span<const WeightedKernel> kernels_;
   const SolveOptions& options_;
+  const bool normalises_;
   const double seconds_left_;
+  // Which verifier kAuto will take: where nobody has counted pairs, either.
+  bool by_pairs_ = true;
+  bool certainly_by_pairs_ = false;
   DensePlan plan_;
 };
 
 }  // namespace
 
-double DenseMemory::Peak() const { return model + std::max(pairs + matrices, verifier); }
-
-DenseMemory EstimateDenseMemory(const DenseSize& size, std::span<const WeightedKernel> kernels,
-                                Method method, double pair_bytes, bool lists) {
-  const double variables = size.variables;
-  const double row = 4.0 * size.labels;
-  double features = 0.0;
-  double corners = 0.0;
-  for (const auto& [kernel, factor] : kernels) {
-    features += 8.0 * static_cast<double>(kernel->dimension()) + 24.0;
-    corners += static_cast<double>(kernel->dimension() + 1);
-  }
-  const Held held = MatricesOf(method);
-  const double active = size.cuts;
-  DenseMemory memory;
-  memory.model = variables * (row + features);
-  // With a list comes a sample of 96 neighbours of a variable, and what building it takes.
-  constexpr double kBytesBesideList = 1050.0;
-  // A lattice has a place and a weight for every corner of a variable's simplex, once in either order.
-  constexpr double kBytesOfCorner = 24.0;
-  memory.pairs = pair_bytes + variables * (lists ? kBytesBesideList : kBytesOfCorner * corners);
-  memory.matrices = variables * (held.labels * row + held.cuts * 4.0 * active);
-  // Sums per cut in double, a tree over the features, and the evidence.
-  memory.verifier = variables * (8.0 * active + 4.0 * row + 200.0) + (lists ? 0.0 : pair_bytes);
-  return memory;
-}
-
-void RequireMemory(const DenseMemory& memory, double max_bytes) {
-  const double peak = memory.Peak();
-  if (peak <= max_bytes) return;
-  // Everything grows with the variables.
-  const double shrink = std::ceil(std::sqrt(peak / max_bytes));
-  throw TooLarge(fmt::format(
-      "this needs about {} of memory, more than the limit of {}; 1/{:.0f} of the variables "
-      "(stereo: "
-      "--shrink {:.0f}), fewer labels, or --max-memory {:.2g} would fit",
-      BytesText(peak), BytesText(max_bytes), shrink * shrink, shrink, 1.05 * peak / 1e9));
-}
-
 bool HoldsAllPairs(const DenseSize& size) { return size.variables <= kFewVariables; }
 
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
-                    const SolveOptions& options, double seconds_left) {
-  return Planner(size, kernels, options, seconds_left).Run();
+                    const SolveOptions& options, const DenseSituation& situation) {
+  return Planner(size, kernels, options, situation).Run();
 }
 
 }  // namespace submarine::internal

@@ -1,6 +1,7 @@
 // How a dense solve keeps its limits, decided before it starts and before its unaries are known.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,25 +13,11 @@
 
 namespace submarine::internal {
 
-struct DenseMemory {
-  double model = 0.0;     // unaries and features, which the caller holds
-  double pairs = 0.0;     // lists, their sample, lattices
-  double matrices = 0.0;  // marginals, potentials, costs and evidence of the solvers
-  double verifier = 0.0;  // what certifying adds to model, pairs and evidence
-
-  double Peak() const;
-};
-
-// `pair_bytes` is what the operator takes (NeighbourList::EstimateBytes, or a lattice's).
-DenseMemory EstimateDenseMemory(const DenseSize& size, std::span<const WeightedKernel> kernels,
-                                Method method, double pair_bytes, bool lists);
-
-// Throws TooLarge, with the number, the limit and what would fit, unless the estimate fits.
-void RequireMemory(const DenseMemory& memory, double max_bytes);
-
 struct DensePlan {
-  OperatorOptions pairs;  // with a cutoff that the time limit has room for
+  OperatorOptions pairs;                 // with a cutoff that the time limit has room for
+  std::vector<OperatorKind> kinds = {};  // of the kernels
   double estimated_bytes = 0.0;
+  bool routes_listed = false;  // there is room for routing of listed pairs, which is in the estimate then
   // Numbers of pairs at rising cutoffs, the first that of the list; empty where there is none.
   std::vector<std::pair<double, double>> known_pairs = {};
   std::vector<std::string> notes = {};
@@ -39,9 +26,16 @@ struct DensePlan {
 // Whether lists can hold all pairs of so few variables, and are built in no time.
 bool HoldsAllPairs(const DenseSize& size);
 
+// What is known of the call beside its options.
+struct DenseSituation {
+  double seconds_left = std::numeric_limits<double>::infinity();
+  bool normalises = false;  // the kernels are normalised, in a copy of the model
+};
+
 // Throws TooLarge, with the number, what there is and what would do, for what does not fit into the memory
-// of the options or into the time that is left. `size.pairs` is found here.
+// of the options or into the time that is left. `size.pairs` is found here. Kernels need not be normalised yet, but
+// must not say that they will be.
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
-                    const SolveOptions& options, double seconds_left);
+                    const SolveOptions& options, const DenseSituation& situation);
 
 }  // namespace submarine::internal

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/freed_memory.h"
 #include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/normalisation.h"
@@ -17,12 +19,12 @@
 #include "submarine/solve/dense_plan.h"
 #include "submarine/solve/dense_routed.h"
 #include "submarine/solve/limits.h"
+#include "submarine/solve/method/dense_memory.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/dense_mean_field.h"
-#include "submarine/solver/routed/listed_solver.h"
 
 namespace submarine::internal {
 namespace {
@@ -61,9 +63,10 @@ bool OfOperator(Certify certify) {
 
 class DenseRun {
  public:
-  DenseRun(const SolveTask<DenseCrf>& task, DenseChain chain)
+  DenseRun(const SolveTask<DenseCrf>& task, DenseChain chain, bool normalised)
       : model_(task.model),
         options_(task.options),
+        normalised_(normalised),
         gap_(options_.relative_gap.value_or(DefaultGap(options_.method, ModelKind::kDense))),
         clock_(task.clock),
         alarm_(task.clock, options_.time_limit_seconds, options_.interrupt_seconds, task.watch),
@@ -77,15 +80,30 @@ class DenseRun {
     }
   }
 
+  static bool Routes(const DenseCrf& model, const SolveOptions& options,
+                     const DenseStrategy& strategy) {
+    if (options.method == Method::kRouted) {
+      if (OfOperator(options.certify)) {
+        throw InvalidInput(
+            "the method routed proves bounds of the exact Gaussian model, and --certify operator "
+            "or lower asks for others; use exact, auto or none");
+      }
+      return true;
+    }
+    return options.method == Method::kAuto && !OfOperator(options.certify) &&
+           RoutingPays(model, options.temperature,
+                       std::min(strategy.patience_seconds, options.time_limit_seconds));
+  }
+
   SolveResult Solve() {
     alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
     const OperatorOptions pair_options = ChoosePairs();
     ChosenOperator pairs;
     const double begin = alarm_.Seconds();
     try {
-      pairs =
-          MakeOperator(model_.num_variables(), PairWeights(model_),
-                       {static_cast<std::size_t>(model_.num_labels()), NeedsFlows()}, pair_options);
+      pairs = MakeOperator(model_.num_variables(), PairWeights(model_),
+                           {static_cast<std::size_t>(model_.num_labels()), NeedsFlows()},
+                           pair_options, std::move(kinds_));
     } catch (const Interrupted&) {
       return FromUnaries();
     }
@@ -94,19 +112,24 @@ class DenseRun {
       return FromUnaries();
     MeasureSlowness(alarm_.Seconds() - begin);
     const bool few = HoldsAllPairs(Size(0.0));
-    const DenseExtension extension(
-        model_, *pairs.op, [this, few] { return alarm_.Rings() && (alarm_.stopped() || !few); });
+    std::optional<DenseExtension> extension(std::in_place, model_, *pairs.op, [this, few] {
+      return alarm_.Rings() && (alarm_.stopped() || !few);
+    });
     const bool exactly = routed_ || CertifiesExactly(pairs);
-    DenseEvidence evidence = RunChain(extension, pairs, exactly);
+    DenseEvidence evidence = RunChain(*extension, pairs, exactly);
     if (evidence.empty()) return FromUnaries();
-    RoutedPart routed =
-        routed_ ? RunRouted(extension, &evidence) : RunListed(extension, pairs, exactly, &evidence);
-    evidence.bound.modular = {};  // room for the verifier
+    RoutedPart routed = routed_ ? RunRouted(*extension, &evidence)
+                                : RunListed(*extension, pairs, exactly, &evidence);
+    solved_.pairs = pairs.op->Description();
+    // Room for the verifiers, which build pairs of their own.
+    extension.reset();
+    pairs.op.reset();
+    evidence.bound.modular = {};
     evidence.bound.state = {};
-    Certify(pairs, pair_options, exactly, routed, &evidence);
+    ReturnFreedMemory();
+    Certify(pairs.kinds, pair_options, exactly, routed, &evidence);
     if (routed_ || routed.upper) TakeRouted(std::move(routed), &evidence);
     solved_.method = routed_ ? Method::kRouted : options_.method;
-    solved_.pairs = pairs.op->Description();
     solved_.termination = evidence.termination;
     solved_.records = std::move(evidence.records);
     solved_.marginals = ChosenMarginals(&evidence);
@@ -127,21 +150,6 @@ class DenseRun {
   }
 
   bool NeedsFlows() const { return method_ != Method::kMeanField && method_ != Method::kQuadratic; }
-
-  static bool Routes(const DenseCrf& model, const SolveOptions& options,
-                     const DenseStrategy& strategy) {
-    if (options.method == Method::kRouted) {
-      if (OfOperator(options.certify)) {
-        throw InvalidInput(
-            "the method routed proves bounds of the exact Gaussian model, and --certify operator "
-            "or lower asks for others; use exact, auto or none");
-      }
-      return true;
-    }
-    return options.method == Method::kAuto && !OfOperator(options.certify) &&
-           RoutingPays(model, options.temperature,
-                       std::min(strategy.patience_seconds, options.time_limit_seconds));
-  }
 
   // From mean field's marginals; leaves time to verify these.
   RoutedPart RunRouted(const DenseExtension& extension, DenseEvidence* evidence) {
@@ -171,13 +179,10 @@ class DenseRun {
                        DenseEvidence* evidence) {
     const NeighbourList* list = ListOf(*pairs.op);
     DenseResult& bound = evidence->bound;
-    if (method_ != Method::kAuto || !exactly || list == nullptr || alarm_.stopped() ||
+    if (method_ != Method::kAuto || !exactly || list == nullptr || !routes_listed_ || alarm_.stopped() ||
         !(options_.temperature > 0.0) || !std::isfinite(bound.upper) ||
         RelativeGap(bound.upper, evidence->lower) <= gap_)
       return {};
-    const auto entries = 2.0 * static_cast<double>(list->num_pairs());
-    const double bytes = ListedBytes(model_, entries) + static_cast<double>(list->bytes());
-    if (bytes > static_cast<double>(options_.max_bytes)) return {};
     const double certificate = EstimatedCertificate();
     if (alarm_.SecondsLeft() < kListedCertificates * certificate) return {};
     bound.state.iterations = 0;
@@ -259,11 +264,15 @@ class DenseRun {
   OperatorOptions ChoosePairs() {
     SolveOptions options = options_;
     options.method = method_;
-    DensePlan plan = PlanDense(Size(0.0), PairWeights(model_), options, alarm_.SecondsLeft());
+    DensePlan plan = PlanDense(Size(0.0), PairWeights(model_), options,
+                               {.seconds_left = alarm_.SecondsLeft(), .normalises = normalised_});
     const auto limit = static_cast<double>(options_.max_bytes);
     solved_.estimated_bytes = plan.estimated_bytes + (routed_ ? RoutedBytes(model_, limit) : 0.0);
-    RequireMemory({.model = solved_.estimated_bytes}, limit);
+    RequireMemory({.model = solved_.estimated_bytes}, Size(0.0).variables, limit,
+                  options_.shrink_option);
     solved_.notes = std::move(plan.notes);
+    kinds_ = std::move(plan.kinds);
+    routes_listed_ = plan.routes_listed;
     known_pairs_ = std::move(plan.known_pairs);
     const bool few = HoldsAllPairs(Size(0.0));
     plan.pairs.on_progress = [this, few](double done) {
@@ -340,8 +349,8 @@ class DenseRun {
     return chain_({extension, pairs.exact, chain, clock_, tell});
   }
 
-  void Certify(const ChosenOperator& pairs, const OperatorOptions& pair_options, bool exactly,
-               const RoutedPart& routed, DenseEvidence* evidence) {
+  void Certify(std::span<const OperatorKind> kinds, const OperatorOptions& pair_options,
+               bool exactly, const RoutedPart& routed, DenseEvidence* evidence) {
     if (options_.certify == Certify::kNone) {
       solved_.labels = LabelsOf(*evidence);
       solved_.certificate.model = model_.Description();
@@ -357,7 +366,8 @@ class DenseRun {
     certify.pairs = pair_options;
     certify.slowness = slowness_;
     certify.strategy = strategy_;
-    CertifiedDense certified = CertifyDense(model_, pairs, *evidence, certify, &alarm_);
+    CertifiedDense certified =
+        CertifyDense(model_, {kinds, solved_.pairs}, *evidence, certify, &alarm_);
     solved_.certificate = std::move(certified.certificate);
     solved_.labels = std::move(certified.labels);
     solved_.energy = certified.energy;
@@ -380,6 +390,7 @@ class DenseRun {
 
   const DenseCrf& model_;
   const SolveOptions& options_;
+  const bool normalised_;  // the model is a copy, made for that
   const DenseStrategy strategy_ = {};
   const double gap_;
   const Stopwatch& clock_;
@@ -389,13 +400,29 @@ class DenseRun {
   const DenseChain chain_;
   std::optional<double> certificate_seconds_;
   std::vector<std::pair<double, double>> known_pairs_;  // see DensePlan
+  std::vector<OperatorKind> kinds_;                     // that the operator is made with
+  bool routes_listed_ = false;                          // see DensePlan
   double slowness_ = 1.0;
   SolveResult solved_;
 };
 
+// Before kernels are normalised, which may take a minute: whether all the rest will fit. The time is planned when
+// it is known what normalising has left.
+void RequireMemoryFor(const DenseCrf& model, SolveOptions options) {
+  if (DenseRun::Routes(model, options, {})) options.method = Method::kMeanField;
+  std::vector<GaussianKernel> kernels = model.kernels();
+  std::vector<WeightedKernel> weighted;
+  for (GaussianKernel& kernel : kernels) {
+    kernel.normalisation = KernelNormalisation::kNone;
+    weighted.push_back({&kernel, model.pair_factor() * kernel.weight});
+  }
+  PlanDense(SizeOf(model, 0.0), weighted, options, {.normalises = true});
+}
+
 SolveResult SolveDense(const SolveTask<DenseCrf>& task, DenseChain chain) {
-  if (!NeedsNormalisation(task.model)) return DenseRun(task, chain).Solve();
+  if (!NeedsNormalisation(task.model)) return DenseRun(task, chain, false).Solve();
   const auto& [model, options, clock, watch] = task;
+  RequireMemoryFor(model, options);
   NormalisationOptions normalisation = NormalisationFor(options);
   normalisation.on_progress = [&task](double done) {
     SolveRecord record{.k = -1, .seconds = task.clock.Seconds()};
@@ -404,7 +431,8 @@ SolveResult SolveDense(const SolveTask<DenseCrf>& task, DenseChain chain) {
            (!task.watch || task.watch("normalising kernels", record));
   };
   const DenseCrf normalised = WithNormalisation(model, normalisation);
-  return DenseRun({normalised, options, clock, watch}, chain).Solve();
+  ReturnFreedMemory();
+  return DenseRun({normalised, options, clock, watch}, chain, true).Solve();
 }
 
 }  // namespace

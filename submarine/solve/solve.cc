@@ -233,7 +233,7 @@ void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variab
   std::vector<WeightedKernel> weighted;
   for (const GaussianKernel& kernel : kernels) weighted.push_back({&kernel, kernel.weight});
   PlanDense(SizeOf(num_variables, labels), weighted, call.options(),
-            call.options().time_limit_seconds);
+            {.seconds_left = call.options().time_limit_seconds});
 }
 
 }  // namespace submarine

@@ -60,10 +60,11 @@ struct SolveOptions {
   std::optional<int> max_iterations = {};
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   double interrupt_seconds =
-      1.2;                     // dense models: for the certificate once `watch` has asked to stop
-  std::size_t max_bytes = 0;   // 0: DefaultMemory()
-  int threads = 0;             // 0: all cores
-  bool deterministic = false;  // decide nothing by the clock
+      1.2;                    // dense models: for the certificate once `watch` has asked to stop
+  std::size_t max_bytes = 0;  // 0: DefaultMemory()
+  std::string shrink_option = {};  // that makes pictures smaller, for refusals to name: "--shrink"
+  int threads = 0;                 // 0: all cores
+  bool deterministic = false;      // decide nothing by the clock
 
   // Sparse models and tables.
   ExtensionKind extension = ExtensionKind::kOptimal;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kMostPixels = 8192;  // of a chunk
 constexpr std::size_t kShards = 8;         // tables of vertices filled side by side
+constexpr std::size_t kMostParts = 64;     // the more there are, the more often a vertex has a row
+constexpr std::size_t kManyPixels = std::size_t{1} << 18;  // whose vertices one shard stands for
 
 template <class Key>
 std::size_t ShardOf(Key key) {
@@ -174,18 +176,65 @@ class Builder {
     lattice_.chunk = ChunkSize(points_.size());
     chunks_.resize(lattice_.num_chunks());
     ParallelFor(points_.size(), lattice_.chunk, [&](std::size_t begin, std::size_t end) {
-      if (points_.wide != nullptr) {
-        LocateChunk(*points_.wide, begin, end);
-      } else {
-        LocateChunk(*points_.narrow, begin, end);
-      }
+      const auto store = [&](const LocatedPoints& located, std::size_t block, std::size_t count) {
+        StoreWeights(located, block, count);
+      };
+      const auto place = [&](std::size_t a, std::uint32_t s) { lattice_.simplex_of[a] = s; };
+      LocateChunk(begin, end, place, store);
+      chunks_[begin / lattice_.chunk].SortByShard();
     });
     NumberVertices();
     FindNeighbours();
     return std::move(lattice_);
   }
 
+  LatticeCounts Count() {
+    LatticeCounts counts{.pixels = points_.size(), .dimension = points_.dimension()};
+    lattice_.num_pixels = points_.size();
+    lattice_.chunk = ChunkSize(points_.size());
+    chunks_.resize(lattice_.num_chunks());
+    const bool one_shard = points_.size() > kManyPixels;
+    std::vector<std::size_t> simplices(chunks_.size());
+    std::vector<std::size_t> vertices(chunks_.size());
+    ParallelFor(points_.size(), lattice_.chunk, [&](std::size_t begin, std::size_t end) {
+      const auto ignore = [](auto&&...) {};
+      LocateChunk(begin, end, ignore, ignore);
+      ChunkSimplices<Key>& chunk = chunks_[begin / lattice_.chunk];
+      simplices[begin / lattice_.chunk] = chunk.base.size();
+      vertices[begin / lattice_.chunk] = chunk.vertex.size();
+      if (one_shard) std::erase_if(chunk.vertex, [](Key key) { return ShardOf(key) != 0; });
+      chunk = {.vertex = std::vector<Key>(chunk.vertex)};  // the rest is not needed
+    });
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      counts.simplices += simplices[c];
+      counts.chunk_vertices += vertices[c];
+    }
+    CountDistinct(&counts);
+    if (one_shard) {
+      counts.vertices *= kShards;
+      counts.part_rows *= kShards;
+    }
+    return counts;
+  }
+
  private:
+  // Of the vertices that the chunks have kept.
+  void CountDistinct(LatticeCounts* counts) const {
+    const std::size_t part_chunks = ChunksOfPart(chunks_.size());
+    KeyNumbering<Key> numbering(4096);
+    std::vector<std::size_t> part_of;  // the last one that a vertex was met in, counted from 1
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      for (const Key key : chunks_[c].vertex) {
+        const std::uint32_t v = numbering.Number(key, HashKey(key));
+        if (v == part_of.size()) part_of.push_back(0);
+        const std::size_t part = c / part_chunks + 1;
+        counts->part_rows += part_of[v] != part ? 1 : 0;
+        part_of[v] = part;
+      }
+    }
+    counts->vertices = part_of.size();
+  }
+
   // What finding the simplices of a chunk needs.
   struct Search {
     std::vector<std::uint32_t> slots = std::vector<std::uint32_t>(2 * kMostPixels, kNone);
@@ -193,8 +242,20 @@ class Builder {
     std::uint32_t last = kNone;  // the simplex of the point before
   };
 
-  template <class T>
-  void LocateChunk(const Matrix<T>& features, std::size_t begin, std::size_t end) {
+  // place(a, simplex) for every pixel, the simplices numbered within their chunk, and store(located, first pixel,
+  // count) for every block of them.
+  template <class Place, class Store>
+  void LocateChunk(std::size_t begin, std::size_t end, const Place& place, const Store& store) {
+    if (points_.wide != nullptr) {
+      LocateRows(*points_.wide, begin, end, place, store);
+    } else {
+      LocateRows(*points_.narrow, begin, end, place, store);
+    }
+  }
+
+  template <class T, class Place, class Store>
+  void LocateRows(const Matrix<T>& features, std::size_t begin, std::size_t end, const Place& place,
+                  const Store& store) {
     ChunkSimplices<Key>& chunk = chunks_[begin / lattice_.chunk];
     Search search;
     std::vector<double> feature(static_cast<std::size_t>(d_) * kLocateBlock, 0.0);
@@ -211,12 +272,11 @@ class Builder {
       LocatePoints(feature.data(), d_, &located);
       for (std::size_t p = 0; p < count; ++p) {
         if (located.repeats[p] == 0) FindSimplex(located, p, &search, &chunk);
-        lattice_.simplex_of[block + p] = search.last;
+        place(block + p, search.last);
       }
-      StoreWeights(located, block, count);
+      store(located, block, count);
     }
     chunk.vertex = search.vertices.keys();
-    chunk.SortByShard();
   }
 
   void FindSimplex(const LocatedPoints& located, std::size_t p, Search* search,
@@ -443,14 +503,22 @@ std::size_t LatticeBytes(std::size_t num_pixels, std::size_t dimension, std::siz
   return num_pixels * pixel + num_vertices * vertex;
 }
 
-Lattice BuildLattice(const LatticePoints& points, const LatticeStencil& stencil,
-                     std::size_t max_bytes) {
+std::size_t ChunksOfPart(std::size_t num_chunks) {
+  return (num_chunks + kMostParts - 1) / kMostParts;
+}
+
+namespace {
+
+// use(builder), whose keys are as wide as the features need.
+template <class Use>
+auto WithBuilder(const LatticePoints& points, const LatticeStencil& stencil, std::size_t max_bytes,
+                 const Use& use) {
   const Placement place = PlaceFeatures(points, stencil);
   const LatticeBox box = BoundCells(points, place);
   const double bits = KeyBits(stencil.dimension, box);
   constexpr int kMostRanksIn64Bits = 12;
   if (bits < 63.0 && stencil.dimension < kMostRanksIn64Bits) {
-    return Builder<std::uint64_t>(points, stencil, place, box, max_bytes).Build();
+    return use(Builder<std::uint64_t>(points, stencil, place, box, max_bytes));
   }
   if (bits >= 127.0) {
     throw InvalidInput(fmt::format(
@@ -458,7 +526,18 @@ Lattice BuildLattice(const LatticePoints& points, const LatticeStencil& stencil,
         "fewer than 2^127: its sigma is too small for its range",
         points.name, stencil.dimension, bits));
   }
-  return Builder<UInt128>(points, stencil, place, box, max_bytes).Build();
+  return use(Builder<UInt128>(points, stencil, place, box, max_bytes));
+}
+
+}  // namespace
+
+Lattice BuildLattice(const LatticePoints& points, const LatticeStencil& stencil,
+                     std::size_t max_bytes) {
+  return WithBuilder(points, stencil, max_bytes, [](auto&& builder) { return builder.Build(); });
+}
+
+LatticeCounts CountLattice(const LatticePoints& points, const LatticeStencil& stencil) {
+  return WithBuilder(points, stencil, 0, [](auto&& builder) { return builder.Count(); });
 }
 
 BlurPass MakeBlurPass(const Lattice& lattice, const LatticeStencil& stencil, std::size_t k,

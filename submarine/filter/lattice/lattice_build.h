@@ -86,6 +86,26 @@ struct SplatLists {
 Lattice BuildLattice(const LatticePoints& points, const LatticeStencil& stencil,
                      std::size_t max_bytes);
 
+// Consecutive chunks whose pixels are splatted together (lattice_parts.h): by their number alone.
+std::size_t ChunksOfPart(std::size_t num_chunks);
+
+// What decides how much memory a lattice takes, found without holding one (filter/lattice_memory.h). Of many pixels, the
+// vertices are those of an eighth of all keys, times 8: off by a percent or two where there are enough of them to
+// matter.
+struct LatticeCounts {
+  std::size_t pixels = 0;
+  std::size_t dimension = 0;
+  std::size_t vertices = 0;
+  std::size_t simplices = 0;       // records of them, see Lattice
+  std::size_t chunk_vertices = 0;  // vertices of a chunk, summed over the chunks
+  std::size_t part_rows = 0;       // vertices of a part, summed over the parts
+
+  bool operator==(const LatticeCounts&) const = default;
+};
+
+// Throws InvalidInput like BuildLattice.
+LatticeCounts CountLattice(const LatticePoints& points, const LatticeStencil& stencil);
+
 // What pass k of the blur does, times `scale`.
 BlurPass MakeBlurPass(const Lattice& lattice, const LatticeStencil& stencil, std::size_t k,
                       double scale);

@@ -8,7 +8,6 @@ namespace submarine::internal {
 namespace {
 
 constexpr std::size_t kMostTasks = 32;
-constexpr std::size_t kMostParts = 64;  // the more there are, the more often a vertex has a row
 
 // Numbers the vertices that each part touches in the order in which it meets them; returns them.
 std::vector<std::vector<std::uint32_t>> NumberRows(const Lattice& lattice, std::size_t part_chunks,
@@ -46,7 +45,7 @@ SplatParts BuildSplatParts(const Lattice& lattice) {
   constexpr std::size_t kLookAhead = kLatticeLanes;
   if (2 * lattice.num_vertices > lattice.num_pixels) return {};
   SplatParts parts;
-  const std::size_t part_chunks = (lattice.num_chunks() + kMostParts - 1) / kMostParts;
+  const std::size_t part_chunks = ChunksOfPart(lattice.num_chunks());
   parts.part_pixels = part_chunks * lattice.chunk;
   parts.corner_row.resize(lattice.simplex_vertex.size());
   const std::vector<std::vector<std::uint32_t>> touched =

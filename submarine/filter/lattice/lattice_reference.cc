@@ -153,6 +153,12 @@ LatticeReference::LatticeReference(const GaussianKernel& kernel, const LatticeOp
   ListSplats();
 }
 
+std::size_t LatticeReference::bytes() const {
+  return corner_.size() * sizeof(corner_[0]) + weight_.size() * sizeof(weight_[0]) +
+         neighbour_.size() * sizeof(neighbour_[0]) + num_present_.size() * sizeof(num_present_[0]) +
+         splat_begin_.size() * sizeof(splat_begin_[0]) + splat_.size() * sizeof(splat_[0]);
+}
+
 void LatticeReference::FindCorners(const GaussianKernel& kernel) {
   const std::vector<double> centre = MiddleOfBox(kernel.features);
   corner_.resize(num_variables_ * corners_);

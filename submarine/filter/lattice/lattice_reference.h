@@ -24,6 +24,7 @@ class LatticeReference {
 
   std::size_t size() const { return num_variables_; }
   std::size_t num_vertices() const { return num_present_.size(); }
+  std::size_t bytes() const;  // memory held
 
   // Columns that are best filtered at a time: more need more memory, fewer more time each.
   static constexpr std::size_t kBlock = 8;

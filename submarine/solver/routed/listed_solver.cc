@@ -231,16 +231,4 @@ RoutedResult RouteListed(const DenseExtension& extension, const NeighbourList& p
   return ListedRun(extension, pairs, start, options).Solve(start.potentials);
 }
 
-double ListedBytes(const DenseCrf& model, double entries) {
-  const auto n = static_cast<double>(model.num_variables());
-  const auto labels = static_cast<double>(model.num_labels());
-  const auto cuts = static_cast<double>(model.num_cuts());
-  constexpr double kEntry = sizeof(std::uint32_t) + sizeof(float);
-  // What is left and a sample of it; sums along paths in double, costs and marginals in single precision,
-  // and potentials and cut sums.
-  const double lists = kEntry * entries * 1.25;
-  return lists + n * labels * (3.0 * sizeof(double) + 7.0 * sizeof(float)) +
-         n * cuts * 6.0 * sizeof(float);
-}
-
 }  // namespace submarine::internal

@@ -38,7 +38,4 @@ struct ListedOptions {
 RoutedResult RouteListed(const DenseExtension& extension, const NeighbourList& pairs,
                          const DenseStart& start, const ListedOptions& options);
 
-// What it holds beside the list, at most.
-double ListedBytes(const DenseCrf& model, double entries);
-
 }  // namespace submarine::internal

@@ -1,0 +1,134 @@
+#include "submarine/filter/lattice_memory.h"
+
+#include <algorithm>
+
+#include "submarine/filter/lattice/lattice_kernels.h"
+#include "submarine/filter/lattice/lattice_reference.h"
+#include "submarine/filter/lattice/lattice_stencil.h"
+
+namespace submarine::internal {
+namespace {
+
+// Sizes of counts as numbers to calculate with.
+struct Sizes {
+  explicit Sizes(const LatticeCounts& counts)
+      : pixels(static_cast<double>(counts.pixels)),
+        corners(static_cast<double>(counts.dimension + 1)),
+        vertices(static_cast<double>(counts.vertices)),
+        simplices(static_cast<double>(counts.simplices)),
+        chunk_vertices(static_cast<double>(counts.chunk_vertices)),
+        rows(static_cast<double>(counts.part_rows)) {}
+
+  // BuildSplatParts.
+  bool in_parts() const { return 2.0 * vertices <= pixels && 2.0 * rows <= pixels; }
+  // Ways round a simplex make neighbours of its corners, 2 each, and no vertex has more than 2 for each corner. Others
+  // are rare but where most vertices have all.
+  double neighbours() const { return 2.0 * corners * std::min(vertices, simplices); }
+  double lattice() const {
+    return pixels * (4.0 + 4.0 * corners) + 4.0 * simplices * corners + 4.0 * vertices +
+           4.0 * neighbours();
+  }
+
+  double pixels;
+  double corners;
+  double vertices;
+  double simplices;
+  double chunk_vertices;
+  double rows;
+};
+
+double Padded(std::size_t channels) { return static_cast<double>(PaddedChannels(channels)); }
+
+std::size_t CellsOf(const LatticeOptions& options) {
+  return static_cast<std::size_t>(std::max(options.levels, options.hard_bins)) - 1;
+}
+
+// LatticeOperator::ColumnsAtATime.
+std::size_t FlowColumns(const LatticeCounts& counts, std::size_t columns,
+                        const LatticeOptions& options) {
+  const std::size_t per_column =
+      2 * std::max<std::size_t>(1, counts.vertices) * CellsOf(options) * sizeof(float);
+  return std::min(columns, std::max<std::size_t>(1, options.flow_workspace_bytes / per_column));
+}
+
+}  // namespace
+
+LatticeCounts CountLattice(const GaussianKernel& kernel, const LatticeOptions& options) {
+  CheckLatticeOptions(options);
+  CheckKernel(kernel);
+  return CountLattice(LatticePoints(kernel),
+                      MakeLatticeStencil(static_cast<int>(kernel.dimension()), options));
+}
+
+double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
+                        const LatticeOptions& options) {
+  const Sizes size(counts);
+  double bytes = size.lattice();
+  double table = Padded(use.columns);  // floats of a vertex
+  if (size.in_parts()) {
+    bytes += 4.0 * size.simplices * size.corners + 4.0 * size.vertices + 8.0 * size.rows;
+    bytes += 4.0 * size.rows * table;
+  }
+  if (use.flows || !size.in_parts())
+    bytes += 8.0 * size.pixels * size.corners + 4.0 * size.vertices;
+  if (use.flows)
+    table = std::max(table, Padded(FlowColumns(counts, use.columns, options) * CellsOf(options)));
+  bytes += 8.0 * size.vertices * table;  // front and back
+  const double diagonal = options.self_terms && !use.flows ? 0.0 : 4.0;
+  const double row_sums = use.flows ? 4.0 : 0.0;
+  return bytes + size.pixels * (diagonal + row_sums);
+}
+
+double LatticeBuildBytes(const LatticeCounts& counts) {
+  const Sizes size(counts);
+  const double pixels = size.pixels * (4.0 + 4.0 * size.corners);
+  // The simplices of the chunks (base, permutation, corners) and their vertices (key, place, number), in
+  // vectors that have grown.
+  constexpr double kGrown = 1.25;
+  const double chunks =
+      kGrown * size.simplices * (16.0 + 4.0 * size.corners) + kGrown * 16.0 * size.chunk_vertices;
+  // Keys of the shards, then in two arrays to sort, then sorted with their places.
+  const double numbering = size.vertices * (8.0 + 2.0 * 16.0 + 4.0 + 8.0);
+  const double vertices = 4.0 * size.simplices * size.corners;
+  // Keys, places of neighbours upwards, then both ways.
+  const double neighbours = size.vertices * (8.0 + 1.0 + 4.0 * size.corners + 4.0);
+  return std::max(pixels + chunks + numbering + vertices, size.lattice() + neighbours);
+}
+
+double LatticeBytes(const LatticeCounts& counts) { return Sizes(counts).lattice(); }
+
+double LatticeDiagonalBytes(const LatticeCounts& counts) {
+  const Sizes size(counts);
+  // B_ij of every simplex, and the corners by vertex.
+  return size.simplices * (2.0 * size.corners * (size.corners + 1.0) + 4.0 * size.corners) +
+         12.0 * size.vertices;
+}
+
+double LatticeFlowBytes(const LatticeCounts& counts, std::size_t columns,
+                        const LatticeOptions& options) {
+  // Where each variable's entries are, and an entry for every level above the least.
+  return static_cast<double>(counts.pixels) *
+         (8.0 + 8.0 * static_cast<double>(FlowColumns(counts, columns, options)));
+}
+
+double ReferenceHeldBytes(const LatticeCounts& counts) {
+  const Sizes size(counts);
+  return size.pixels * size.corners * (4.0 + 8.0 + 8.0) +
+         size.vertices * (2.0 * size.corners * 4.0 + 4.0 + 8.0);
+}
+
+double ReferenceBuildBytes(const LatticeCounts& counts) {
+  const Sizes size(counts);
+  // Coordinates of the vertices and their table, in vectors that have grown; a batch of simplices.
+  constexpr double kBatch = 16384.0;
+  return size.vertices * (1.5 * 8.0 * size.corners + 3.0 * 4.0) +
+         std::min(kBatch, size.pixels) * size.corners * size.corners * 8.0;
+}
+
+double ReferenceProductBytes(const LatticeCounts& counts, std::size_t columns) {
+  const double block = static_cast<double>(std::min(columns, LatticeReference::kBlock));
+  return 2.0 * 8.0 * block *
+         (static_cast<double>(counts.pixels) + static_cast<double>(counts.vertices));
+}
+
+}  // namespace submarine::internal
