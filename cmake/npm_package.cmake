@@ -2,7 +2,8 @@
 
 # submarine_npm_package(NAME VERSION SHA512 DIRECTORY_VARIABLE)
 # unpacks the package below the build directory. The cache variable SUBMARINE_<NAME> may name a tarball that
-# was downloaded elsewhere; one that is already in the build directory is used again.
+# was downloaded elsewhere; one that is already in the build directory is used again. With OPTIONAL behind it, a package that
+# cannot be downloaded is a warning, and the directory is empty.
 function(submarine_npm_package name version sha512 directory_variable)
   string(MAKE_C_IDENTIFIER ${name} identifier)
   string(TOUPPER SUBMARINE_${identifier} local_variable)
@@ -10,6 +11,10 @@ function(submarine_npm_package name version sha512 directory_variable)
   set(url https://registry.npmjs.org/${name}/-/${name}-${version}.tgz)
   set(tarball ${PROJECT_BINARY_DIR}/npm/${name}-${version}.tgz)
   set(directory ${PROJECT_BINARY_DIR}/npm/${name}-${version})
+  set(severity FATAL_ERROR)
+  if("OPTIONAL" IN_LIST ARGN)
+    set(severity WARNING)
+  endif()
   set(advice "download ${url} by hand and configure with -D${local_variable}=FILE")
 
   if(${local_variable})
@@ -28,7 +33,9 @@ function(submarine_npm_package name version sha512 directory_variable)
     list(POP_FRONT status code)
     if(NOT code EQUAL 0)
       file(REMOVE ${tarball}.part)
-      message(FATAL_ERROR "${name} ${version} cannot be downloaded (${status}): ${advice}.")
+      message(${severity} "${name} ${version} cannot be downloaded (${status}): ${advice}.")
+      set(${directory_variable} "" PARENT_SCOPE)
+      return()
     endif()
     file(RENAME ${tarball}.part ${tarball})
   endif()

@@ -30,6 +30,7 @@ set(PUBLIC_HEADERS
 
 # Of the library of files, submarine::io.
 set(PUBLIC_IO_HEADERS
+  submarine/io/image/colour_map.h
   submarine/io/image/image.h
   submarine/io/image/png.h
   submarine/io/model/dense_bundle.h

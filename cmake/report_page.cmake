@@ -1,12 +1,25 @@
-# The template of the report page: report/ and uPlot, bundled by esbuild into one HTML file, which
-# report_page_source.cmake turns into the C++ source that report_page_source names.
+# The template of the report page: report/ and uPlot, bundled by esbuild into one HTML file, report_page_html, which
+# report_page_source.cmake turns into the C++ source that report_page_source names. The target is submarine_report_page. A wheel
+# does without it where it cannot be had: both names are empty then.
+set(report_page_needed "")
+set(report_page_severity FATAL_ERROR)
+if(SKBUILD)
+  set(report_page_needed OPTIONAL)
+  set(report_page_severity WARNING)
+endif()
+set(report_page_html "")
+set(report_page_source "")
+find_program(ESBUILD esbuild)
+if(NOT ESBUILD)
+  message(${report_page_severity} "esbuild, which bundles the report page, is not installed: on Debian, apt-get install esbuild.")
+  return()
+endif()
 include(${PROJECT_SOURCE_DIR}/cmake/npm_package.cmake)
 submarine_npm_package(uplot 1.6.32
   2883159c6ebccefbb95d751b0b82d010f9e1c0ec41b8bc96d401eda66e882935c89a46cb824332fa369b8cb8122cc6ac36e186cd09bf7a9ded3a4c93c6989023
-  uplot_dir)
-find_program(ESBUILD esbuild)
-if(NOT ESBUILD)
-  message(FATAL_ERROR "esbuild, which bundles the report page, is not installed: on Debian, apt-get install esbuild.")
+  uplot_dir ${report_page_needed})
+if(NOT uplot_dir)
+  return()
 endif()
 
 set(report_dir ${PROJECT_SOURCE_DIR}/report)
@@ -15,7 +28,8 @@ file(MAKE_DIRECTORY ${report_build_dir})
 file(GLOB report_inputs CONFIGURE_DEPENDS ${report_dir}/src/*.js)
 list(APPEND report_inputs ${report_dir}/index.html ${report_dir}/style.css)
 set(report_page_source ${report_build_dir}/report_template.cc)
-add_custom_command(OUTPUT ${report_page_source}
+set(report_page_html ${report_page_source}.html)
+add_custom_command(OUTPUT ${report_page_source} ${report_page_html}
   COMMAND ${ESBUILD} ${report_dir}/src/main.js --bundle --minify --format=iife --target=es2020 --log-level=warning
           --legal-comments=none --alias:uplot=${uplot_dir}/dist/uPlot.esm.js --outfile=${report_build_dir}/page.js
   COMMAND ${ESBUILD} ${report_dir}/style.css --minify --log-level=warning --outfile=${report_build_dir}/page.css
@@ -25,3 +39,5 @@ add_custom_command(OUTPUT ${report_page_source}
   DEPENDS ${report_inputs} ${PROJECT_SOURCE_DIR}/cmake/report_page_source.cmake
   COMMENT "Bundling the report page"
   VERBATIM)
+add_custom_target(submarine_report_page DEPENDS ${report_page_source} ${report_page_html})
+set_property(GLOBAL PROPERTY submarine_report_page_html ${report_page_html})

@@ -14,6 +14,7 @@
 #include "submarine/base/error.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/file/npy.h"
+#include "submarine/io/image/colour_map.h"
 #include "submarine/io/image/png.h"
 
 namespace submarine::apps {

@@ -23,7 +23,7 @@
 #include "submarine/base/error.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/file/npy.h"
-#include "submarine/io/image/png.h"
+#include "submarine/io/image/colour_map.h"
 
 namespace submarine::apps {
 namespace {

@@ -23,9 +23,6 @@ namespace {
 
 using internal::ThreadLimit;
 
-// More iterations sharpen the marginals without better labels: docs/parameters.md has the figures.
-constexpr int kIterations = 5;
-
 struct SegmentCommand {
   SegmentInputs inputs;
   std::string directory;
@@ -56,19 +53,22 @@ void CheckInputs(const SegmentInputs& inputs) {
   }
 }
 
+void ChooseBest(const CLI::App& sub, SolveOptions* solve) {
+  if (Given(sub, "--method"))
+    throw InvalidInput("--best chooses the method itself; give either --best or --method");
+  solve->method = Method::kAuto;
+  solve->classic_updates = false;
+}
+
 // What is cheap by default is that the labels are the point: the classic number of updates on lattices, and the lower bound
-// that they prove for these. Who asks for the best, or for another method, asks for its bounds.
-void ChooseSolve(const CLI::App& sub, const SegmentCommand& command, SolveOptions* solve) {
-  if (command.best) {
-    if (Given(sub, "--method"))
-      throw InvalidInput("--best chooses the method itself; give either --best or --method");
-    solve->method = Method::kAuto;
-    solve->classic_updates = false;
-  }
+// that they prove for these. Who asks for the best, or for another method, asks for its bounds. More updates sharpen
+// the marginals without better labels: docs/parameters.md has the figures.
+void ChooseMeanField(const CLI::App& sub, SolveOptions* solve) {
   if (solve->method != Method::kMeanField) return;
   if (!Given(sub, "--pairs")) solve->pairs.kind = OperatorKind::kLattice;
   if (!Given(sub, "--certify")) solve->certify = Certify::kLower;
-  if (solve->classic_updates && !solve->max_iterations) solve->max_iterations = kIterations;
+  if (solve->classic_updates && !solve->max_iterations)
+    solve->max_iterations = SegmentationParameters().iterations;
 }
 
 // Those of the file, but for what is given as an option.
@@ -79,7 +79,9 @@ void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSetting
   if (!Given(sub, "--softmax-temperature"))
     settings->reading.softmax_temperature = parameters.softmax_temperature;
   SolveOptions& solve = settings->dense.solve;
-  if (!Given(sub, "--max-iterations") && !Given(sub, "--updates")) {
+  // The iterations of the file are mean field's.
+  if (solve.method == Method::kMeanField && !Given(sub, "--max-iterations") &&
+      !Given(sub, "--updates")) {
     solve.classic_updates = parameters.iterations > 0;
     if (parameters.iterations > 0) solve.max_iterations = parameters.iterations;
   }
@@ -88,6 +90,7 @@ void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSetting
 
 SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
   SegmentSettings settings = command.settings;
+  if (command.best) ChooseBest(sub, &settings.dense.solve);
   if (!command.parameters.empty()) TakeParameters(sub, command.parameters, &settings);
   const bool from_file = !command.parameters.empty();
   SegmentationParameters& parameters = settings.parameters;
@@ -112,7 +115,7 @@ SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
   settings.report = command.no_report
                         ? std::nullopt
                         : std::optional(ReportOptions{.max_megabytes = command.max_megabytes});
-  ChooseSolve(sub, command, &settings.dense.solve);
+  ChooseMeanField(sub, &settings.dense.solve);
   return settings;
 }
 

@@ -16,6 +16,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/simd/row_kernels.h"
 #include "submarine/base/version.h"
+#include "submarine/io/image/colour_map.h"
 #include "submarine/io/image/png.h"
 #include "submarine/solver/common/bound_solver.h"
 

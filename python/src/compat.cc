@@ -5,9 +5,11 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,26 +52,60 @@ void AddTerm(FilteredMeanField& self, const py::array& features, std::size_t nor
   self.AddTerm(rows, kind, std::move(compatibility));
 }
 
-// The same with positions x / sigma_x, y / sigma_y and, where there is a picture (height, width, channels), its
-// colours, each divided by its sigma in single precision.
-void AddPictureTerm(FilteredMeanField& self, std::size_t width, std::size_t height,
-                    const py::array_t<float, py::array::c_style | py::array::forcecast>& colours,
-                    const std::vector<float>& sigma, std::size_t normalisation,
-                    std::vector<float> compatibility) {
-  const KernelNormalisation kind = ToNormalisation(normalisation);
+// x / sigma for x = 0, 1, ..., count - 1.
+std::vector<float> Scaled(std::size_t count, float sigma) {
+  std::vector<float> scaled(count);
+  for (std::size_t x = 0; x < count; ++x) scaled[x] = static_cast<float>(x) / sigma;
+  return scaled;
+}
+
+// A row x / sigma_x, y / sigma_y, colours / their sigmas per pixel. Samples of a byte have few quotients: those are looked up.
+template <class Sample>
+Matrix<float> PictureFeatures(std::size_t width, std::size_t height, const Sample* colours,
+                              const std::vector<float>& sigma) {
   const std::size_t channels = sigma.size() - 2;
-  const float* colour = colours.data();
-  const py::gil_scoped_release release;
+  const std::vector<float> column = Scaled(width, sigma[0]);
+  const std::vector<float> line = Scaled(height, sigma[1]);
+  std::vector<std::vector<float>> byte;
+  if constexpr (std::is_same_v<Sample, std::uint8_t>) {
+    for (std::size_t c = 0; c < channels; ++c) byte.push_back(Scaled(256, sigma[2 + c]));
+  }
   Matrix<float> rows = Matrix<float>::Unset(width * height, sigma.size());
   float* row = rows.data();
   for (std::size_t y = 0; y < height; ++y) {
     for (std::size_t x = 0; x < width; ++x) {
-      *row++ = static_cast<float>(x) / sigma[0];
-      *row++ = static_cast<float>(y) / sigma[1];
-      for (std::size_t c = 0; c < channels; ++c) *row++ = *colour++ / sigma[2 + c];
+      row[0] = column[x];
+      row[1] = line[y];
+      for (std::size_t c = 0; c < channels; ++c) {
+        if constexpr (std::is_same_v<Sample, std::uint8_t>) {
+          row[2 + c] = byte[c][colours[c]];
+        } else {
+          row[2 + c] = colours[c] / sigma[2 + c];
+        }
+      }
+      row += 2 + channels;
+      colours += channels;
     }
   }
-  self.AddTerm(rows, kind, std::move(compatibility));
+  return rows;
+}
+
+// The same with positions and, where there is a picture (height, width, channels), its colours, each divided by its sigma
+// in single precision.
+void AddPictureTerm(FilteredMeanField& self, std::size_t width, std::size_t height,
+                    const py::array& colours, const std::vector<float>& sigma,
+                    std::size_t normalisation, std::vector<float> compatibility) {
+  const KernelNormalisation kind = ToNormalisation(normalisation);
+  const auto add = [&](const auto& samples) {
+    const auto* first = samples.data();
+    const py::gil_scoped_release release;
+    self.AddTerm(PictureFeatures(width, height, first, sigma), kind, std::move(compatibility));
+  };
+  if (py::isinstance<py::array_t<std::uint8_t, py::array::c_style>>(colours)) {
+    add(py::array_t<std::uint8_t, py::array::c_style>(colours));
+  } else {
+    add(py::array_t<float, py::array::c_style | py::array::forcecast>(colours));
+  }
 }
 
 // One step in place on an array of shape (variables, labels).

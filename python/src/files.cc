@@ -11,6 +11,7 @@
 #include "python/src/arrays.h"
 #include "python/src/bind.h"
 #include "python/src/models.h"
+#include "submarine/io/image/colour_map.h"
 #include "submarine/io/model/dense_bundle.h"
 #include "submarine/io/model/fg.h"
 #include "submarine/io/model/grid_bundle.h"
@@ -97,6 +98,19 @@ py::dict ReadParameters(const std::string& path) {
   return dict;
 }
 
+// The bytes of a colour for every value: shape (..., 3).
+py::array ColoursOf(const py::array& values) {
+  const std::vector<double> t = ToVector<double>(values);
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(3 * t.size());
+  for (const double value : t) {
+    for (const std::uint8_t sample : ColourMap(value)) bytes.push_back(sample);
+  }
+  Shape shape = ShapeOf(values);
+  shape.push_back(3);
+  return ToArray(std::move(bytes), shape);
+}
+
 }  // namespace
 
 void BindFiles(py::module_& m) {
@@ -119,6 +133,7 @@ void BindFiles(py::module_& m) {
         py::arg("metric"), py::arg("ordered"), py::arg("channels"), py::arg("image"),
         py::arg("kernels"));
   m.def("read_segmentation_parameters", &ReadParameters, py::arg("path"));
+  m.def("colour_map", &ColoursOf, py::arg("values"));
   m.def("read_graph", &ReadGraph, py::arg("path"), py::arg("evidence") = "");
   m.def("write_graph_uai",
         [](const std::string& path, const FactorGraph& graph) { WriteUai(path, graph); });

@@ -221,6 +221,8 @@ py::dict ToDict(SolveResult result, bool interrupted) {
   };
   dict["lower_provenance"] = provenance(certificate.lower);
   dict["upper_provenance"] = provenance(certificate.upper);
+  dict["dual_provenance"] = provenance(certificate.dual);
+  dict["energy_provenance"] = provenance(result.energy);
   dict["defect"] = certificate.defect;
   dict["energy"] = OrNone(result.energy);
   py::list records;

@@ -18,14 +18,19 @@ from ._result import Result
 from ._solve import solve
 
 
-_LARGE = 100_000  # pixels
-
-
-class Refined(NamedTuple):
-    """``labels`` has the shape of the picture, ``probabilities`` that of what was given."""
-
+class _Pair(NamedTuple):
     labels: Array
     probabilities: Array
+
+
+class Refined(_Pair):
+    """``labels`` has the shape of the picture, ``probabilities`` that of what was given.
+
+    It unpacks into these two; ``result`` is what the solve has to say about them, with its interval where one was
+    asked for.
+    """
+
+    result: Result
 
 
 def costs_of(probabilities: Any, clip: float = 1e-5, name: str = "probabilities") -> Array:
@@ -73,16 +78,16 @@ def model_of(
     probabilities: Any,
     image: Any,
     *,
+    sigma: Sigma,
+    colour_sigma: Sigma,
+    weight: Number,
+    position_sigma: Sigma,
+    position_weight: Number,
+    normalised: bool,
+    temperature: float,
     label_axis: Optional[int] = None,
-    sigma: Sigma = 80,
-    colour_sigma: Sigma = 13,
-    weight: Number = 10,
-    position_sigma: Sigma = 3,
-    position_weight: Number = 3,
-    normalised: bool = True,
     channels: bool = True,
     clip: float = 1e-5,
-    temperature: float = 1.0,
     metric: Any = "potts",
 ) -> Tuple[DenseCrf, int]:
     """The model that :func:`refine` solves, and the label axis that was found."""
@@ -108,9 +113,12 @@ def refine(
     probabilities: Any,
     image: Any,
     *,
-    method: str = "mf",
-    certify: str = "none",
     iterations: Optional[int] = None,
+    updates: Optional[str] = None,
+    best: bool = False,
+    method: Optional[str] = None,
+    certify: Optional[str] = None,
+    gap: Optional[float] = None,
     time_limit: Optional[float] = None,
     parameters: Union[None, str, os.PathLike[str], SegmentationParameters] = None,
     **model: Any,
@@ -118,40 +126,72 @@ def refine(
     """Labels and probabilities that follow the picture's edges: ``labels, probabilities = refine(softmax, image)``.
 
     ``probabilities`` has shape (height, width, labels) or (labels, height, width), ``image`` (height, width) or
-    (height, width, channels); volumes likewise. The defaults are those that pydensecrf's README made common, with
-    normalised kernels, pairs counted once and mean field. ``sigma`` and ``position_sigma`` are in pixels,
+    (height, width, channels); volumes likewise. What is done by default is what ``submarine segment`` does, to the
+    same labels: 5 of pydensecrf's updates of mean field (``iterations`` is another number) with the parameters that its
+    README made common, normalised kernels and pairs counted once. ``sigma`` and ``position_sigma`` are in pixels,
     ``colour_sigma`` in the units of the image; the other parameters are ``weight``, ``position_weight``,
     ``normalised``, ``metric``, ``label_axis``, ``clip``, and ``temperature``, which divides the costs.
+
+    ``updates="damped"`` lets mean field converge: sharper probabilities, rarely better labels (docs/parameters.md).
+    ``best=True`` takes the time (``time_limit``, ``gap``) for the best energy and a certified interval: that of
+    ``refine(...).result``. ``certify="lower"`` proves the lower end only, in about the time of mean field;
+    ``method`` and ``certify`` are those of :func:`solve`.
 
     ``parameters`` is a file of ``submarine fit``, for pictures of samples from 0 to 255; keywords go before it.
 
     >>> import numpy as np
     >>> softmax = np.full((8, 9, 2), 0.5); softmax[:, :4, 0] = 0.9; softmax[:, :4, 1] = 0.1
-    >>> labels, probabilities = refine(softmax, np.zeros((8, 9, 3), np.uint8))
+    >>> image = np.zeros((8, 9, 3), np.uint8)
+    >>> labels, probabilities = refine(softmax, image)
     >>> labels.shape, probabilities.shape
     ((8, 9), (8, 9, 2))
+    >>> result = refine(softmax, image, best=True).result
+    >>> result.lower < result.upper
+    True
     """
-    options: Dict[str, Any] = {}
-    if parameters is not None:
-        fitted = parameters if isinstance(parameters, SegmentationParameters) else read_parameters(parameters)
-        model = {**fitted.model(), **model}
-        if method == "mf" and iterations is None and fitted.iterations > 0:
-            iterations = fitted.iterations
-            options = dict(classic_updates=True, pairs="lattice")  # as they were when the parameters were found
-    crf, axis = model_of(probabilities, image, **model)
-    # To count the pairs of a large picture, only to find that there are too many, takes longer than mean field.
-    if method == "mf" and certify == "none" and np.prod(crf.shape) > _LARGE:
-        options.setdefault("pairs", "lattice")
-    result = solve(crf, method, certify=certify, iterations=iterations, time_limit=time_limit, **options)
+    if best and method is not None:
+        raise InvalidInput("best=True chooses the method itself; give either best or method")
+    method = method or ("auto" if best else "mf")
+    fitted = _parameters_of(parameters)
+    options: Dict[str, Any] = dict(certify=certify, gap=gap, time_limit=time_limit, marginals="mean-field")
+    if method == "mf":
+        options.update(_mean_field(updates, iterations, fitted))
+        options["certify"] = certify or "none"
+    elif updates is not None:
+        raise InvalidInput(f'updates="{updates}" is for mean field, but the method is "{method}"')
+    else:
+        options["iterations"] = iterations
+    crf, axis = model_of(probabilities, image, **{**fitted.model(), **model})
+    result = solve(crf, method, **options)
     if result.interrupted:
         raise KeyboardInterrupt
     return refined(result, axis)
 
 
+def _parameters_of(given: Union[None, str, os.PathLike[str], SegmentationParameters]) -> SegmentationParameters:
+    if given is None:
+        return SegmentationParameters()
+    return given if isinstance(given, SegmentationParameters) else read_parameters(given)
+
+
+def _mean_field(updates: Optional[str], iterations: Optional[int], fitted: SegmentationParameters) -> Dict[str, Any]:
+    """On lattices, as in ``submarine segment``; parameters that were fitted to 0 iterations are for convergence."""
+    if updates is None:
+        updates = "damped" if iterations is None and fitted.iterations == 0 else "classic"
+    if updates not in ("classic", "damped"):
+        raise InvalidInput(f'updates is "{updates}", expected classic or damped')
+    classic = updates == "classic"
+    if classic and iterations is None:
+        iterations = fitted.iterations or SegmentationParameters().iterations
+    return dict(pairs="lattice", classic_updates=classic, iterations=iterations)
+
+
 def refined(result: Result, axis: int) -> Refined:
     """Labels and probabilities with the label axis where it was."""
     assert isinstance(result.marginals, np.ndarray)
-    return Refined(np.argmax(result.marginals, axis=-1), np.moveaxis(result.marginals, -1, axis))
+    pair = Refined(result.labels, np.moveaxis(result.marginals, -1, axis))
+    pair.result = result
+    return pair
 
 
 def refine_many(
@@ -159,7 +199,8 @@ def refine_many(
 ) -> Iterator[Refined]:
     """:func:`refine` for every (probabilities, image) of an iterable, in its order, by threads of this process.
 
-    No more than two pictures per worker are held at a time, so the iterable may be endless.
+    The keywords are those of :func:`refine`, and so are the defaults. No more than two pictures per worker are held at
+    a time, so the iterable may be endless.
 
     >>> import numpy as np
     >>> job = np.full((6, 5, 2), 0.5), np.zeros((6, 5), np.uint8)

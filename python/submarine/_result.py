@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from . import _core
 from ._arrays import Array
 
 
@@ -44,6 +45,8 @@ class Result:
     marginals: Union[Array, List[Array]]
     lower_provenance: Optional[str] = None  # "verified" or "exact"
     upper_provenance: Optional[str] = None
+    dual_provenance: Optional[str] = None
+    energy_provenance: Optional[str] = None
     extension: str = ""
     defect: float = 0.0
     records: List[Record] = field(default_factory=list)
@@ -52,6 +55,7 @@ class Result:
     seconds: float = 0.0
     estimated_bytes: float = 0.0
     interrupted: bool = False  # by Ctrl-C
+    options: Dict[str, Any] = field(default_factory=dict)  # what the solve was asked for
 
     @property
     def interval(self) -> Tuple[float, float]:
@@ -90,39 +94,72 @@ class Result:
         return result_html(self)
 
     def summary(self) -> Dict[str, Any]:
-        """Everything but the arrays, as JSON can hold it."""
-        return {
-            "method": self.method,
-            "termination": self.termination,
-            "model": self.model,
-            "temperature": self.temperature,
-            "lower": self.lower,
-            "upper": self.upper,
-            "dual": self.dual,
-            "energy": self.energy,
-            "lower_provenance": self.lower_provenance,
-            "upper_provenance": self.upper_provenance,
-            "extension": self.extension,
-            "defect": self.defect,
-            "pairs": self.pairs,
-            "notes": self.notes,
-            "seconds": self.seconds,
-            "estimated_bytes": self.estimated_bytes,
-            "records": [record._asdict() for record in self.records],
-        }
+        """Everything but the arrays, as ``submarine solve --json`` has it (docs/formats.md)."""
+        numbers = {key: _number(getattr(self, key)) for key in ("lower", "upper", "dual", "energy")}
+        provenance = {key: getattr(self, key + "_provenance") for key in numbers}
+        summary: Dict[str, Any] = {**numbers, "provenance": provenance}
+        lower, upper = numbers["lower"], numbers["upper"]
+        if lower is not None and upper is not None:
+            width, larger = upper - lower, max(abs(lower), abs(upper))
+            summary["interval"] = {
+                "width": width,
+                "relative": width / larger if larger > 0 else 0.0,
+                "per_variable": width / max(1, self.labels.size),
+            }
+        summary.update(
+            seconds=self.seconds,
+            estimated_gigabytes=self.estimated_bytes / 1e9 if self.estimated_bytes > 0 else None,
+            termination=self.termination,
+            method=self.method,
+            extension=self.extension or None,
+            temperature=self.temperature,
+            about=self.model,
+            defect=self.defect,
+            notes=self.notes,
+            pairs=self.pairs or None,
+            map={"lower": None if upper is None else -upper, "upper": numbers["energy"]},
+            options=self.options,
+            version=_core.__version__,
+            iterations=[
+                {"k": r.k, "seconds": r.seconds, "upper": _number(r.upper), "dual": _number(r.dual)}
+                | ({} if r.lower is None else {"lower": _number(r.lower)})
+                for r in self.records
+            ],
+            kind="solve",
+        )
+        return summary
 
-    def report(self, directory: Union[str, "os.PathLike[str]"]) -> str:
-        """Writes report.html, summary.json, labels.npy and marginals.npy into the directory; returns the page's path."""
-        from ._html import page
+    def report(
+        self,
+        directory: Union[str, "os.PathLike[str]"],
+        *,
+        image: Any = None,
+        before: Any = None,
+        names: Optional[Sequence[str]] = None,
+        title: Optional[str] = None,
+        max_megabytes: float = 20.0,
+    ) -> str:
+        """Writes what ``submarine solve --bundle`` writes, and returns the path of the page, report.html.
 
-        folder = os.fspath(directory)
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "summary.json"), "w", encoding="utf-8") as file:
-            json.dump(self.summary(), file, indent=1)
-        np.save(os.path.join(folder, "labels.npy"), self.labels)
-        if isinstance(self.marginals, np.ndarray):
-            np.save(os.path.join(folder, "marginals.npy"), self.marginals)
-        path = os.path.join(folder, "report.html")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page(self))
-        return path
+        The page stands alone: the interval and what it means, where each bound comes from, labels, uncertainty and the
+        marginal of the pixel under the cursor, bounds over time. Beside it are summary.json, labels.npy, entropy.npy and,
+        where all variables have the same labels, marginals.npy. With an ``image`` of shape (height, width[, 3]), samples
+        from 0 to 255, labels are shown over it and written as pictures, too; ``before`` are labels to compare them with,
+        ``names`` those of the labels. Larger pages than ``max_megabytes`` are made smaller.
+
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> from submarine import GridCrf, solve
+        >>> result = solve(GridCrf(np.zeros((3, 4, 2)), weights=1.0))
+        >>> page = result.report(tempfile.mkdtemp(), names=["sky", "ground"])
+        >>> sorted(os.listdir(os.path.dirname(page)))
+        ['entropy.npy', 'labels.npy', 'marginals.npy', 'report.html', 'summary.json']
+        """
+        from ._report import write_report
+
+        return write_report(self, os.fspath(directory), image, before, names, title, max_megabytes)
+
+
+def _number(value: Optional[float]) -> Optional[float]:
+    """JSON has no infinities."""
+    return value if value is not None and math.isfinite(value) else None

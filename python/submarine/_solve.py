@@ -133,16 +133,16 @@ def solve(
     finally:
         if bar is not None:
             bar.close()
-    return _to_result(model, found)
+    return _to_result(model, found, {key: value for key, value in given.items() if value is not None})
 
 
-def _to_result(model: AnyModel, found: Dict[str, Any]) -> Result:
+def _to_result(model: AnyModel, found: Dict[str, Any], options: Dict[str, Any]) -> Result:
     marginals = found.pop("marginals")
     if isinstance(marginals, np.ndarray) and not isinstance(model, FactorGraph):
         marginals = marginals.reshape(model.shape + (marginals.shape[-1],))
     labels = found.pop("labels").reshape(model.shape)
     records = [Record(*values) for values in found.pop("records")]
-    return Result(labels=labels, marginals=marginals, records=records, **found)
+    return Result(labels=labels, marginals=marginals, records=records, options=options, **found)
 
 
 def set_threads(threads: int = 0) -> None:

@@ -13,8 +13,8 @@ constexpr std::align_val_t kCacheLine{64};
 constexpr std::align_val_t kHugePage{std::size_t{2} << 20};
 constexpr std::size_t kSlack = 64;
 
-// From here on the space that rounding to huge pages wastes does not count.
-constexpr std::size_t kLarge = std::size_t{16} << 20;
+// One huge page. What is beyond the last whole one is in small pages, so that no memory is wasted but addresses.
+constexpr std::size_t kLarge = std::size_t{2} << 20;
 
 std::align_val_t Alignment(std::size_t bytes) { return bytes >= kLarge ? kHugePage : kCacheLine; }
 

@@ -112,8 +112,15 @@ void LatticeStream::Blur(float factor) {
   factor_ = factor;
   for (const Part& part : parts_) {
     part.op->GatherParts(padded_, part.lease->get());
-    part.op->Blur(0, part.op->stencil().laziness.size(), padded_, part.lease->get(),
-                  factor * static_cast<float>(part.factor));
+    part.op->BlurProduct(padded_, part.lease->get(), factor * static_cast<float>(part.factor));
+  }
+}
+
+void LatticeStream::BlurLast(float factor) {
+  Blur(factor);
+  for (const Part& part : parts_) {
+    part.lease->get()->parts.Release();
+    part.lease->get()->back.Release();
   }
 }
 

@@ -50,6 +50,8 @@ class LatticeStream {
   void Visit(const MakeRows& make_rows) const;
 
   void Blur(float factor);
+  // The same for the last time: nothing is spread after it, and the memory for that is freed.
+  void BlurLast(float factor);
 
   // block_a = base_a + factor sum_{b != a} k_ab x_b for rows first..last-1 of the x that was spread
   // before Blur. `base` points to row `first`, and so does x, null where it is not needed. Rows of

@@ -73,7 +73,7 @@ Matrix<float> Streamed(const GaussianOperator& op, const Matrix<float>& x, float
   stream->Blur(3.0F);
   stream->Spread(
       [&](std::size_t first, std::size_t last, float* block) { put(x, first, last, block); });
-  stream->Blur(factor);
+  stream->BlurLast(factor);
   Matrix<float> out(x.rows(), x.cols());
   stream->Visit([&](std::size_t first, std::size_t last, float* block) {
     stream->Slice(first, last, base.row(first).data(),

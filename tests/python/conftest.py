@@ -3,9 +3,12 @@
 import itertools
 import os
 import pathlib
+import subprocess
 
 import numpy as np
 import pytest
+
+import submarine
 
 SHARED = pathlib.Path(os.environ.get("SUBMARINE_SHARED_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
 
@@ -17,6 +20,14 @@ def require_shared(*names):
         if not path.exists():
             pytest.skip(f"{path} is not there, and what it says is left out")
     return paths
+
+
+def run_command(*arguments):
+    """Runs the command of $SUBMARINE_PROGRAM, or of the build tree that the package is in; or skips."""
+    program = os.environ.get("SUBMARINE_PROGRAM", pathlib.Path(submarine.__file__).parents[2] / "bin" / "submarine")
+    if not os.access(program, os.X_OK):
+        pytest.skip(f"{program} is not there, and Python is not compared with the command")
+    subprocess.run([str(part) for part in (program, *arguments)], check=True, stdout=subprocess.DEVNULL)
 
 
 def log_partition(energy_of, cardinality, temperature=1.0):

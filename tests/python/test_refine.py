@@ -1,11 +1,14 @@
 """refine, refine_many and stereo."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
 
 import submarine as sm
+from conftest import run_command
+from submarine._html import png
 from submarine._refine import model_of
 
 RNG = np.random.default_rng(11)
@@ -28,6 +31,68 @@ def test_refine_follows_the_picture():
     labels, probabilities = sm.refine(softmax, image)
     assert (labels != truth).mean() < 0.01
     assert probabilities.shape == softmax.shape and np.allclose(probabilities.sum(-1), 1, atol=1e-5)
+
+
+def test_defaults_are_five_classic_updates():
+    _, softmax, image = noisy_halves(labels=3)
+    model, _ = model_of(softmax, image, **sm.SegmentationParameters().model())
+
+    def updated(**options):
+        return sm.solve(model, "mf", certify="none", pairs="lattice", **options).marginals
+
+    five = updated(classic_updates=True, iterations=5)
+    np.testing.assert_array_equal(sm.refine(softmax, image).probabilities, five)
+    (many,) = sm.refine_many([(softmax, image)])
+    np.testing.assert_array_equal(many.probabilities, five)
+    two = sm.refine(softmax, image, iterations=2)
+    np.testing.assert_array_equal(two.probabilities, updated(classic_updates=True, iterations=2))
+    assert two.result.records[-1].k == 2 and not np.array_equal(two.probabilities, five)
+    converged = sm.refine(softmax, image, updates="damped")
+    np.testing.assert_array_equal(converged.probabilities, updated())
+    assert converged.result.termination == "converged" and not np.array_equal(converged.probabilities, five)
+    no_number = sm.SegmentationParameters(iterations=0)  # as submarine fit says it
+    np.testing.assert_array_equal(
+        sm.refine(softmax, image, parameters=no_number).probabilities, converged.probabilities)
+
+
+def test_the_interval_is_there_when_asked_for():
+    _, softmax, image = noisy_halves(10, 12)
+    labels, probabilities = plain = sm.refine(softmax, image)
+    assert plain.result.interval == (-np.inf, np.inf) and plain.result.labels is labels
+    lower = sm.refine(softmax, image, certify="lower")
+    assert lower.result.lower is not None and lower.result.upper is None
+    np.testing.assert_array_equal(lower.probabilities, probabilities)
+    best = sm.refine(np.moveaxis(softmax, -1, 0), image, best=True)
+    assert best.result.lower < best.result.upper and best.probabilities.shape == (2, 10, 12)
+    assert best.result.lower_provenance == best.result.upper_provenance == "verified"
+    again = pickle.loads(pickle.dumps(best))
+    assert again.result.interval == best.result.interval and np.array_equal(again.labels, best.labels)
+    for wrong in (dict(best=True, method="pdhg"), dict(updates="quick"), dict(method="pdhg", updates="damped")):
+        with pytest.raises(sm.InvalidInput):
+            sm.refine(softmax, image, **wrong)
+
+
+@pytest.mark.parametrize("options, keywords", [
+    ([], {}),
+    (["--max-iterations", "2"], dict(iterations=2)),
+    (["--updates", "damped"], dict(updates="damped")),
+    (["--parameters", "fit.json"], dict(parameters="fit.json")),
+    (["--best"], dict(best=True)),
+])
+def test_labels_are_those_of_the_command(tmp_path, monkeypatch, options, keywords):
+    monkeypatch.chdir(tmp_path)
+    write_parameters(tmp_path / "fit.json", bilateral_sigma=12, iterations=3, softmax_temperature=1.5)
+    rng = np.random.default_rng(5)
+    truth = np.add.outer(np.arange(32), np.arange(40)) // 18 % 3
+    image = (30 * truth[..., None] + rng.integers(0, 120, (32, 40, 3))).astype(np.uint8)
+    softmax = (0.2 * np.eye(3)[truth] + 0.8 * rng.dirichlet(np.ones(3) / 3, (32, 40))).astype(np.float32)
+    np.save("softmax.npy", softmax)
+    (tmp_path / "picture.png").write_bytes(png(image))
+    run_command("segment", "picture.png", "--softmax", "softmax.npy", "-o", "out", "-q", *options)
+    found = sm.refine(softmax, image, **keywords)
+    assert (found.labels != softmax.argmax(-1)).any()
+    np.testing.assert_array_equal(found.labels, np.load("out/labels.npy"))
+    np.testing.assert_allclose(found.probabilities, np.load("out/marginals.npy"), atol=1e-5)
 
 
 def test_labels_first_and_grey():
@@ -103,7 +168,7 @@ def test_parameters_come_from_a_file(tmp_path):
     fitted = sm.refine(softmax, image, parameters=path)
     by_name = dict(position_sigma=2, position_weight=1.5, sigma=9, colour_sigma=30, weight=0.5, temperature=2)
     assert sm.read_parameters(str(path)).model() == {**by_name, "normalised": True}
-    model, _ = model_of(softmax, image, **by_name)
+    model, _ = model_of(softmax, image, **by_name, normalised=True)
     expected = sm.solve(model, "mf", certify="none", iterations=3, classic_updates=True, pairs="lattice").marginals
     np.testing.assert_array_equal(fitted.probabilities, expected)
     np.testing.assert_array_equal(
@@ -111,6 +176,10 @@ def test_parameters_come_from_a_file(tmp_path):
     # Keywords go before the file, and the defaults are another model.
     assert not np.array_equal(sm.refine(softmax, image, parameters=path, weight=5).probabilities, expected)
     assert not np.array_equal(sm.refine(softmax, image).probabilities, expected)
+
+
+def test_defaults_of_parameters_are_those_of_the_library(tmp_path):
+    assert sm.read_parameters(write_parameters(tmp_path / "empty.json")) == sm.SegmentationParameters()
 
 
 def test_a_file_that_is_no_parameters_is_refused(tmp_path):

@@ -184,15 +184,11 @@ def test_too_large_is_a_memory_error():
     assert isinstance(caught.value, sm.TooLarge) and "GiB" in str(caught.value)
 
 
-def test_results_show_themselves(tmp_path):
+def test_results_show_themselves():
     result = sm.solve(large(), "pdhg", iterations=30)
     page = result._repr_html_()
     assert "certified interval" in page and page.count("data:image/png;base64,") == 2
-    path = result.report(tmp_path / "report")
-    assert os.path.getsize(path) > 1000
-    summary = json.loads((tmp_path / "report" / "summary.json").read_text())
-    assert summary["lower"] == result.lower and len(summary["records"]) == len(result.records)
-    assert np.array_equal(np.load(tmp_path / "report" / "labels.npy"), result.labels)
+    assert "recomputed from the model by code that shares nothing with the solver" in page
     assert "log Z" in repr(result)
     assert result.entropy().shape == result.labels.shape
 

@@ -130,6 +130,9 @@ class Labels(SegmentTest):
         settings = summary["options"]["segment"]
         self.assertEqual((settings["spatial"], settings["bilateral"]), ([2, 5], [20, 25, 4]))
         self.assertEqual((settings["softmax_temperature"], summary["iterations"][-1]["k"]), (2, 3))
+        # The iterations of the file are mean field's, not those of --best.
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--best", "-o", "out")
+        self.assertGreater(read_json(self.directory / "out/summary.json")["options"]["max_iterations"], 3)
         self.write("bad.json", {"submarine": "segmentation", "weight": 1})
         finished = self.run_command("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "bad.json", "-o", "out2")
         self.assert_one_sentence(finished, ["bad.json", "weight"])

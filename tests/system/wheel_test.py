@@ -28,7 +28,7 @@ QUICK = {
     "CMAKE_CXX_FLAGS_RELEASE": "-O0 -w",
     "SUBMARINE_ENGINE_ARCHIVE": str(BUILD / "libsubmarine.a"),
 }
-TESTS = ["test_compat.py", "test_models.py", "test_refine.py", "test_solve.py"]
+TESTS = ["test_compat.py", "test_models.py", "test_refine.py", "test_report.py", "test_solve.py"]
 PYTHON = "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable
 
 
@@ -70,6 +70,8 @@ def main():
                                  text=True, check=True).stdout
         for codec in ("libpng", "libjpeg", "libtiff"):
             assert codec not in listing, f"the wheel bundles {codec}"
+        if shutil.which("esbuild"):
+            assert "submarine/report_page.html" in listing, "the wheel lacks the page of Result.report"
         for file in ("submarine/py.typed", "submarine/_core.pyi", "submarine/compat/densecrf.py"):
             assert file in listing, f"the wheel lacks {file}"
         run(PYTHON, "-m", "venv", fresh)

@@ -48,6 +48,12 @@ TEST(LatticeClassicTest, ProductsAreThoseOfTheSlowTwin) {
       const float scale = *std::max_element(expected.data(), expected.data() + expected.size());
       // Sums of up to 3000 terms; features quantized to 2^-22 cells move weights by as much.
       EXPECT_LE(LargestDifference(product, expected), 1e-5F * scale) << "d " << d << " " << width;
+      // Tables have changed places, and hold what other products have left.
+      Matrix<float> other(3000, 9);
+      fast->AddProductWithSelf(Random(3000, 9, 1.0F, 4), 1.0F, &other);
+      Matrix<float> again(3000, 5);
+      fast->AddProductWithSelf(x, 0.7F, &again);
+      EXPECT_EQ(again, product) << "d " << d << " " << width;
     }
   }
 }

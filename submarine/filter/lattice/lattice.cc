@@ -54,17 +54,7 @@ std::unique_ptr<LatticeOperator> LatticeOperator::MakeClassic(const Matrix<float
   std::unique_ptr<LatticeOperator> op(
       new LatticeOperator(LatticePoints("features", features), options,
                           MakeClassicStencil(static_cast<int>(features.cols()))));
-  if (!normalised) return op;
-  // Weights serve spreading and slicing: what they are multiplied by stands on both sides.
-  const std::vector<float> sums = LatticeRowSums(op->lattice_, op->stencil_);
-  ParallelFor(op->size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
-    const std::size_t corners = op->lattice_.corners;
-    float* weight = op->lattice_.weight.data() + begin * corners;
-    for (std::size_t a = begin; a < end; ++a) {
-      const float r = 1.0F / std::sqrt(sums[a] + 1e-20F);
-      for (std::size_t i = 0; i < corners; ++i) *weight++ *= r;
-    }
-  });
+  if (normalised) NormaliseByRowSums(op->stencil_, &op->lattice_);
   return op;
 }
 
@@ -103,10 +93,18 @@ const SplatParts& LatticeOperator::Parts() const {
 
 void LatticeOperator::ReserveTables(std::size_t padded, Workspace* workspace) const {
   const std::size_t table = lattice_.num_vertices * padded;
-  const std::size_t in_parts = Parts().empty() ? 0 : Parts().num_rows() * padded;
-  CheckWorkspace(2 * table + in_parts);
-  workspace->front.Reserve(table);
-  workspace->back.Reserve(table);
+  if (Parts().empty()) {
+    CheckWorkspace(2 * table);
+    workspace->front.Reserve(table);
+    workspace->back.Reserve(table);
+    return;
+  }
+  // Every vertex has a row at least. After an odd number of passes the tables have changed places, and the next product's
+  // rows go where the front was.
+  const std::size_t in_parts = Parts().num_rows() * padded;
+  const std::size_t front = stencil_.laziness.size() % 2 == 0 ? table : in_parts;
+  CheckWorkspace(front + in_parts);
+  workspace->front.Reserve(front);
   workspace->parts.Reserve(in_parts);
 }
 
@@ -142,18 +140,23 @@ void LatticeOperator::GatherParts(std::size_t padded, Workspace* workspace) cons
 }
 
 void LatticeOperator::Blur(std::size_t first, std::size_t last, std::size_t padded,
-                           Workspace* workspace, float factor) const {
+                           FloatBuffer* front, FloatBuffer* back, float factor) const {
   const std::size_t m = lattice_.num_vertices;
   const std::size_t grain = std::max<std::size_t>(16, kVertexGrain * 24 / padded);
   for (std::size_t k = first; k < last; ++k) {
     const BlurPass pass = MakeBlurPass(lattice_, stencil_, k, k + 1 == last ? factor : 1.0);
-    const float* in = workspace->front.data();
-    float* out = workspace->back.data();
+    const float* in = front->data();
+    float* out = back->data();
     ParallelFor(m, grain, [&](std::size_t begin, std::size_t end) {
       BlurVertices(pass, in, padded, begin, end, out);
     });
-    workspace->front.Swap(&workspace->back);
+    front->Swap(back);
   }
+}
+
+void LatticeOperator::BlurProduct(std::size_t padded, Workspace* workspace, float factor) const {
+  Blur(0, stencil_.laziness.size(), padded, &workspace->front,
+       Parts().empty() ? &workspace->back : &workspace->parts, factor);
 }
 
 void LatticeOperator::Filter(const Matrix<float>& x, const float* self, float factor,
@@ -164,7 +167,7 @@ void LatticeOperator::Filter(const Matrix<float>& x, const float* self, float fa
   WorkspaceLease lease(*this);
   ReserveTables(padded, lease.get());
   Splat(x, lease.get());
-  Blur(0, stencil_.laziness.size(), padded, lease.get());
+  BlurProduct(padded, lease.get());
   const float* z = lease.get()->front.data();
   ParallelFor(size(), kPixelGrain, [&](std::size_t begin, std::size_t end) {
     SliceToPixels(z, padded, x.cols(), lattice_.pixels(), self, ViewRows(x), factor, begin, end,

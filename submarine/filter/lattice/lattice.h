@@ -22,6 +22,7 @@
 namespace submarine::internal {
 
 class ColumnLevels;
+class FloatBuffer;
 
 class LatticeOperator final : public GaussianOperator {
  public:
@@ -81,10 +82,11 @@ class LatticeOperator final : public GaussianOperator {
   // Fills workspace->front.
   void Splat(const Matrix<float>& x, Workspace* workspace) const;
   void GatherParts(std::size_t padded, Workspace* workspace) const;
-  // Applies passes first..last-1 to workspace->front, the last one times `factor`, swapping it with
-  // ->back after each.
-  void Blur(std::size_t first, std::size_t last, std::size_t padded, Workspace* workspace,
-            float factor = 1.0F) const;
+  // Applies passes first..last-1 to *front, the last one times `factor`, swapping it with *back after each.
+  void Blur(std::size_t first, std::size_t last, std::size_t padded, FloatBuffer* front,
+            FloatBuffer* back, float factor = 1.0F) const;
+  // All passes of a product. What parts have summed is in workspace->front by then: their table is the other one.
+  void BlurProduct(std::size_t padded, Workspace* workspace, float factor = 1.0F) const;
   const SplatLists& Lists() const;
   const SplatParts& Parts() const;
 

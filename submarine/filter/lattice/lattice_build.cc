@@ -154,7 +154,8 @@ struct ChunkSimplices {
   }
 };
 
-template <class Key>
+// kD is the dimension where it is not 0: loops over a few coordinates are slow unless their length is known.
+template <class Key, int kD>
 class Builder {
  public:
   Builder(const LatticePoints& points, const LatticeStencil& stencil, const Placement& place,
@@ -163,14 +164,14 @@ class Builder {
         stencil_(stencil),
         place_(place),
         keys_(stencil.dimension, box),
-        d_(stencil.dimension),
+        some_d_(stencil.dimension),
         max_bytes_(max_bytes) {}
 
   Lattice Build() {
     CheckCount(points_.size() * points_.dimension() + points_.size());
     CheckBytes(0);
     lattice_.num_pixels = points_.size();
-    lattice_.corners = static_cast<std::size_t>(d_) + 1;
+    lattice_.corners = corners();
     lattice_.simplex_of.resize(points_.size());
     lattice_.weight.resize(points_.size() * lattice_.corners);
     lattice_.chunk = ChunkSize(points_.size());
@@ -235,10 +236,13 @@ class Builder {
     counts->vertices = part_of.size();
   }
 
+  int d() const { return kD > 0 ? kD : some_d_; }
+  std::size_t corners() const { return static_cast<std::size_t>(d()) + 1; }
+
   // What finding the simplices of a chunk needs.
   struct Search {
     std::vector<std::uint32_t> slots = std::vector<std::uint32_t>(2 * kMostPixels, kNone);
-    KeyNumbering<Key> vertices{256};
+    KeyNumbering<Key> vertices{kMostPixels / 8};
     std::uint32_t last = kNone;  // the simplex of the point before
   };
 
@@ -258,18 +262,18 @@ class Builder {
                   const Store& store) {
     ChunkSimplices<Key>& chunk = chunks_[begin / lattice_.chunk];
     Search search;
-    std::vector<double> feature(static_cast<std::size_t>(d_) * kLocateBlock, 0.0);
+    std::vector<double> feature(static_cast<std::size_t>(d()) * kLocateBlock, 0.0);
     LocatedPoints located;
     for (std::size_t block = begin; block < end; block += kLocateBlock) {
       const std::size_t count = std::min(kLocateBlock, end - block);
       for (std::size_t p = 0; p < count; ++p) {
-        const T* row = features.data() + (block + p) * static_cast<std::size_t>(d_);
-        for (int i = 0; i < d_; ++i) {
+        const T* row = features.data() + (block + p) * static_cast<std::size_t>(d());
+        for (int i = 0; i < d(); ++i) {
           feature[i * kLocateBlock + p] =
               QuantizeFeature((static_cast<double>(row[i]) - place_.centre[i]) * place_.factor[i]);
         }
       }
-      LocatePoints(feature.data(), d_, &located);
+      LocatePoints(feature.data(), d(), &located);
       for (std::size_t p = 0; p < count; ++p) {
         if (located.repeats[p] == 0) FindSimplex(located, p, &search, &chunk);
         place(block + p, search.last);
@@ -281,12 +285,13 @@ class Builder {
 
   void FindSimplex(const LocatedPoints& located, std::size_t p, Search* search,
                    ChunkSimplices<Key>* chunk) const {
-    const Key base = keys_.Base(&located.cell[0][p], kLocateBlock);
+    const Key base = keys_.template Base<kD>(&located.cell[0][p], kLocateBlock);
     Key permutation = 0;
-    for (int i = 0; i <= d_; ++i) {
+    for (int i = 0; i <= d(); ++i) {
       permutation = permutation << 5 | static_cast<Key>(located.rank[i][p]);
     }
     std::vector<std::uint32_t>& slots = search->slots;
+    const std::uint32_t before = search->last;
     const std::size_t mask = slots.size() - 1;
     std::size_t slot = (HashKey(static_cast<Key>(base + 0x632BE5AB * permutation)) >> 20) & mask;
     for (; slots[slot] != kNone; slot = (slot + 1) & mask) {
@@ -294,15 +299,28 @@ class Builder {
       if (chunk->base[search->last] == base && chunk->permutation[search->last] == permutation)
         return;
     }
-    search->last = slots[slot] = static_cast<std::uint32_t>(chunk->base.size());
+    AddSimplex(located, p, base, before, search, chunk);
     chunk->base.push_back(base);
     chunk->permutation.push_back(permutation);
+    search->last = slots[slot] = static_cast<std::uint32_t>(chunk->base.size() - 1);
+  }
+
+  // Its corners. The simplex of the point before is mostly next to it, and simplices side by side have all corners in
+  // common but one: that of the same remainder.
+  void AddSimplex(const LocatedPoints& located, std::size_t p, Key base, std::uint32_t before,
+                  Search* search, ChunkSimplices<Key>* chunk) const {
     std::array<int, kMaxCorners> of_rank;
-    for (int i = 0; i <= d_; ++i) of_rank[located.rank[i][p]] = i;
+    for (int i = 0; i <= d(); ++i) of_rank[located.rank[i][p]] = i;
+    const std::size_t first = chunk->corner.size();
+    chunk->corner.resize(first + corners());
+    std::uint32_t* number = chunk->corner.data() + first;
+    const std::uint32_t* known = chunk->corner.data() + (before == kNone ? 0 : before * corners());
     Key corner = base;
-    for (int r = 0; r <= d_; ++r) {
-      chunk->corner.push_back(search->vertices.Number(corner, HashKey(corner)));
-      corner = keys_.NextCorner(corner, of_rank[d_ - r]);
+    for (int r = 0; r <= d(); ++r) {
+      number[r] = before != kNone && search->vertices.keys()[known[r]] == corner
+                      ? known[r]
+                      : search->vertices.Number(corner, HashKey(corner));
+      corner = keys_.NextCorner(corner, of_rank[d() - r]);
     }
   }
 
@@ -312,7 +330,7 @@ class Builder {
     for (std::size_t p = 0; p < count; ++p) {
       const float scale =
           amplitude * (points_.scale.empty() ? 1.0F : static_cast<float>(points_.scale[block + p]));
-      for (std::size_t r = 0; r < lattice_.corners; ++r) *weight++ = scale * located.weight[r][p];
+      for (std::size_t r = 0; r < corners(); ++r) *weight++ = scale * located.weight[r][p];
     }
   }
 
@@ -434,6 +452,7 @@ class Builder {
     const std::size_t m = sorted_.size();
     CheckCount(2 * up.size());
     lattice_.neighbour_begin.reserve(lattice_.corners * (m + 1));
+    lattice_.neighbour.reserve(2 * (up.size() - std::count(up.begin(), up.end(), kNone)));
     std::vector<std::uint32_t> down(m);
     for (std::size_t j = 0; j < lattice_.corners; ++j) {
       std::fill(down.begin(), down.end(), kNone);
@@ -476,7 +495,7 @@ class Builder {
   const LatticeStencil& stencil_;
   const Placement& place_;
   LatticeKeys<Key> keys_;
-  int d_;
+  int some_d_;
   std::size_t max_bytes_;
   Lattice lattice_;
   std::vector<ChunkSimplices<Key>> chunks_;
@@ -509,7 +528,7 @@ std::size_t ChunksOfPart(std::size_t num_chunks) {
 
 namespace {
 
-// use(builder), whose keys are as wide as the features need.
+// use(builder), whose keys are as wide as the features need, and whose dimension is known where it is a usual one.
 template <class Use>
 auto WithBuilder(const LatticePoints& points, const LatticeStencil& stencil, std::size_t max_bytes,
                  const Use& use) {
@@ -518,7 +537,14 @@ auto WithBuilder(const LatticePoints& points, const LatticeStencil& stencil, std
   const double bits = KeyBits(stencil.dimension, box);
   constexpr int kMostRanksIn64Bits = 12;
   if (bits < 63.0 && stencil.dimension < kMostRanksIn64Bits) {
-    return use(Builder<std::uint64_t>(points, stencil, place, box, max_bytes));
+    switch (stencil.dimension) {
+      case 2:  // position
+        return use(Builder<std::uint64_t, 2>(points, stencil, place, box, max_bytes));
+      case 5:  // position and three colours
+        return use(Builder<std::uint64_t, 5>(points, stencil, place, box, max_bytes));
+      default:
+        return use(Builder<std::uint64_t, 0>(points, stencil, place, box, max_bytes));
+    }
   }
   if (bits >= 127.0) {
     throw InvalidInput(fmt::format(
@@ -526,7 +552,7 @@ auto WithBuilder(const LatticePoints& points, const LatticeStencil& stencil, std
         "fewer than 2^127: its sigma is too small for its range",
         points.name, stencil.dimension, bits));
   }
-  return use(Builder<UInt128>(points, stencil, place, box, max_bytes));
+  return use(Builder<UInt128, 0>(points, stencil, place, box, max_bytes));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "submarine/filter/lattice/lattice_diagonal.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "submarine/base/parallel.h"
 
@@ -169,19 +171,40 @@ std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil&
   return diagonal;
 }
 
-std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& stencil) {
-  const std::size_t corners = lattice.corners;
+namespace {
+
+constexpr std::size_t kPixelGrain = 8192;
+
+// body(integral constant): the number of corners where it is a common one, else 0. Loops over a few corners are slow
+// unless their length is known.
+template <class Body>
+void WithCorners(std::size_t corners, const Body& body) {
+  switch (corners) {
+    case 3:  // position
+      return body(std::integral_constant<std::size_t, 3>());
+    case 6:  // position and three colours
+      return body(std::integral_constant<std::size_t, 6>());
+    default:
+      return body(std::integral_constant<std::size_t, 0>());
+  }
+}
+
+// What a column of ones becomes at the vertices.
+std::vector<float> BlurredOnes(const Lattice& lattice, const LatticeStencil& stencil) {
   const std::size_t m = lattice.num_vertices;
   LargeArray<float> at_corner(lattice.simplex_vertex.size());  // of every simplex
-  ParallelFor(lattice.num_chunks(), 1, [&](std::size_t chunk, std::size_t) {
-    std::fill(at_corner.data() + lattice.FirstRecord(chunk) * corners,
-              at_corner.data() + lattice.FirstRecord(chunk + 1) * corners, 0.0F);
-    const std::size_t end = std::min(lattice.num_pixels, (chunk + 1) * lattice.chunk);
-    for (std::size_t a = chunk * lattice.chunk; a < end; ++a) {
-      const float* weight = lattice.weight.data() + a * corners;
-      float* sum = at_corner.data() + lattice.simplex_of[a] * corners;
-      for (std::size_t i = 0; i < corners; ++i) sum[i] += weight[i];
-    }
+  WithCorners(lattice.corners, [&](auto known) {
+    const std::size_t corners = known() == 0 ? lattice.corners : known();
+    ParallelFor(lattice.num_chunks(), 1, [&](std::size_t chunk, std::size_t) {
+      std::fill(at_corner.data() + lattice.FirstRecord(chunk) * corners,
+                at_corner.data() + lattice.FirstRecord(chunk + 1) * corners, 0.0F);
+      const std::size_t end = std::min(lattice.num_pixels, (chunk + 1) * lattice.chunk);
+      for (std::size_t a = chunk * lattice.chunk; a < end; ++a) {
+        const float* weight = lattice.weight.data() + a * corners;
+        float* sum = at_corner.data() + lattice.simplex_of[a] * corners;
+        for (std::size_t i = 0; i < corners; ++i) sum[i] += weight[i];
+      }
+    });
   });
   std::vector<float> z(m, 0.0F);
   for (std::size_t k = 0; k < at_corner.size(); ++k) z[lattice.simplex_vertex[k]] += at_corner[k];
@@ -193,17 +216,43 @@ std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& 
     });
     z.swap(blurred);
   }
-  std::vector<float> sums(lattice.num_pixels);
-  ParallelFor(lattice.num_pixels, 8192, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) {
-      const float* weight = lattice.weight.data() + a * corners;
-      const std::uint32_t* vertex = lattice.simplex_vertex.data() + lattice.simplex_of[a] * corners;
-      float sum = 0.0F;
-      for (std::size_t i = 0; i < corners; ++i) sum += weight[i] * z[vertex[i]];
-      sums[a] = sum;
-    }
+  return z;
+}
+
+// take(a, its row sum, the number of corners) for all pixels.
+template <class Take>
+void ForRowSums(const Lattice& lattice, const LatticeStencil& stencil, const Take& take) {
+  const std::vector<float> z = BlurredOnes(lattice, stencil);
+  WithCorners(lattice.corners, [&](auto known) {
+    const std::size_t corners = known() == 0 ? lattice.corners : known();
+    ParallelFor(lattice.num_pixels, kPixelGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t a = begin; a < end; ++a) {
+        const float* weight = lattice.weight.data() + a * corners;
+        const std::uint32_t* vertex =
+            lattice.simplex_vertex.data() + lattice.simplex_of[a] * corners;
+        float sum = 0.0F;
+        for (std::size_t i = 0; i < corners; ++i) sum += weight[i] * z[vertex[i]];
+        take(a, sum, corners);
+      }
+    });
   });
+}
+
+}  // namespace
+
+std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& stencil) {
+  std::vector<float> sums(lattice.num_pixels);
+  ForRowSums(lattice, stencil, [&](std::size_t a, float sum, std::size_t) { sums[a] = sum; });
   return sums;
+}
+
+void NormaliseByRowSums(const LatticeStencil& stencil, Lattice* lattice) {
+  constexpr float kNoPixel = 1e-20F;  // as pydensecrf adds
+  ForRowSums(*lattice, stencil, [&](std::size_t a, float sum, std::size_t corners) {
+    const float r = 1.0F / std::sqrt(sum + kNoPixel);
+    float* weight = lattice->weight.data() + a * corners;
+    for (std::size_t i = 0; i < corners; ++i) weight[i] *= r;
+  });
 }
 
 }  // namespace submarine::internal

@@ -18,4 +18,8 @@ std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil&
 // any vertex is met.
 std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& stencil);
 
+// Divides the weights by the square roots of the row sums. They serve spreading and slicing, so that this stands on both
+// sides of the product.
+void NormaliseByRowSums(const LatticeStencil& stencil, Lattice* lattice);
+
 }  // namespace submarine::internal

@@ -167,7 +167,7 @@ void LatticeOperator::AddFlow(const Matrix<float>& v, FlowShape shape, float fac
     lease.get()->back.Reserve(lattice_.num_vertices * padded);
     const FlowEntries entries = ListEntries(v, levels, first);
     SplatLevels(entries, levels.columns(), levels.cells(), padded, lease.get()->front.data());
-    Blur(0, stencil_.laziness.size(), padded, lease.get());
+    Blur(0, stencil_.laziness.size(), padded, &lease.get()->front, &lease.get()->back);
     SliceLevels(entries, levels.columns(), levels.cells(), padded, lease.get()->front.data(),
                 factor, out->data() + first, out->cols());
   }
@@ -181,8 +181,8 @@ std::vector<double> LatticeOperator::EnergyOfLevels(const ColumnLevels& levels, 
   const std::size_t half = stencil_.laziness.size() / 2;
   const std::size_t columns = levels.columns();
   const std::size_t m = lattice_.num_vertices;
-  Blur(0, half, padded, workspace);
-  Blur(half, half + 1, padded, workspace);
+  Blur(0, half, padded, &workspace->front, &workspace->back);
+  Blur(half, half + 1, padded, &workspace->front, &workspace->back);
   const float* after = workspace->front.data();
   const float* before = workspace->back.data();
   Matrix<double> partial((m + kGrain - 1) / kGrain, columns * levels.cells());

@@ -46,10 +46,12 @@ class LatticeKeys {
     }
   }
 
-  // The corner with r = 0 of a simplex; `c` has a stride between coordinates.
+  // The corner with r = 0 of a simplex; `c` has a stride between coordinates. kD is the dimension where it is not 0.
+  template <int kD = 0>
   Key Base(const std::int32_t* c, std::size_t c_stride) const {
     Key key = 0;
-    for (int i = 0; i < d_; ++i) {
+    const int d = kD > 0 ? kD : d_;
+    for (int i = 0; i < d; ++i) {
       key += stride_[i] * static_cast<Key>(c[i * c_stride] - box_.least[i]);
     }
     return key;

@@ -28,6 +28,11 @@ class FloatBuffer {
     }
     return data_;
   }
+  void Release() {
+    if (data_ != nullptr) AlignedAllocator<float>().deallocate(data_, size_);
+    data_ = nullptr;
+    size_ = 0;
+  }
   float* data() { return data_; }
   std::size_t bytes() const { return size_ * sizeof(float); }
   void Swap(FloatBuffer* other) {
@@ -36,12 +41,6 @@ class FloatBuffer {
   }
 
  private:
-  void Release() {
-    if (data_ != nullptr) AlignedAllocator<float>().deallocate(data_, size_);
-    data_ = nullptr;
-    size_ = 0;
-  }
-
   float* data_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -49,8 +48,8 @@ class FloatBuffer {
 class LatticeOperator::Workspace {
  public:
   FloatBuffer front;  // what the next pass reads
-  FloatBuffer back;   // what it writes
-  FloatBuffer parts;  // private sums of ranges of pixels
+  FloatBuffer back;   // what it writes, where there are no parts
+  FloatBuffer parts;  // private sums of ranges of pixels, then what a pass writes
   std::size_t bytes() const { return front.bytes() + back.bytes() + parts.bytes(); }
 };
 

@@ -27,8 +27,4 @@ void WriteIndexedPng(const std::filesystem::path& path, int width, int height,
                      std::span<const std::uint8_t> indices,
                      std::span<const std::array<std::uint8_t, 3>> palette);
 
-// From dark violet over green to light yellow; lightness grows evenly with t, so that equal steps
-// look equal, in print without colours too. Values outside [0,1] are clamped; NaN is mid grey.
-std::array<std::uint8_t, 3> ColourMap(double t);
-
 }  // namespace submarine

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -41,18 +43,32 @@ bool AllFinite(std::span<const float> values) {
   return bad == 0;
 }
 
+[[noreturn]] void RefuseInfinite(const Matrix<float>& values, const char* what) {
+  const float* bad = std::find_if(values.data(), values.data() + values.size(),
+                                  [](float value) { return !std::isfinite(value); });
+  const auto place = static_cast<std::size_t>(bad - values.data());
+  throw InvalidInput(fmt::format("the {} of variable {} at {} is {}, expected a finite number",
+                                 what, place / values.cols(), place % values.cols(), *bad));
+}
+
 void CheckFinite(const Matrix<float>& values, const char* what) {
   std::atomic<bool> finite = true;
   ParallelFor(values.rows(), kCheckGrain, [&](std::size_t begin, std::size_t end) {
     const std::size_t cols = values.cols();
     if (!AllFinite({values.data() + begin * cols, (end - begin) * cols})) finite = false;
   });
-  if (finite) return;
-  const float* bad = std::find_if(values.data(), values.data() + values.size(),
-                                  [](float value) { return !std::isfinite(value); });
-  const auto place = static_cast<std::size_t>(bad - values.data());
-  throw InvalidInput(fmt::format("the {} of variable {} at {} is {}, expected a finite number",
-                                 what, place / values.cols(), place % values.cols(), *bad));
+  if (!finite) RefuseInfinite(values, what);
+}
+
+// to[a * stride + i] = from[i][a] for kLabels labels i and a < count. Known to be few, they are stored together.
+template <std::size_t kLabels>
+void Interleave(const float* from, std::size_t from_stride, std::size_t count, float* to,
+                std::size_t stride) {
+  for (std::size_t a = 0; a < count; ++a) {
+    std::array<float, kLabels> together;
+    for (std::size_t i = 0; i < kLabels; ++i) together[i] = from[i * from_stride + a];
+    std::memcpy(to + a * stride, together.data(), sizeof(together));
+  }
 }
 
 void ScaleRows(const std::vector<float>& scale, const Matrix<float>& from, Matrix<float>* to) {
@@ -118,15 +134,21 @@ void FilteredMeanField::SetUnaryByLabel(std::span<const float> costs) {
     throw InvalidInput(fmt::format("there are {} costs, expected {} labels x {} variables",
                                    costs.size(), num_labels_, num_variables_));
   Matrix<float> unary = Matrix<float>::Unset(num_variables_, num_labels_);
+  std::atomic<bool> finite = true;
   // A block of the rows that are written stays in the cache while the labels pass by.
   ParallelFor(num_variables_, kTransposedRows, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = 0; i < num_labels_; ++i) {
-      const float* from = costs.data() + i * num_variables_;
-      float* to = unary.data() + i;
-      for (std::size_t a = begin; a < end; ++a) to[a * num_labels_] = from[a];
-    }
+    constexpr std::size_t kTogether = 4;
+    const std::size_t count = end - begin;
+    const float* from = costs.data() + begin;
+    float* to = unary.data() + begin * num_labels_;
+    std::size_t i = 0;
+    for (; i + kTogether <= num_labels_; i += kTogether)
+      Interleave<kTogether>(from + i * num_variables_, num_variables_, count, to + i, num_labels_);
+    for (; i < num_labels_; ++i)
+      Interleave<1>(from + i * num_variables_, num_variables_, count, to + i, num_labels_);
+    if (!AllFinite({to, count * num_labels_})) finite = false;
   });
-  CheckFinite(unary, "cost");
+  if (!finite) RefuseInfinite(unary, "cost");
   unary_ = std::move(unary);
 }
 
@@ -227,32 +249,36 @@ std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
 }
 
 // Rows go from slicing through the softmax to spreading without leaving the cache, so that no matrix is held but
-// the unaries and the marginals.
+// the unaries and, when tables of the lattices are gone, the marginals.
 Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations) const {
-  Matrix<float> q = Matrix<float>::Unset(num_variables_, num_labels_);
   const std::size_t stride = stream->row_stride();
-  for (int k = 0; k <= iterations; ++k) {
-    const bool last = k == iterations;
-    const auto make_rows = [&](std::size_t first, std::size_t end, float* block) {
-      if (k == 0) {
-        for (std::size_t a = first; a < end; ++a) {
-          const std::span<const float> row = unary_.row(a);
-          float* to = block + (a - first) * stride;
-          std::fill(std::copy(row.begin(), row.end(), to), to + stride, 0.0F);
-        }
-      } else {
-        stream->Slice(first, end, unary_.row(first).data(), nullptr, block);
-      }
-      SoftmaxBlock(1.0F, end - first, num_labels_, stride, block,
-                   last ? q.row(first).data() : nullptr);
-    };
-    if (k > 0) stream->Blur(1.0F);
-    if (last) {
-      stream->Visit(make_rows);
-    } else {
-      stream->Spread(make_rows);
+  const auto softmax = [&](std::size_t first, std::size_t end, float* block, float* out) {
+    SoftmaxBlock(1.0F, end - first, num_labels_, stride, block, out);
+  };
+  const auto slice = [&](std::size_t first, std::size_t end, float* block) {
+    stream->Slice(first, end, unary_.row(first).data(), nullptr, block);
+  };
+  stream->Spread([&](std::size_t first, std::size_t end, float* block) {
+    for (std::size_t a = first; a < end; ++a) {
+      const std::span<const float> row = unary_.row(a);
+      float* to = block + (a - first) * stride;
+      std::fill(std::copy(row.begin(), row.end(), to), to + stride, 0.0F);
     }
+    softmax(first, end, block, nullptr);
+  });
+  for (int k = 1; k < iterations; ++k) {
+    stream->Blur(1.0F);
+    stream->Spread([&](std::size_t first, std::size_t end, float* block) {
+      slice(first, end, block);
+      softmax(first, end, block, nullptr);
+    });
   }
+  stream->BlurLast(1.0F);
+  Matrix<float> q = Matrix<float>::Unset(num_variables_, num_labels_);
+  stream->Visit([&](std::size_t first, std::size_t end, float* block) {
+    slice(first, end, block);
+    softmax(first, end, block, q.row(first).data());
+  });
   return q;
 }
 
