@@ -149,7 +149,8 @@ void Run(const std::string& name, const DenseCrf& model, Method method) {
   fmt::print(
       "{:14}  {:6}  lower {:12.1f}  upper {:12.1f}  width {:6.2f}%  {:.4f} nats per variable  "
       "{:6.1f} s\n",
-      name, ToString(method), lower, upper, 100.0 * (upper - lower) / std::max(1.0, std::abs(lower)),
+      name, ToString(method), lower, upper,
+      100.0 * (upper - lower) / std::max(1.0, std::abs(lower)),
       (upper - lower) / static_cast<double>(model.num_variables()), result.seconds);
   for (const std::string& note : result.notes) fmt::print("{:14}  {}\n", "", note);
 }

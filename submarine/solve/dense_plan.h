@@ -17,7 +17,8 @@ struct DensePlan {
   OperatorOptions pairs;                 // with a cutoff that the time limit has room for
   std::vector<OperatorKind> kinds = {};  // of the kernels
   double estimated_bytes = 0.0;
-  bool routes_listed = false;  // there is room for routing of listed pairs, which is in the estimate then
+  bool routes_listed =
+      false;  // there is room for routing of listed pairs, which is in the estimate then
   // Numbers of pairs at rising cutoffs, the first that of the list; empty where there is none.
   std::vector<std::pair<double, double>> known_pairs = {};
   std::vector<std::string> notes = {};

@@ -56,7 +56,7 @@ Termination TerminationOf(RoutedEnd end) {
   }
 }
 
-std::optional<double> Finite(double value) {
+std::optional<double> Known(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
@@ -67,8 +67,8 @@ std::function<bool(const RoutedRecord&)> Teller(double lower, Alarm* alarm, Rout
     const SolveRecord shown{.k = record.k,
                             .seconds = begin + record.seconds,
                             .upper = record.upper,
-                            .dual = Finite(lower),
-                            .lower = Finite(lower)};
+                            .dual = Known(lower),
+                            .lower = Known(lower)};
     part->records.push_back(shown);
     return alarm->Tell("routed", shown);
   };

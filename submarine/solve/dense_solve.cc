@@ -179,8 +179,8 @@ class DenseRun {
                        DenseEvidence* evidence) {
     const NeighbourList* list = ListOf(*pairs.op);
     DenseResult& bound = evidence->bound;
-    if (method_ != Method::kAuto || !exactly || list == nullptr || !routes_listed_ || alarm_.stopped() ||
-        !(options_.temperature > 0.0) || !std::isfinite(bound.upper) ||
+    if (method_ != Method::kAuto || !exactly || list == nullptr || !routes_listed_ ||
+        alarm_.stopped() || !(options_.temperature > 0.0) || !std::isfinite(bound.upper) ||
         RelativeGap(bound.upper, evidence->lower) <= gap_)
       return {};
     const double certificate = EstimatedCertificate();

@@ -173,7 +173,7 @@ std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil&
 
 namespace {
 
-constexpr std::size_t kPixelGrain = 8192;
+constexpr std::size_t kSumGrain = 8192;
 
 // body(integral constant): the number of corners where it is a common one, else 0. Loops over a few corners are slow
 // unless their length is known.
@@ -225,7 +225,7 @@ void ForRowSums(const Lattice& lattice, const LatticeStencil& stencil, const Tak
   const std::vector<float> z = BlurredOnes(lattice, stencil);
   WithCorners(lattice.corners, [&](auto known) {
     const std::size_t corners = known() == 0 ? lattice.corners : known();
-    ParallelFor(lattice.num_pixels, kPixelGrain, [&](std::size_t begin, std::size_t end) {
+    ParallelFor(lattice.num_pixels, kSumGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
         const float* weight = lattice.weight.data() + a * corners;
         const std::uint32_t* vertex =

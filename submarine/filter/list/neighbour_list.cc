@@ -259,7 +259,8 @@ double NeighbourList::SampleThreshold(double per_row) const {
 
 std::unique_ptr<GaussianOperator> NeighbourList::Sample(double neighbours) const {
   const auto n = static_cast<double>(size());
-  if (static_cast<double>(rows_.neighbour->size()) < kWorthSampling * neighbours * n) return nullptr;
+  if (static_cast<double>(rows_.neighbour->size()) < kWorthSampling * neighbours * n)
+    return nullptr;
   const auto threshold = static_cast<float>(SampleThreshold(neighbours));
   Rows rows;
   rows.order = rows_.order;

@@ -11,6 +11,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/solver/routed/listed_routes.h"
+#include "submarine/solver/routed/momentum.h"
 #include "submarine/solver/routed/thick_paths.h"
 
 namespace submarine::internal {
@@ -19,13 +20,10 @@ namespace {
 // Steps of potentials in units of T over the mean weight that is left at a variable. Too long ones are noticed.
 constexpr double kStep = 6.0;
 constexpr double kShorterStep = 0.25;
-// As in routed_solver.cc.
-constexpr double kLeastMomentum = 3.0;
-constexpr double kLessMomentum = 0.7;
-constexpr int kPatience = 4;
+constexpr int kIterationsToGain = 4;
 // Of the path: cutting an edge costs next to nothing, and pieces are summed in parallel.
-constexpr std::size_t kPieces = 16;
-constexpr std::size_t kLeastPiece = 1024;
+constexpr std::size_t kPathPieces = 16;
+constexpr std::size_t kLeastPathPiece = 1024;
 
 class ListedRun {
  public:
@@ -74,7 +72,8 @@ class ListedRun {
   Routing MakeRouting(const Matrix<float>& marginals) const {
     Routing routing;
     routing.paths = MakePath(model_, RoutedOrder::kNatural, 1, options_.temperature);
-    CutPaths(std::min(kPieces, std::max<std::size_t>(1, size_ / kLeastPiece)), &routing.paths);
+    CutPaths(std::min(kPathPieces, std::max<std::size_t>(1, size_ / kLeastPathPiece)),
+             &routing.paths);
     routing.share = options_.share;
     FlowTerm z;
     extension_.StoreEvidence(extension_.CutSums(marginals), FlowShape::kClip, 1.0, &z);
@@ -114,24 +113,23 @@ class ListedRun {
     const double first = Upper(of_flow_, &y_);
     result_.path_only = std::min(result_.path_only, first);
     if (result_.iterations == 0) best_ = first;
-    double momentum = 0.0;
+    Momentum momentum;
     double reference = first;
     double progress = first;
     for (int k = 1;; ++k) {
       if (!Continue()) return true;
       Stopwatch clock;
-      const auto share = static_cast<float>(2.0 / (momentum + 2.0));
+      const float share = momentum.share();
       Mix(costs, of_flow_, share, &between);
       const double mean = Upper(between, &y_);
-      const auto step = static_cast<float>(step_ * (momentum + 1.0) / 2.0);
+      const auto step = static_cast<float>(step_ * momentum.stretch());
       ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
         for (std::size_t a = begin; a < end; ++a) pairs.StepPotentials(y_.row(a), step, v.row(a));
       });
       pairs.LabelModular(v, FlowShape::kClip, &of_flow_);
       Mix(costs, of_flow_, share, &costs);
       const double upper = Upper(of_flow_, nullptr);
-      momentum =
-          upper <= mean ? momentum + 1.0 : std::max(kLeastMomentum, kLessMomentum * momentum);
+      momentum.Update(upper, mean);
       ++result_.iterations;
       iteration_seconds_ = clock.Seconds();
       if (upper < best_) {
@@ -140,7 +138,7 @@ class ListedRun {
       }
       if (!Tell()) return true;
       progress = std::min({progress, upper, mean});
-      if (k % kPatience != 0) continue;
+      if (k % kIterationsToGain != 0) continue;
       if (progress >= first) return false;
       if (reference - progress < options_.worthwhile_gain * std::max(1.0, std::abs(progress)))
         return true;
@@ -187,14 +185,6 @@ class ListedRun {
         const auto row = from.row(to_positions ? order[p] : p);
         std::copy(row.begin(), row.end(), to->row(to_positions ? p : order[p]).begin());
       }
-    });
-  }
-
-  static void Mix(const Matrix<float>& mean, const Matrix<float>& last, float share,
-                  Matrix<float>* mixed) {
-    ParallelFor(mean.size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t n = begin; n < end; ++n)
-        mixed->data()[n] = mean.data()[n] + share * (last.data()[n] - mean.data()[n]);
     });
   }
 

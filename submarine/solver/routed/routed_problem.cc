@@ -116,8 +116,7 @@ double RoutedProblem::Curvature(const Matrix<float>& costs, const Matrix<float>&
   return curvature;
 }
 
-Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share,
-                                        double floor) const {
+Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, double floor) const {
   Routing routing;
   routing.paths = paths_;
   routing.share = share;

@@ -9,6 +9,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/solver/routed/momentum.h"
 #include "submarine/solver/routed/routed_problem.h"
 
 namespace submarine::internal {
@@ -16,10 +17,6 @@ namespace {
 
 // Steps are this over the curvature: two converge, and take half the time that one does.
 constexpr double kStepByCurvature = 2.0;
-// Momentum grows while the potentials alone prove more than the mean of their flows, and shrinks where
-// they overshoot.
-constexpr double kLeastMomentum = 3.0;
-constexpr double kLessMomentum = 0.7;
 // Of the first round: what is left to flows tells marginals apart that the next round goes by, and where
 // unaries are weak everywhere it ends lower than routing all there is.
 constexpr double kFirstShare = 0.9;
@@ -188,7 +185,7 @@ class RoutedRun {
     if (stopped_ || SecondsLeft() <= 0.0) return true;
     const double curvature = problem_.Curvature(costs_, y_, &direction_);
     step_ = curvature > 0.0 ? kStepByCurvature / curvature : 1.0;
-    momentum_ = 0.0;
+    momentum_ = {};
     return true;
   }
 
@@ -202,15 +199,14 @@ class RoutedRun {
     for (int k = 1; k <= iterations; ++k) {
       if (!Continue()) return false;
       Stopwatch clock;
-      const auto share = static_cast<float>(2.0 / (momentum_ + 2.0));
+      const float share = momentum_.share();
       Mix(costs_, of_flow_, share, &between_);
       const double mean = problem_.Upper(between_, &y_);
-      problem_.Step(y_, static_cast<float>(step_ * (momentum_ + 1.0) / 2.0), &v_);
+      problem_.Step(y_, static_cast<float>(step_ * momentum_.stretch()), &v_);
       problem_.Costs(v_, &of_flow_);
       Mix(costs_, of_flow_, share, &costs_);
       const double upper = problem_.Upper(of_flow_);
-      momentum_ =
-          upper <= mean ? momentum_ + 1.0 : std::max(kLeastMomentum, kLessMomentum * momentum_);
+      momentum_.Update(upper, mean);
       Offer(upper);
       ++result_.iterations;
       iteration_seconds_ = clock.Seconds();
@@ -222,15 +218,6 @@ class RoutedRun {
       }
     }
     return true;
-  }
-
-  static void Mix(const Matrix<float>& mean, const Matrix<float>& last, float share,
-                  Matrix<float>* mixed) {
-    if (mixed->size() != mean.size()) *mixed = mean;
-    ParallelFor(mean.size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t n = begin; n < end; ++n)
-        mixed->data()[n] = mean.data()[n] + share * (last.data()[n] - mean.data()[n]);
-    });
   }
 
   bool Tell() {
@@ -268,7 +255,7 @@ class RoutedRun {
   Matrix<float> y_;
   Matrix<float> direction_;  // of the largest curvature
   double step_ = 1.0;
-  double momentum_ = 0.0;
+  Momentum momentum_;
   bool holds_best_ = false;  // the best bound so far is one of this round
   Matrix<float> best_v_;
   Matrix<float> best_y_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "submarine/base/error.h"
@@ -76,20 +77,28 @@ struct PlacedKernel {
   }
 };
 
-// What one task has added up; all by position.
+// What one task has added up; all by position, of which it has touched those from `first` to before `last` only.
 struct Sums {
   Matrix<double> flow;  // positions x active cuts
   Matrix<double> edge;  // positions x thickness: W
   double weight = 0.0;  // all that was looked at, neighbours of squares included
   double error = 0.0;   // ulps of all weights together
+  std::size_t first = 0;
+  std::size_t last = 0;
 
   Sums(std::size_t size, std::size_t cuts, std::size_t thickness)
       : flow(size, cuts), edge(size, thickness) {}
-  void Add(const Sums& other) {
-    for (std::size_t n = 0; n < flow.size(); ++n) flow.data()[n] += other.flow.data()[n];
-    for (std::size_t n = 0; n < edge.size(); ++n) edge.data()[n] += other.edge.data()[n];
-    weight += other.weight;
-    error += other.error;
+  // Takes the other's sums, and leaves it as new.
+  void Take(Sums* other) {
+    const auto take = [&](Matrix<double>* to, Matrix<double>* from) {
+      for (std::size_t n = other->first * to->cols(); n < other->last * to->cols(); ++n)
+        to->data()[n] += std::exchange(from->data()[n], 0.0);
+    };
+    take(&flow, &other->flow);
+    take(&edge, &other->edge);
+    weight += std::exchange(other->weight, 0.0);
+    error += std::exchange(other->error, 0.0);
+    other->last = 0;
   }
 };
 
@@ -128,21 +137,24 @@ class RoutedVerifier {
         begin.push_back(row + 1);
     }
     // Sums under way take memory; how many does not change the result.
-    const std::size_t at_once = std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
+    const std::size_t at_once =
+        std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
     const std::size_t tasks = begin.size() - 1;
+    std::vector<Sums> sums(std::min(at_once, tasks),
+                           Sums(blocks_ * kSide, active_.size(), thickness_));
     for (std::size_t first = 0; first < tasks; first += at_once) {
       const std::size_t batch = std::min(at_once, tasks - first);
-      std::vector<Sums> sums(batch, Sums(blocks_ * kSide, active_.size(), thickness_));
       ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
         std::vector<Square> weights(kernels_.size());
         for (std::size_t n = from; n < to; ++n) {
+          sums[n].first = begin[first + n] * kSide;
           for (std::size_t row = begin[first + n]; row < begin[first + n + 1]; ++row) {
             for (std::size_t column = row; column < blocks_; ++column)
               AddSquare(row, column, &weights, &sums[n]);
           }
         }
       });
-      for (const Sums& part : sums) total_.Add(part);
+      for (std::size_t n = 0; n < batch; ++n) total_.Take(&sums[n]);
       progress.Report(static_cast<double>(first + batch) / static_cast<double>(tasks));
     }
   }
@@ -356,6 +368,7 @@ class RoutedVerifier {
       Weights(kernel, row, column, &w[used++], sums);
     }
     if (used == 0) return;
+    sums->last = std::max(sums->last, (column + 1) * kSide);
     const std::size_t side = kSide + 2 * thickness_;
     Square all;  // kernels together
     for (std::size_t r = 0; r < side; ++r) {
@@ -441,15 +454,17 @@ class RoutedVerifier {
   Matrix<double> Costs() const {
     const auto labels = static_cast<std::size_t>(model_.num_labels());
     Matrix<double> costs(size_, labels);
-    for (std::size_t p = 0; p < size_; ++p) {
-      const auto phi = model_.unary().row(proof_.routing.paths.order[p]);
-      for (std::size_t i = 0; i < labels; ++i) costs(p, i) = phi[i];
-      for (std::size_t c = 0; c < active_.size(); ++c) {
-        const double amount = model_.metric().length[active_[c]] * total_.flow(p, c);
-        for (const int i : model_.labels().cuts->set(static_cast<int>(active_[c])))
-          costs(p, static_cast<std::size_t>(i)) += amount;
+    ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t p = begin; p < end; ++p) {
+        const auto phi = model_.unary().row(proof_.routing.paths.order[p]);
+        for (std::size_t i = 0; i < labels; ++i) costs(p, i) = phi[i];
+        for (std::size_t c = 0; c < active_.size(); ++c) {
+          const double amount = model_.metric().length[active_[c]] * total_.flow(p, c);
+          for (const int i : model_.labels().cuts->set(static_cast<int>(active_[c])))
+            costs(p, static_cast<std::size_t>(i)) += amount;
+        }
       }
-    }
+    });
     return costs;
   }
 
