@@ -27,6 +27,8 @@ OUR_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 CLANG_FLAGS = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "--extra-arg=-ferror-limit=0",
                "--quiet"]
 BATCH = 20  # files per translation unit: enough to share the headers, few enough to keep every core busy
+# Of g++ alone: clang cannot read its precompiled headers, and without them it sees whether the includes suffice.
+PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+")
 CLASH = re.compile(r"^(/[^:]+):\d+:\d+: error: .*\[clang-diagnostic-error\]$", re.MULTILINE)
 
 
@@ -62,16 +64,16 @@ def clang_tidy(source, database, *checks):
 def tidy(batch, commands, build_dir):
     """Checks the files of a batch; a list of (files, clean, output)."""
     first = batch[0]
-    if len(batch) == 1:
-        return [(batch, *clang_tidy(first, build_dir))]
     with tempfile.TemporaryDirectory(dir=build_dir, prefix="tidy-") as scratch:
-        together = pathlib.Path(scratch) / "together.cc"
-        together.write_text("".join(f'#include "{f}"\n' for f in batch))
-        entry = {"directory": str(build_dir), "file": str(together),
-                 "command": commands[first].replace(str(first), str(together))}
+        source, checks = first, []
+        if len(batch) > 1:
+            source = pathlib.Path(scratch) / "together.cc"
+            source.write_text("".join(f'#include "{f}"\n' for f in batch))
+            checks = [f"--config-file={ROOT / '.clang-tidy'}", "--checks=-bugprone-suspicious-include"]
+        entry = {"directory": str(build_dir), "file": str(source),
+                 "command": commands[first].replace(str(first), str(source))}
         (pathlib.Path(scratch) / "compile_commands.json").write_text(json.dumps([entry]))
-        clean, output = clang_tidy(together, scratch, f"--config-file={ROOT / '.clang-tidy'}",
-                                   "--checks=-bugprone-suspicious-include")
+        clean, output = clang_tidy(source, scratch, *checks)
     clashing = {pathlib.Path(f) for f in CLASH.findall(output)} & set(batch[1:])
     if not clashing:
         return [(batch, clean, output)]
@@ -102,7 +104,8 @@ def main():
     if not database.exists():
         print(f"tidy.py: {database} does not exist; configure first: cmake --preset release", file=sys.stderr)
         return 2
-    commands = {pathlib.Path(e["file"]).resolve(): e["command"] for e in json.loads(database.read_text())}
+    commands = {pathlib.Path(e["file"]).resolve(): PRECOMPILED.sub("", e["command"])
+                for e in json.loads(database.read_text())}
     wanted = [f.resolve() for f in options.files] or [
         f for f in commands
         if f.relative_to(ROOT).parts[0] in ("submarine", "apps", "python") and not f.name.endswith("_test.cc")]
