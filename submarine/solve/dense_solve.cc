@@ -185,7 +185,6 @@ class DenseRun {
       return {};
     const double certificate = EstimatedCertificate();
     if (alarm_.SecondsLeft() < kListedCertificates * certificate) return {};
-    bound.state.iterations = 0;
     RoutedPart part =
         RouteListedPart(extension, *list, *evidence, options_, gap_, certificate, &alarm_);
     if (!part.upper) return part;
