@@ -32,7 +32,7 @@ class FileError : public Error {
   using Error::Error;
 };
 
-// The job was refused before it started because it would need more memory than allowed.
+// The job was refused before it started because it would need more memory or time than allowed.
 class TooLarge : public Error {
  public:
   using Error::Error;

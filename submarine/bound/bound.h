@@ -11,16 +11,18 @@ class BoundMaker;  // bound/bound_internal.h
 }
 
 enum class Provenance {
-  // A verifier of this folder recomputed it from the model and the evidence alone and rounded it to its
-  // safe side.
+  // A verifier (bound/verify) recomputed it from the model and the evidence alone and rounded it to
+  // its safe side.
   kVerified,
   // Exact inference computed it and widened it by a bound on its own rounding errors.
   kExact,
 };
 std::string_view ToString(Provenance provenance);
 
-// Only the code of bound/ makes one (bound/bound_internal.h), so that what a solver believes of itself
-// cannot end up in a certificate. It reads as a plain double; whatever is computed from it is one.
+// Only the code of bound/ makes one (bound/bound_internal.h), so that a value that a solver
+// computed cannot end up in a certificate; the exception is ExactBounds below. It converts to a
+// plain double, and whatever is computed from it is a plain double again. Which side it bounds from
+// is not part of the type.
 class Bound {
  public:
   double value() const { return value_; }
@@ -35,14 +37,15 @@ class Bound {
   Provenance provenance_;
 };
 
-// The bound, which is one from below or from above, moved by at least |by| to its safe side.
+// An upper bound raised, or a lower bound lowered, by at least |by|.
 Bound Raised(const Bound& bound, double by);
 Bound Lowered(const Bound& bound, double by);
 
 // -bound: a bound of the other kind on the negated quantity.
 Bound Negated(const Bound& bound);
 
-// The mean of upper bounds by their weights, which are positive, rounded upwards; of lower ones downwards.
+// The weighted mean of upper bounds, rounded upwards, and of lower bounds, rounded downwards.
+// Weights are positive.
 struct WeightedBound {
   double weight;
   Bound bound;
@@ -50,7 +53,8 @@ struct WeightedBound {
 Bound MeanOfUpper(std::span<const WeightedBound> bounds);
 Bound MeanOfLower(std::span<const WeightedBound> bounds);
 
-// Exact inference says `value`, which is off by at most `error`: both ends.
+// For exact inference alone, which no verifier checks: value - error and value + error, where
+// `error` bounds its rounding errors.
 struct BoundPair {
   Bound lower;
   Bound upper;

@@ -1,10 +1,11 @@
 // What a solve proves about T log Z_T = T log sum_x exp(-E(x)/T) of one named model:
 //
-//   lower <= T log Z_T <= upper,      dual <= min over EP(F) of the bound <= upper.
+//   lower <= T log Z_T <= upper,      dual <= the least upper bound of this kind <= upper.
 //
-// upper - lower is the interval for the partition function; upper - dual bounds the distance of the
-// upper bound from the optimum of this extension. As T log Z_T >= -min E, -upper also
-// bounds the least energy from below.
+// [lower, upper] is the interval around T log Z_T; upper - dual bounds the distance of the upper
+// bound from the optimum of its kind (the minimum over EP(F) for a submodular extension). Every
+// lower bound is a dual value, too, and the only one that the routed bound of dense models has. As
+// T log Z_T >= -min E, -upper is also a lower bound on the least energy.
 #pragma once
 
 #include <optional>
@@ -17,17 +18,16 @@ namespace submarine {
 struct Certificate {
   std::string model;  // the model that the numbers are about
   std::string
-      extension;  // "optimal" or "alternate"; empty when there is no upper bound by extension
+      extension;  // "optimal", "alternate" or "routed" (dense); empty: not from an extension
   double temperature = 1.0;  // T
   std::optional<Bound> lower;
   std::optional<Bound> upper;
   std::optional<Bound> dual;
-  // |E_solved(x) - E_given(x)| for every labeling x, at most: what turning the given tables into a
-  // model with a submodular extension changed. The bounds are about the given model.
+  // Turning given tables into a model with a submodular extension changed the energy of no labeling
+  // by more than this. The bounds are about the given tables.
   double defect = 0.0;
 
-  // Ends that cross would prove that something is broken, so they are never handed out: throws
-  // std::logic_error.
+  // Throws std::logic_error where lower or dual is above upper, which would prove a bug.
   void Check() const;
 };
 

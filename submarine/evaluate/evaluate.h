@@ -1,4 +1,5 @@
-// What given labelings and marginals are worth, by the verifiers: for results that come from elsewhere.
+// Certified energies and lower bounds of given labelings and marginals, by the verifiers: for
+// results that come from elsewhere.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
-// Recomputes what a certificate about an operator's model claims, from the raw model and the evidence
-// alone, in double and by code that shares nothing with the operators. The operator's model is the
-// dense model whose pair weights are, kernel by kernel,
+// Recomputes what a certificate about an operator's model claims, from the raw model and the
+// evidence alone, in double. Of the operators' code it uses only the numbers of the lattice's
+// stencil and the choice of levels (filter/lattice/lattice_levels.h), of which any is valid. The
+// operator's model is the dense model whose pair weights are, kernel by kernel,
 //
 //   brute force     w r_a r_b exp(-|f_a - f_b|^2 / 2),
 //   neighbour list  the same where exp(-|f_a - f_b|^2 / 2) >= cutoff, else 0,
