@@ -1,5 +1,6 @@
-// A dense model seen through an operator for its pair weights: the three values and the two maps
-// that all dense solvers are made of.
+// The submodular extension of a dense model (docs/math.md, "Dense models"), whose pair weights are
+// applied by an operator: what all dense solvers are made of. Maps: potentials or marginals to s',
+// and marginals to the costs of mean field. Values: upper bound, dual value, energy.
 //
 // Potentials v have one column per *active* cut, that is per cut of positive length: a linear metric
 // has L - 1 of them, not the 2 L - 1 of its family.

@@ -1,5 +1,5 @@
-// What solvers hand to the verifiers (bound/verify): evidence that anyone can turn into a bound again, from
-// the model alone. One type per extension.
+// What solvers hand to the verifiers (bound/verify): evidence from which, with the model, anyone
+// can recompute a bound. One type per kind of bound.
 #pragma once
 
 #include <cstddef>

@@ -1,15 +1,16 @@
-// The seam between models and solvers: what minimising  g_T(s) over s in EP(F)  asks of a submodular extension F,
-// whichever model it belongs to. Sparse and dense models implement it (sparse_extension.h, dense_extension.h);
-// another kind of model does so in a file of its own, with its evidence beside the others in evidence.h and a
-// verifier in bound/verify.
+// The interface between models and solvers: what minimising g_T(s) over s in EP(F) asks of a
+// submodular extension F, whichever model it belongs to. Sparse and dense models implement it
+// (sparse_extension.h, dense_extension.h); another kind of model does so in a file of its own, with
+// its evidence beside the others in evidence.h and a verifier in bound/verify.
 //
-// A point s of the extended polymatroid EP(F) is known by its *evidence*, from which anyone can check that it is in
-// EP(F); solvers look at it summed over the cuts of each label, s'(a, i), which is all that the bound depends on:
+// A point s of the extended polymatroid EP(F) is represented by its *evidence* (flows, or
+// potentials that stand for flows), from which anyone can check that it is in EP(F); solvers look
+// at it summed over the cuts of each label, s'(a, i), which is all that the bound depends on:
 //
 //   T log Z_T  <=  g_T(s) = sum_a T log sum_i exp(-s'_ai / T) - offset.
 //
-// Interfaces are per call, not per number: solvers whose time goes into single flows (PDHG, block Frank-Wolfe) use
-// what the class itself offers beyond this.
+// Its virtual functions work on whole matrices. Solvers that step single flows (PDHG, block
+// Frank-Wolfe) use the classes themselves, which offer more.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,12 @@
-// Routed pairs (docs/math.md, "Routing"): by the triangle inequality, what two variables a and b of a
-// forest's edge have in common with a third one, c, may be spent on the edge,
+// Routing (docs/math.md, "Routing"): by the triangle inequality, a part r of the weights of the
+// pairs {a,h} and {h,b} may be moved to an edge {a,b} of the paths,
 //
-//   r (d(x_a, x_c) + d(x_c, x_b)) >= r d(x_a, x_b),    r <= min(w_ac, w_bc),
+//   r (d(x_a, x_h) + d(x_h, x_b)) >= r d(x_a, x_b),    r <= min(w_ah, w_bh),
 //
-// as long as no pair spends more than it has. What is left of the pairs stays where it is.
+// as long as no pair gives more than its weight. What is left of the pairs stays where it is.
 //
-// The forests here are paths, or thick paths: every variable is joined to the `thickness` that follow
-// it. Sums over them are exact on labels^thickness states.
+// The edges join every variable to the `thickness` variables that follow it on its path (thickness
+// 1: a plain path, a forest). Sums over such paths are exact, with labels^thickness states.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,15 @@ struct RoutedPaths {
 // Throws InvalidInput for invalid paths: the order must hold each of the variables exactly once.
 void CheckPaths(const RoutedPaths& paths, std::size_t num_variables);
 
-// What goes over c for the edge from position p to p + m, kernel by kernel:
+// What is routed over h to the edge from position p (variable a) to p + m (variable b), kernel by
+// kernel:
 //
-//   r = share / (4 thickness) min(w_ac, w_bc)  where  D(a,c) + D(b,c) < threshold(p, m - 1),  else 0,
-//   D(a,c) = sum over cuts of l |z_a - z_c|.
+//   r = share / (4 thickness) min(w_ah, w_bh) where D(a,h) + D(b,h) < threshold(p, m - 1), else 0,
+//   D(a,h) = sum over cuts of l |z_a - z_h|.
 //
-// A pair is part of at most 4 thickness such routes, so that none spends more than it has, whatever z
-// and the thresholds are. Where routing pays, they are cut sums of marginals and how often the forest's
-// distribution disagrees along its edges.
+// A pair is part of at most 4 thickness such routes, so that none gives more than its weight,
+// whatever z and the thresholds are. Solvers choose cut sums of marginals for z and estimates of
+// the expected distances E[d] along the edges for the thresholds: where D is less, routing pays.
 struct Routing {
   RoutedPaths paths;
   double share = 1.0;       // t, 0 to 1

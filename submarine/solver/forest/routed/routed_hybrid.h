@@ -1,16 +1,18 @@
-// The hybrid bound (solver/forest/hybrid.h) of a model that routing has made: by the triangle inequality
+// The hybrid bound (solver/forest/hybrid.h) after routing: by the triangle inequality
 //
-//   r (d(x_a, x_c) + d(x_c, x_b)) >= r d(x_a, x_b),
+//   r (d(x_a, x_h) + d(x_h, x_b)) >= r d(x_a, x_b),
 //
-// r units of the edges {a,c} and {c,b} may be spent on the edge {a,b} of the forest, as long as no edge
-// spends more than it has (docs/math.md, "Routing"). What is left of the edges stays where it is. The
-// energy is nowhere above the given one, so that every bound on its partition function is one here.
+// a part r of the weights of the edges {a,h} and {h,b} may be moved to the edge {a,b} of the
+// forest, as long as no edge gives more than its weight (docs/math.md, "Routing"). What is left of
+// the edges stays where it is. The energy of the model made in this way is nowhere above the given
+// one, so that every upper bound on its partition function is one on the given model's.
 //
 // Which routes are used is a convex problem, too. At the best flow a unit of r pays
 //
-//   E[d(x_a, x_b)] - C_ac - C_cb > 0,   C = E[d] in the forest, sum over cuts of l |z - z'| outside,
+//   E[d(x_a, x_b)] - C_ah - C_hb > 0,  C = E[d] in the forest, sum over cuts of l |z - z'| outside,
 //
-// so the solver moves the amounts towards what pays, by steps of Frank-Wolfe that are shortened until they gain.
+// so the solver moves the amounts towards what pays, by Frank-Wolfe steps that are shortened until
+// the bound improves.
 #pragma once
 
 #include "submarine/solver/forest/hybrid.h"
