@@ -1,4 +1,5 @@
-// Exact inference: by itself, or within `auto` where it is cheap. Not public; solve.h is the door.
+// Exact inference: by itself, or within `auto` where it is cheap. Not public; programs call Solve
+// (solve.h).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Keeping the limits of a call: the clock that an interrupt brings forward, and what fits into what is left.
+// Keeping the time limit of a call: the deadline, which an interrupt brings forward, and which work
+// still fits.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class Alarm {
 
   // Shows the record; false once the watch has asked to stop.
   bool Tell(std::string_view phase, const SolveRecord& record);
-  // Shows how far a phase without iterations has come, beside the latest record; false when its time is
-  // up, which leaves `reserve` seconds.
+  // Shows how far a phase without iterations has come, beside the latest record; false once no more
+  // than `reserve` seconds are left.
   bool Progress(std::string_view phase, double done, double reserve);
   // For work that asks often and has nothing new to show: whether the watch, which is asked again now and
   // then, or the time limit puts an end to it.
@@ -41,10 +42,10 @@ class Alarm {
   double next_question_ = 0.0;  // of Rings
 };
 
-// Whether the certified gap is the one asked for, or hardly larger.
+// Whether the certified gap is at most the one asked for, with some tolerance.
 bool KeepsGap(const Certificate& certificate, double gap);
 
-// What a call may overrun its time limit by: a tenth, or two seconds.
+// What a call may overrun its time limit by: a tenth of it or two seconds, whichever is more.
 double Overrun(double limit);
 // Whether work that takes this many seconds is begun with `left` seconds of the time limit.
 bool FitsTime(double seconds, double left);

@@ -1,5 +1,5 @@
 // What runs: every method's solver for each kind of model that it accepts. Names and help are in
-// method/method.cc. Not public; solve.h is the door.
+// method/method.cc. Not public; programs call Solve (solve.h).
 #pragma once
 
 #include "submarine/base/stopwatch.h"

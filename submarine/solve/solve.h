@@ -1,4 +1,4 @@
-// The door: one call from model to marginals, labeling and certified interval.
+// The entry point: one call from model to marginals, labeling and certified interval.
 //
 //   const SolveResult result = Solve(model, {.time_limit_seconds = 10});
 //   if (result.certificate.upper) ... *result.certificate.lower ... result.marginals

@@ -1,6 +1,6 @@
-// What work takes, in seconds: every estimate that limits are kept by, and the only place of the constants
-// behind them. Measured on two cores and rounded up; pure functions of sizes. On other machines they are
-// off by the ratio of the speeds, so whoever relies on them keeps looking at the clock.
+// Estimated times in seconds, by which limits are kept, and the constants behind them. Measured on
+// two cores and rounded up; pure functions of sizes. On other machines they are off by the ratio of
+// the speeds, so that callers keep looking at the clock.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +26,20 @@ DenseSize SizeOf(const DenseCrf& model, double pairs);
 DenseSize SizeOf(std::size_t num_variables, const LabelSpace& labels);
 
 double ListSeconds(const DenseSize& size);
-double LatticeSeconds(const DenseSize& size);  // until it is built
+double LatticeSeconds(const DenseSize& size);  // to build it
 double IterationSeconds(const DenseSize& size);
 double CertificateSeconds(const DenseSize& size);
-// Where groups of pairs are as large as they come: the least that is ever kept for a certificate.
+// The same with the largest groups of pairs: the least time that is ever kept for a certificate.
 double CoarseCertificateSeconds(const DenseSize& size);
-// Of what the unaries alone prove.
+// For the bounds that the unaries alone prove.
 double UnaryCertificateSeconds(const DenseSize& size);
 
-// To the first bound that a solver proves: with less, nothing comes of it.
+// Until a solver has a first bound: with less time there is none.
 double LeastSeconds(const DenseSize& size);
 // The same where lattices apply the kernels: `corners` of a simplex, summed over them.
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels);
 
-// Of a look at all pairs of variables, as routing and its verifier take several.
+// One pass over all pairs of variables; routing and its verifier make several.
 double RoutingPassSeconds(double variables);
 
 // --- Sparse models and tables
@@ -72,11 +72,11 @@ double TableCertificateSeconds(const FactorGraph& graph);
 // Until the method has a first bound and a verifier has confirmed it, with the memory that it touches for
 // the first time. Not of kExact, which knows its own; kAuto: of what the unaries alone prove.
 double LeastSeconds(Method method, const SparseSize& size);
-// Of PDHG.
+// One iteration of PDHG.
 double IterationSeconds(const SparseSize& size);
-// Of new memory, by the constants.
+// Writing to this much new memory for the first time.
 double TouchSeconds(double bytes);
-// Of an entry of a table in exact inference.
+// Exact inference with this many table entries.
 double EliminationSeconds(double table_entries);
 
 }  // namespace submarine::internal

@@ -29,6 +29,7 @@ struct BoundOptions {
   // Called at each evaluation of the bounds; return false to stop.
   std::function<bool(const IterationRecord&)> on_iteration;
   // Sparse solvers ask it between and within iterations, on the calling thread; return true to stop.
+  // Dense solvers ask DenseExtension::interrupted instead.
   std::function<bool()> interrupted = {};
 };
 
@@ -47,7 +48,7 @@ struct BoundResult {
 // (upper - dual) / max(1, |upper|); infinite until both are known.
 double RelativeGap(double upper, double dual);
 
-// Why to stop after iteration k, or kNotRun to go on.
+// The reason to stop after iteration k; kNotRun: none, go on.
 Termination CheckTermination(const BoundOptions& options, const IterationRecord& record);
 
 // g_T(s) = sum_a T log sum_i exp(-s'_ai / T) - offset, and the marginals softmax(-s'/T) when asked

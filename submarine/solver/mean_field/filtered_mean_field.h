@@ -50,7 +50,8 @@ class FilteredMeanField {
 
   // softmax(-phi), a row per variable.
   Matrix<float> Start() const;
-  // One update of all rows at once. `workspace` may be any two matrices; they are kept between steps.
+  // One update of all rows at once. `workspace` may hold anything; its memory is reused by the next
+  // step.
   struct Workspace {
     Matrix<float> costs;
     Matrix<float> filtered;
