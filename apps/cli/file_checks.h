@@ -1,4 +1,4 @@
-// Whether something is there, told from not being allowed to look.
+// Whether a file exists, as distinct from not being allowed to look.
 #pragma once
 
 #include <filesystem>

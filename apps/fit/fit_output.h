@@ -1,4 +1,4 @@
-// What a fit says and writes.
+// The texts and files of a fit.
 #pragma once
 
 #include <filesystem>

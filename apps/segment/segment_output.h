@@ -1,4 +1,4 @@
-// What a segmentation is worth and what it leaves behind.
+// The evaluation of a segmentation and the files it writes.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -3,7 +3,8 @@
 //
 //   max_i -(sum_a phi_a(i) + constant)  <=  -min E  <=  T log Z_T  <=  sum_a T log sum_i exp(-phi_a(i)/T) - constant.
 //
-// What a certificate falls back on where there is no time for pairs.
+// A certificate falls back on them where there is no time for pairs. The lower one is below; the
+// upper one is VerifiedUpper of an empty proof (bound/verify/dense/dense_verifier.h).
 #pragma once
 
 #include <vector>

@@ -52,8 +52,8 @@ struct TrwEvidence {
   std::vector<Matrix<double>> unary;
 };
 
-// `amount` units of two edges that join the ends of `edge` to the same third variable are spent on
-// `edge` (docs/math.md, "Routing").
+// `amount` of the weights of `first` and `second`, which join the ends of `edge` to the same third
+// variable, is moved to `edge` (docs/math.md, "Routing").
 struct EdgeRoute {
   std::size_t edge = 0;  // of the forest
   std::size_t first = 0;

@@ -1,5 +1,5 @@
 // Edmonds' greedy algorithm for any set function given as an oracle: the slow twin of the closed
-// forms in extension.h. n + 1 evaluations of F.
+// forms in sparse_extension.h. n + 1 evaluations of F.
 #pragma once
 
 #include <cstddef>

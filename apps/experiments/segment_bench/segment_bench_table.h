@@ -1,4 +1,4 @@
-// What a segmentation benchmark says.
+// The results of a segmentation benchmark as a table and a summary.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a stereo benchmark says: the paper's table, with ours beside it.
+// The results of a stereo benchmark: the paper's table, with ours beside it.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What an experiment says: how far each method's bound lies above that of TRW.
+// The summary of an experiment: how far each method's bound lies above that of TRW.
 #pragma once
 
 #include <filesystem>

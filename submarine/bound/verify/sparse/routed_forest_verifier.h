@@ -1,7 +1,7 @@
-// Recomputes routed bounds of sparse models (docs/math.md, "Routing") from the raw model and the evidence
-// alone: what every route spends is added up here once more, rounded to the safe side, and what is left is
-// a model whose energy is nowhere above the given one. Bounds on that model are those of trw_verifier.h and
-// hybrid_dual.h.
+// Recomputes routed bounds of sparse models (docs/math.md, "Routing") from the raw model and the
+// evidence alone: the routes are applied to the weights once more, rounded to the safe side, which
+// gives a model whose energy is nowhere above the given one. It is then bounded by trw_verifier.h
+// and hybrid_dual.h.
 #pragma once
 
 #include "submarine/bound/bound.h"

@@ -1,5 +1,5 @@
-// The loops over rows of a square of pairs that the verifier of routes is made of. None of them reads what another
-// argument writes.
+// The inner loops of the verifier of dense routed bounds (routed_verifier.h), over rows of a block
+// of pairs. Inputs and outputs do not overlap.
 #pragma once
 
 #include <cstddef>

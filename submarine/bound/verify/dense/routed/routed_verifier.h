@@ -2,10 +2,10 @@
 // model and the evidence alone: in double, over pairs and sums of its own, rounded upwards. True kernels are
 // those of the features and scale factors meant, as in dense_verifier.h.
 //
-// With pair weights w computed within errors e, log Z of the true model is at most that of the computed one
-// plus the sum of e times the largest distance. In the computed model every route is one number, counted
-// once in the weight of its edge and in what each of its two pairs has spent; pairs that are not looked at
-// keep what they have and carry no flow.
+// With pair weights w computed within errors e, log Z of the true model is at most that of the
+// computed one plus the sum of e times the largest distance. In the computed model every route is
+// one number, which is added to the weight of its edge and subtracted from those of its two pairs;
+// pairs that are not looked at keep their weight and carry no flow.
 #pragma once
 
 #include "submarine/bound/bound.h"
