@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the direction of dependencies between the folders of submarine/, that only io does I/O, that public
 headers include public headers only, and that no folder grows beyond what one can look through.
-Headers named *_internal.h belong to their folder and the folders below it.
+Headers named *_internal.h belong to their folder and the folders below it, and no program includes one.
 
 The rule is stated once, by the submarine_folder(NAME USES ... TEST_USES ...) lines of CMakeLists.txt: a folder
 includes itself and what it USES, its tests also what is in the closure of both. Public headers are the list
@@ -23,6 +23,9 @@ COMMENT_OR_LITERAL = re.compile(
 IO_FOLDER = "io"
 KEYWORDS = {"USES", "TEST_USES", "LINK"}
 MOST_FILES = 25  # in a folder
+PROGRAMS = ("apps", "python", "examples", "benchmarks")
+# Headers that one file alone may include, beside its own folder.
+SOLE_USER = {"submarine/bound/exact_bounds.h": "submarine/solve/exact_solve.cc"}
 IO_HEADERS = {"iostream", "fstream", "filesystem", "cstdio", "stdio.h", "fmt/os.h", "print", "syncstream"}
 IO_CALLS = re.compile(
     r"\b(?:std::)?(?:printf|fprintf|vprintf|puts|fputs|putchar|fopen|freopen|exit|_exit|quick_exit|abort|terminate|"
@@ -100,6 +103,8 @@ def check_file(path, folder, folders, public, root):
                     yield f"{where}:{number}: {folder} includes {header}, but it may use {names} only"
                 if header.endswith("_internal.h") and not f"{folder}/".startswith(f"{target}/"):
                     yield f"{where}:{number}: {header} is for {target} only"
+                if header in SOLE_USER and folder != target and str(where) != SOLE_USER[header]:
+                    yield f"{where}:{number}: {header} is for {SOLE_USER[header]} only"
                 if "_test_" in header and not is_test:
                     yield f"{where}:{number}: library code includes {header}, which belongs to the tests"
                 if str(where) in public and header not in public:
@@ -113,6 +118,15 @@ def check_file(path, folder, folders, public, root):
         call = IO_CALLS.search(code)
         if call and not does_io:
             yield f"{where}:{number}: '{call.group().strip('( ')}' outside {IO_FOLDER}: the library neither prints nor exits"
+
+
+def check_programs(root):
+    for path in sorted(p for top in PROGRAMS for p in (root / top).rglob("*") if p.suffix in (".h", ".cc")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            include = INCLUDE.match(line)
+            header = include.group(2) if include else ""
+            if header.startswith("submarine/") and (header.endswith("_internal.h") or header in SOLE_USER):
+                yield f"{path.relative_to(root)}:{number}: {header} is not for programs"
 
 
 def check_sizes(root):
@@ -137,6 +151,7 @@ def main():
             problems.append(f"{where}:1: no submarine_folder({folder}) line in CMakeLists.txt")
         else:
             problems.extend(check_file(path, folder, folders, public, root))
+    problems.extend(check_programs(root))
     problems.extend(check_sizes(root))
     if not folders or not files:
         problems.append(f"{root}: no submarine_folder() lines or no sources found")

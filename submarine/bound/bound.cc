@@ -4,6 +4,7 @@
 
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
+#include "submarine/bound/exact_bounds.h"
 
 namespace submarine {
 
@@ -54,7 +55,7 @@ Bound MeanOfLower(std::span<const WeightedBound> bounds) {
                             : BoundMaker::Like(bounds.front().bound, MeanWithSlack(bounds, -1.0));
 }
 
-BoundPair ExactBounds(double value, double error) {
+internal::BoundPair internal::ExactBounds(double value, double error) {
   return {Lowered(BoundMaker::Exact(value), error), Raised(BoundMaker::Exact(value), error)};
 }
 

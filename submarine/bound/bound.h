@@ -20,7 +20,7 @@ enum class Provenance {
 std::string_view ToString(Provenance provenance);
 
 // Only the code of bound/ makes one (bound/bound_internal.h), so that a value that a solver
-// computed cannot end up in a certificate; the exception is ExactBounds below. It converts to a
+// computed cannot end up in a certificate; the exception is bound/exact_bounds.h. It converts to a
 // plain double, and whatever is computed from it is a plain double again. Which side it bounds from
 // is not part of the type.
 class Bound {
@@ -52,13 +52,5 @@ struct WeightedBound {
 };
 Bound MeanOfUpper(std::span<const WeightedBound> bounds);
 Bound MeanOfLower(std::span<const WeightedBound> bounds);
-
-// For exact inference alone, which no verifier checks: value - error and value + error, where
-// `error` bounds its rounding errors.
-struct BoundPair {
-  Bound lower;
-  Bound upper;
-};
-BoundPair ExactBounds(double value, double error);
 
 }  // namespace submarine

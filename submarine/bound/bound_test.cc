@@ -8,6 +8,7 @@
 
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/certificate.h"
+#include "submarine/bound/exact_bounds.h"
 
 namespace submarine::internal {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/exact_bounds.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/solve/method/times.h"

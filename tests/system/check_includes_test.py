@@ -51,6 +51,17 @@ class CheckIncludes(unittest.TestCase):
         self.assert_clean({"submarine/base/b.cc": '#include "submarine/base/a_internal.h"\n'})
         self.assert_flaw("submarine/model/m.cc:1", {"submarine/model/m.cc": '#include "submarine/base/a_internal.h"\n'})
 
+    def test_no_program_includes_internal_headers(self):
+        self.assert_flaw("apps/a.cc:1", {"apps/a.cc": '#include "submarine/base/a_internal.h"\n'})
+        self.assert_clean({"apps/a.cc": '#include "submarine/base/a.h"\n'})
+
+    def test_bounds_of_exact_inference_are_for_one_file(self):
+        rule = RULE + "submarine_folder(bound USES base)\nsubmarine_folder(solve USES bound)\n"
+        include = '#include "submarine/bound/exact_bounds.h"\n'
+        self.assert_clean({"submarine/solve/exact_solve.cc": include, "submarine/bound/b.cc": include}, rule)
+        self.assert_flaw("submarine/solve/s.cc:1", {"submarine/solve/s.cc": include}, rule)
+        self.assert_flaw("apps/a.cc:1", {"apps/a.cc": include}, rule)
+
     def test_include_without_folder(self):
         self.assert_flaw("submarine/base/b.cc:1", {"submarine/base/b.cc": '#include "a.h"\n'})
 
