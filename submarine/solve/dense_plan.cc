@@ -23,10 +23,6 @@ constexpr double kLargestCutoff = 0.5;
 constexpr double kFewVariables = 1024.0;
 constexpr double kCutoffOfFew = 1e-30;
 
-bool NeedsFlows(Method method) {
-  return method != Method::kMeanField && method != Method::kQuadratic;
-}
-
 class Planner {
  public:
   Planner(const DenseSize& size, std::span<const WeightedKernel> kernels,
@@ -180,6 +176,10 @@ class Planner {
 };
 
 }  // namespace
+
+bool NeedsFlows(Method method) {
+  return method != Method::kMeanField && method != Method::kQuadratic;
+}
 
 bool HoldsAllPairs(const DenseSize& size) { return size.variables <= kFewVariables; }
 

@@ -24,6 +24,9 @@ struct DensePlan {
   std::vector<std::string> notes = {};
 };
 
+// Whether the method's chain of solvers applies flows, not only plain products.
+bool NeedsFlows(Method method);
+
 // Whether lists can hold all pairs of so few variables, and are built in no time.
 bool HoldsAllPairs(const DenseSize& size);
 
@@ -35,7 +38,7 @@ struct DenseSituation {
 
 // Throws TooLarge, with the number, what there is and what would do, for what does not fit into the memory
 // of the options or into the time that is left. `size.pairs` is found here. Kernels need not be normalised yet, but
-// must not say that they will be.
+// their `normalisation` must be kNone.
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
                     const SolveOptions& options, const DenseSituation& situation);
 

@@ -282,8 +282,9 @@ class Generator {
     const PairCounting counting = Chance(0.5) ? PairCounting::kOrdered : PairCounting::kOnce;
     DenseCrf model(std::move(unary), kernels, Labels(labels), counting,
                    Chance(0.3) ? Number(unaries) : 0.0);
-    options_.method = Pick<Method>({Method::kAuto, Method::kPdhg, Method::kQuadratic,
-                                    Method::kFrankWolfe, Method::kMeanField, Method::kExact});
+    options_.method =
+        Pick<Method>({Method::kAuto, Method::kPdhg, Method::kQuadratic, Method::kFrankWolfe,
+                      Method::kMeanField, Method::kRouted, Method::kExact});
     options_.pairs.kind = Pick<OperatorKind>({OperatorKind::kAuto, OperatorKind::kNeighbourList,
                                               OperatorKind::kLattice, OperatorKind::kBruteForce});
     options_.pairs.cutoff = Pick<double>({1e-3, 1e-3, 0.3, 1e-6});

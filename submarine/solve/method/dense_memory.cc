@@ -41,11 +41,17 @@ Held MatricesOf(const DenseDemand& demand, bool streamed) {
       return kAfterOneSolver;
     case Method::kFrankWolfe:
       return {kAfterOneSolver.labels, 1.0 + demand.iterations};
-    default:
-      // Those of two solves, one going on from the other, with proofs of up to three potentials, and of the segment
-      // between their points.
-      return {12.0, 6.3};
+    case Method::kAuto:
+    case Method::kRouted:
+    case Method::kBlockFrankWolfe:
+    case Method::kTrw:
+    case Method::kHybrid:
+    case Method::kExact:
+      break;
   }
+  // Those of two solves, one going on from the other, with proofs of up to three potentials, and of the segment
+  // between their points.
+  return {12.0, 6.3};
 }
 
 // That a certificate is made of: marginals of mean field, of the upper bound and of the dual value, and proofs.
@@ -58,9 +64,15 @@ Held EvidenceOf(const DenseDemand& demand) {
       return {3.0, 1.0};
     case Method::kFrankWolfe:
       return {3.0, static_cast<double>(demand.iterations)};
-    default:
-      return {3.0, 2.0};
+    case Method::kAuto:
+    case Method::kRouted:
+    case Method::kBlockFrankWolfe:
+    case Method::kTrw:
+    case Method::kHybrid:
+    case Method::kExact:
+      break;
   }
+  return {3.0, 2.0};
 }
 
 class Estimate {

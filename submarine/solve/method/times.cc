@@ -186,9 +186,12 @@ double LeastSeconds(Method method, const SparseSize& size) {
     case Method::kMeanField:
       return touch(3.0, 0.0) + kFirstSweepSeconds + 2.0 * kStartLabelSeconds * marginals +
              costs.lower_certificate + labels;
-    default:
-      return 2.0 * kUpperLabelSeconds * marginals + touch(1.0, 0.0) + labels;
+    case Method::kAuto:
+    case Method::kQuadratic:
+    case Method::kExact:
+      break;
   }
+  return 2.0 * kUpperLabelSeconds * marginals + touch(1.0, 0.0) + labels;
 }
 
 double IterationSeconds(const SparseSize& size) {
