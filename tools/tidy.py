@@ -4,7 +4,7 @@
 A file that was clean is not looked at again until it, a header of ours it includes, its compile command,
 .clang-tidy or the version of clang-tidy changes: its fingerprint is kept in BUILD/tidy-cache.
 
-Most of the time goes into the headers, so the files of a folder are checked as one translation unit that
+Most of the time goes into the headers, so files that are compiled alike are checked as one translation unit that
 includes them; files whose private names clash in it are checked apart from the others.
 
 usage: tidy.py [--build-dir BUILD] [--jobs N] [FILE ...]
@@ -26,7 +26,9 @@ OUR_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 # What clang says about the flags of g++ is not about our code, and -Werror would promote what clang-tidy suppresses.
 CLANG_FLAGS = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "--extra-arg=-ferror-limit=0",
                "--quiet"]
-BATCH = 20  # files per translation unit: enough to share the headers, few enough to keep every core busy
+BATCH = 40  # files per translation unit: enough to share the headers, few enough to keep every core busy
+# Flags that do not change what clang-tidy sees.
+OPTIMISATION = re.compile(r" -(O\w|fPI[CE]|ffp-contract=\w+)\b")
 # Of g++ alone: clang cannot read its precompiled headers, and without them it sees whether the includes suffice.
 PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+")
 CLASH = re.compile(r"^(/[^:]+):\d+:\d+: error: .*\[clang-diagnostic-error\]$", re.MULTILINE)
@@ -81,13 +83,27 @@ def tidy(batch, commands, build_dir):
             for result in tidy(part, commands, build_dir)]
 
 
+def read_commands(database):
+    """The compile command of every source, those that are compiled together one by one."""
+    commands = {}
+    for entry in json.loads(database.read_text()):
+        path = pathlib.Path(entry["file"]).resolve()
+        command = PRECOMPILED.sub("", entry["command"])
+        if path.name.startswith("unity_"):
+            for name in OUR_INCLUDE.findall(path.read_text()):
+                commands[pathlib.Path(name)] = command.replace(str(path), name)
+        else:
+            commands[path] = command
+    return commands
+
+
 def batches(sources, commands):
-    """Files of one folder and one compile command, apart from those that compile themselves once per target."""
+    """Files with the same flags, apart from those that compile themselves once per target."""
     groups = {}
     for source in sources:
         alone = source if "foreach_target.h" in source.read_text() else None
-        flags = commands[source].split(" -o ")[0]
-        groups.setdefault((source.parent, flags, alone), []).append(source)
+        flags = OPTIMISATION.sub("", commands[source].split(" -o ")[0])
+        groups.setdefault((flags, alone), []).append(source)
     for group in groups.values():
         count = -(-len(group) // BATCH)
         yield from (group[k::count] for k in range(count))
@@ -104,8 +120,7 @@ def main():
     if not database.exists():
         print(f"tidy.py: {database} does not exist; configure first: cmake --preset release", file=sys.stderr)
         return 2
-    commands = {pathlib.Path(e["file"]).resolve(): PRECOMPILED.sub("", e["command"])
-                for e in json.loads(database.read_text())}
+    commands = read_commands(database)
     wanted = [f.resolve() for f in options.files] or [
         f for f in commands
         if f.relative_to(ROOT).parts[0] in ("submarine", "apps", "python") and not f.name.endswith("_test.cc")]

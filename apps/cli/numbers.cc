@@ -30,4 +30,8 @@ std::string RoundedTo(double value, int decimals, bool down) {
 std::string RoundedDown(double value, int decimals) { return RoundedTo(value, decimals, true); }
 std::string RoundedUp(double value, int decimals) { return RoundedTo(value, decimals, false); }
 
+std::string Percent(double share, int decimals) {
+  return fmt::format("{:.{}f}%", 100.0 * share, decimals);
+}
+
 }  // namespace submarine::apps

@@ -9,4 +9,7 @@ namespace submarine::apps {
 std::string RoundedDown(double value, int decimals = 6);
 std::string RoundedUp(double value, int decimals = 6);
 
+// "12.3%" of a share of 0.123, to the nearest.
+std::string Percent(double share, int decimals);
+
 }  // namespace submarine::apps

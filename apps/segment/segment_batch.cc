@@ -16,6 +16,7 @@
 
 #include "apps/cli/file_checks.h"
 #include "apps/cli/messages.h"
+#include "apps/cli/numbers.h"
 #include "apps/cli/terminal.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
@@ -182,8 +183,6 @@ class Batch {
   ProgressLine line_;
 };
 
-std::string Percent(double share) { return fmt::format("{:.1f}%", 100.0 * share); }
-
 // Means over the pictures that have a truth.
 struct Means {
   double before = 0.0;
@@ -204,12 +203,12 @@ struct Means {
     iou_before += segmentation["before"]["mean_iou"].get<double>();
   }
   std::string BeforeText(double sum_before) const {
-    return with_before < count ? "" : fmt::format(", {} before", Percent(sum_before / count));
+    return with_before < count ? "" : fmt::format(", {} before", Percent(sum_before / count, 1));
   }
   std::string Text(double sum, double sum_before) const {
-    const std::string now = Percent(sum / count);
+    const std::string now = Percent(sum / count, 1);
     return with_before < count ? now
-                               : fmt::format("{} ({} before)", now, Percent(sum_before / count));
+                               : fmt::format("{} ({} before)", now, Percent(sum_before / count, 1));
   }
 };
 
@@ -232,7 +231,7 @@ Json GalleryItem(const Entry& entry) {
     facts.push_back({"pixels right", one.Text(one.after, one.before)});
     facts.push_back({"mean IoU", one.Text(one.iou_after, one.iou_before)});
   }
-  facts.push_back({"changed", Percent(segmentation["changed"].get<double>())});
+  facts.push_back({"changed", Percent(segmentation["changed"].get<double>(), 1)});
   item["facts"] = facts;
   return item;
 }
@@ -252,10 +251,10 @@ Json IndexSummary(const std::vector<Entry>& entries, std::size_t missing, double
     page["gallery"].push_back(GalleryItem(entry));
   }
   if (means.count > 0) {
-    page["lead"].push_back({Percent(means.after / means.count),
+    page["lead"].push_back({Percent(means.after / means.count, 1),
                             fmt::format("of the known pixels right, mean of {} pictures{}",
                                         means.count, means.BeforeText(means.before))});
-    page["lead"].push_back({Percent(means.iou_after / means.count),
+    page["lead"].push_back({Percent(means.iou_after / means.count, 1),
                             fmt::format("mean IoU{}", means.BeforeText(means.iou_before))});
   }
   page["facts"].push_back({"pictures", entries.size()});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "apps/cli/numbers.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/extension/simplex_kernels.h"
 #include "submarine/io/file/npy.h"
@@ -23,8 +24,6 @@ using internal::ScoreProbabilities;
 using internal::WriteNpy;
 
 using Json = nlohmann::ordered_json;
-
-std::string Percent(double share) { return fmt::format("{:.1f}%", 100.0 * share); }
 
 bool DecidesAll(const std::vector<int>& labels) {
   return std::find(labels.begin(), labels.end(), kUnknownLabel) == labels.end();
@@ -70,19 +69,21 @@ Json ScoresJson(const internal::LabelScores& scores, const std::optional<double>
 }
 
 std::string Compared(double after, const std::optional<double>& before) {
-  return before ? fmt::format("{} ({} before)", Percent(after), Percent(*before)) : Percent(after);
+  return before ? fmt::format("{} ({} before)", Percent(after, 1), Percent(*before, 1))
+                : Percent(after, 1);
 }
 
 void AddScores(const SegmentPicture& picture, const SegmentScores& scores, PicturePage* page) {
   const auto& [before, after, calibration_before, calibration_after] = scores;
   const auto of_before = [known = before.has_value()](double value) {
-    return known ? fmt::format(", {} before", Percent(value)) : std::string();
+    return known ? fmt::format(", {} before", Percent(value, 1)) : std::string();
   };
-  page->AddLead(Percent(after.accuracy),
+  page->AddLead(Percent(after.accuracy, 1),
                 fmt::format("of {} known pixels have their true label{}", after.pixels,
                             of_before(before ? before->accuracy : 0.0)));
-  page->AddLead(Percent(after.mean_iou), fmt::format("mean intersection over union{}",
-                                                     of_before(before ? before->mean_iou : 0.0)));
+  page->AddLead(
+      Percent(after.mean_iou, 1),
+      fmt::format("mean intersection over union{}", of_before(before ? before->mean_iou : 0.0)));
   page->AddFact("pixels right",
                 Compared(after.accuracy, before ? std::optional(before->accuracy) : std::nullopt));
   page->AddFact("mean IoU",
@@ -142,10 +143,10 @@ std::string OutcomeText(const SegmentPicture& picture, const SegmentOutcome& out
   const std::vector<std::size_t> order = Occurring(outcome.pixels);
   for (std::size_t k = 0; k < std::min(kNamed, order.size()); ++k) {
     text += fmt::format("{}{} {}", k == 0 ? "Labels: " : ", ", picture.names[order[k]],
-                        Percent(static_cast<double>(outcome.pixels[order[k]]) / all));
+                        Percent(static_cast<double>(outcome.pixels[order[k]]) / all, 1));
   }
   if (order.size() > kNamed) text += fmt::format(", and {} more", order.size() - kNamed);
-  text += fmt::format(". {} of the pixels changed their label.\n", Percent(outcome.changed));
+  text += fmt::format(". {} of the pixels changed their label.\n", Percent(outcome.changed, 1));
   if (!outcome.scores) return text;
   const SegmentScores& scores = *outcome.scores;
   const auto& before = scores.before;
@@ -163,7 +164,7 @@ PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
   const SolveResult& solved = outcome.solved;
   PicturePage page(bundle, image.width, image.height, title);
   if (outcome.scores) AddScores(picture, *outcome.scores, &page);
-  page.AddLead(Percent(outcome.changed), "of the pixels changed their label");
+  page.AddLead(Percent(outcome.changed, 1), "of the pixels changed their label");
   const std::vector<float> entropies = Entropies(solved.marginals);
   page.AddPicture("picture", "image", image.channels, ColourValues(image), PanelRole::kPicture);
   page.AddLabels("before", "labels_before", picture.before, picture.names, picture.colours,

@@ -91,6 +91,7 @@ class LatticeOperator final : public GaussianOperator {
   const SplatParts& Parts() const;
 
   // lattice_flow.cc
+  struct LevelEntry;
   struct FlowEntries;
   FlowEntries ListEntries(const Matrix<float>& v, const ColumnLevels& levels,
                           std::size_t first) const;

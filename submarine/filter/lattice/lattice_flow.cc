@@ -19,12 +19,12 @@ namespace {
 constexpr std::size_t kFlowPixelGrain = 4096;
 constexpr std::size_t kFlowVertexGrain = 256;
 
-struct LevelEntry {
+}  // namespace
+
+struct LatticeOperator::LevelEntry {
   std::uint32_t column;
   float level;  // > 0
 };
-
-}  // namespace
 
 // The levels above 0, per variable.
 struct LatticeOperator::FlowEntries {

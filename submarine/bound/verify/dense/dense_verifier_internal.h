@@ -19,6 +19,8 @@ namespace submarine::internal::dense_verifier {
 inline constexpr std::size_t kLeaf = PairTree::kLeaf;
 inline constexpr std::size_t kGrain = 1024;  // variables per task of a parallel loop
 
+inline constexpr double kUlp = std::numeric_limits<double>::epsilon();  // of 1
+
 // In ulps of 1, what products lose that come out below the normal numbers.
 inline constexpr double kUnderflow =
     std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();

@@ -21,9 +21,9 @@ namespace {
 // x, which has seen this many roundings and is >= 0, rounded downwards; what is too small to have a relative
 // error is 0.
 double RoundedDown(double x, double roundings) {
-  constexpr double kTooSmall = 1e-300;
+  constexpr double kLeastWeight = 1e-300;
   const double below = x * (1.0 - (roundings + 2.0) * std::numeric_limits<double>::epsilon());
-  return below > kTooSmall ? below : 0.0;
+  return below > kLeastWeight ? below : 0.0;
 }
 
 bool Joins(const Edge& e, int a, int b) { return (e.a == a && e.b == b) || (e.a == b && e.b == a); }
