@@ -67,7 +67,8 @@ std::string OptimalityText(const SolveResult& result) {
   const double gap = std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual));
   return fmt::format(
       "Optimality: no upper bound {} is lower by more than {:.2g}% (optimality gap).\n",
-      !certificate.extension.empty() ? fmt::format("from the {} extension", certificate.extension)
+      certificate.extension == "routed" ? "from these paths and routes"
+      : !certificate.extension.empty() ? fmt::format("from the {} extension", certificate.extension)
       : result.method == Method::kRouted ? "from these forests and routes"
                                          : "from these forests",
       100.0 * gap);

@@ -33,9 +33,18 @@ struct FlowTerm {
 using FlowProof = std::vector<FlowTerm>;
 
 // --- Routed pairs (extension/routing.h)
+// The distribution on the paths with these node costs (variables x labels) and edge weights (positions x thickness, as
+// Routing::threshold): the evidence for the dual value. Empty: there is none.
+struct RoutedDualPoint {
+  Matrix<float> costs;
+  Matrix<float> edge_weights;
+
+  bool empty() const { return costs.size() == 0; }
+};
 struct RoutedProof {
   Routing routing;
   FlowProof flows;  // on what routing leaves, clip or sign
+  RoutedDualPoint dual_point = {};
 };
 
 // --- Forests

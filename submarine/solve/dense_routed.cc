@@ -21,6 +21,8 @@ constexpr double kLittleToGain = 0.25;
 constexpr double kPasses = 5.0;  // two rounds and the verifier, which takes as long as three
 constexpr double kVerifierPasses = 3.0;
 constexpr double kShareOfMemory = 0.4;
+constexpr double kQuickSeconds = 4.0;
+constexpr double kShareOfQuick = 0.2;
 constexpr double kWorthwhileGain = 1.0 / 25.0;  // of four iterations, relative to the gap asked for
 // Where all pairs are soon looked at, next to none are left out.
 constexpr double kFewPairs = 1e9;
@@ -94,23 +96,34 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
     return alarm->Progress("certify upper bound", done, 0.0);
   };
   try {
-    part->upper = VerifiedRoutedUpper(model, result.proof, verification);
+    const RoutedBounds bounds = VerifiedRoutedBounds(model, result.proof, verification);
+    part->upper = bounds.upper;
+    part->dual = bounds.dual;
   } catch (const Interrupted&) {
     part->notes.emplace_back("There was no time to certify the routed bound.");
   }
 }
 
-}  // namespace
-
-bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
+// Whether there is anything to route, and time for it.
+bool CanRoute(const DenseCrf& model, double temperature, double seconds) {
   if (!(temperature > 0.0)) return false;
   double weight = 0.0;
   for (const GaussianKernel& kernel : model.kernels()) weight += kernel.weight;
   if (weight == 0.0) return false;
+  return kPasses * RoutingPassSeconds(static_cast<double>(model.num_variables())) <= seconds;
+}
+
+}  // namespace
+
+bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
+  if (!CanRoute(model, temperature, seconds)) return false;
   const auto n = static_cast<double>(model.num_variables());
-  if (kPasses * RoutingPassSeconds(n) > seconds) return false;
   const double gain = UnaryBound(model, temperature) - PlainBoundFloor(model, temperature);
   return gain < kLittleToGain * n * temperature * std::log(model.num_labels());
+}
+
+bool RoutingIsQuick(const DenseCrf& model, double temperature, double seconds_left) {
+  return CanRoute(model, temperature, std::min(kQuickSeconds, kShareOfQuick * seconds_left));
 }
 
 double RoutedBytes(const DenseCrf& model, double max_bytes) {

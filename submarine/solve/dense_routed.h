@@ -1,5 +1,5 @@
 // The routed bound within a dense solve: when it pays, and from mean field's marginals to a verified bound.
-// Not public; solve.h is the door.
+// Not public; programs call Solve (solve.h).
 #pragma once
 
 #include <optional>
@@ -21,6 +21,9 @@ namespace submarine::internal {
 // no longer than `seconds`.
 bool RoutingPays(const DenseCrf& model, double temperature, double seconds);
 
+// Whether looking at all squares of pairs some times takes a few seconds, and a small share of those left.
+bool RoutingIsQuick(const DenseCrf& model, double temperature, double seconds_left);
+
 // What routing holds at most, the verifier included, of the memory that the whole solve may have: fewer pairs are
 // looked at where more would not fit.
 double RoutedBytes(const DenseCrf& model, double max_bytes);
@@ -28,6 +31,7 @@ double RoutedBytes(const DenseCrf& model, double max_bytes);
 struct RoutedPart {
   Termination termination = Termination::kNotRun;
   std::optional<Bound> upper;  // verified; or none, where nobody asked or there was no time
+  std::optional<Bound> dual;   // no flows on these routes prove less
   Matrix<float> marginals;     // of the paths' distribution; empty where there was no time for any
   std::string description;     // what was routed
   std::vector<SolveRecord> records;

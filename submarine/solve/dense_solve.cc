@@ -102,7 +102,7 @@ class DenseRun {
     const double begin = alarm_.Seconds();
     try {
       pairs = MakeOperator(model_.num_variables(), PairWeights(model_),
-                           {static_cast<std::size_t>(model_.num_labels()), NeedsFlows()},
+                           {static_cast<std::size_t>(model_.num_labels()), NeedsFlows(method_)},
                            pair_options, std::move(kinds_));
     } catch (const Interrupted&) {
       return FromUnaries();
@@ -120,6 +120,7 @@ class DenseRun {
     if (evidence.empty()) return FromUnaries();
     RoutedPart routed = routed_ ? RunRouted(*extension, &evidence)
                                 : RunListed(*extension, pairs, exactly, &evidence);
+    if (exactly && routes_again_) RouteAgain(*extension, &routed, &evidence);
     solved_.pairs = pairs.op->Description();
     // Room for the verifiers, which build pairs of their own.
     extension.reset();
@@ -148,8 +149,6 @@ class DenseRun {
     }
     return std::move(options_.marginals == DenseMarginals::kMeanField ? mean_field : upper);
   }
-
-  bool NeedsFlows() const { return method_ != Method::kMeanField && method_ != Method::kQuadratic; }
 
   // From mean field's marginals; leaves time to verify these.
   RoutedPart RunRouted(const DenseExtension& extension, DenseEvidence* evidence) {
@@ -195,6 +194,20 @@ class DenseRun {
     return part;
   }
 
+  // Small models have time for both: where the interval is still wider than the gap asked for, paths of look-alikes,
+  // and routes that take all pairs into account, may prove more than what the plain bound has led to.
+  void RouteAgain(const DenseExtension& extension, RoutedPart* routed, DenseEvidence* evidence) {
+    const double upper = routed->upper ? routed->upper->value() : evidence->bound.upper;
+    if (alarm_.stopped() || RelativeGap(upper, evidence->lower) <= gap_) return;
+    if (alarm_.SecondsLeft() < kListedCertificates * EstimatedCertificate()) return;
+    RoutedPart again = RunRouted(extension, evidence);
+    if (!again.upper || !(*again.upper < upper)) return;
+    again.notes.insert(again.notes.begin(), routed->notes.begin(), routed->notes.end());
+    again.records.insert(again.records.begin(), routed->records.begin(), routed->records.end());
+    *routed = std::move(again);
+    evidence->bound.upper = std::numeric_limits<double>::infinity();
+  }
+
   // Mean field finds one of many maxima: the paths' marginals, or one label for all, may lead to a better
   // one.
   void RestartMeanField(const DenseExtension& extension, const Matrix<float>& marginals,
@@ -228,7 +241,9 @@ class DenseRun {
     no_pairs.temperature = options_.temperature;
     certificate.upper = routed.upper ? *routed.upper : VerifiedUpper(model_, {}, no_pairs);
     if (routed.upper) certificate.extension = "routed";
+    // No upper bound is below log Z.
     certificate.dual = certificate.lower;
+    if (routed.dual && !(*certificate.dual >= *routed.dual)) certificate.dual = routed.dual;
     if (!routed_ && KeepsGap(certificate, gap_)) evidence->termination = Termination::kGapReached;
   }
 
@@ -269,6 +284,10 @@ class DenseRun {
     solved_.estimated_bytes = plan.estimated_bytes + (routed_ ? RoutedBytes(model_, limit) : 0.0);
     RequireMemory({.model = solved_.estimated_bytes}, Size(0.0).variables, limit,
                   options_.shrink_option);
+    routes_again_ = !routed_ && method_ == Method::kAuto && options_.certify != Certify::kNone &&
+                    RoutingIsQuick(model_, options_.temperature, alarm_.SecondsLeft()) &&
+                    solved_.estimated_bytes + RoutedBytes(model_, limit) <= limit;
+    if (routes_again_) solved_.estimated_bytes += RoutedBytes(model_, limit);
     solved_.notes = std::move(plan.notes);
     kinds_ = std::move(plan.kinds);
     routes_listed_ = plan.routes_listed;
@@ -401,6 +420,7 @@ class DenseRun {
   std::vector<std::pair<double, double>> known_pairs_;  // see DensePlan
   std::vector<OperatorKind> kinds_;                     // that the operator is made with
   bool routes_listed_ = false;                          // see DensePlan
+  bool routes_again_ = false;                           // see RouteAgain
   double slowness_ = 1.0;
   SolveResult solved_;
 };

@@ -9,7 +9,7 @@ namespace submarine::internal {
 enum class RoutedOrder {
   kBest,        // of the others, the one that has the lower bound without flows, by a sample
   kLookAlikes,  // from every variable to the most similar one that is left
-  kRows,        // the variables as they come; rows of a picture to and fro
+  kRows,        // in the order of the variables; pictures row by row, in alternating direction
   kNatural,     // rows of a picture, look-alikes of anything else
 };
 

@@ -85,6 +85,7 @@ class RoutedRun {
       if (Begin(nothing, no_potentials, true)) Iterate(options_.max_iterations);
     }
     result_.proof.flows = {{1.0, FlowShape::kClip, problem_.Evidence(best_v_)}};
+    result_.proof.dual_point.costs = problem_.ByVariable(best_costs_);
     result_.marginals = problem_.ByVariable(best_y_);
     return std::move(result_);
   }
@@ -141,12 +142,18 @@ class RoutedRun {
     result_.upper = upper;
     best_v_ = v_;
     best_y_ = y_;
+    best_costs_ = of_flow_;
     if (holds_best_) return;
     holds_best_ = true;
     result_.proof.routing = routing_;
+    const Matrix<double>& weights = problem_.edge_weights();
+    Matrix<float>& kept = result_.proof.dual_point.edge_weights;
+    kept = Matrix<float>(weights.rows(), weights.cols());
     double sum = 0.0;
-    for (std::size_t n = 0; n < problem_.edge_weights().size(); ++n)
-      sum += problem_.edge_weights().data()[n];
+    for (std::size_t n = 0; n < weights.size(); ++n) {
+      kept.data()[n] = static_cast<float>(weights.data()[n]);
+      sum += weights.data()[n];
+    }
     const auto count = static_cast<double>(problem_.size());
     result_.routed_weight = sum / count;
     result_.left_weight = 2.0 * problem_.pairs().residual_weight() / count;
@@ -259,6 +266,7 @@ class RoutedRun {
   bool holds_best_ = false;  // the best bound so far is one of this round
   Matrix<float> best_v_;
   Matrix<float> best_y_;
+  Matrix<float> best_costs_;
   bool stopped_ = false;
   double routing_seconds_ = 0.0;
   double iteration_seconds_ = 0.0;

@@ -7,12 +7,12 @@
 // marginals under the distribution on the paths: it is minimised by accelerated dual averaging, whose flows
 // are those of potentials.
 //
-// Rounds: the first one routes nine tenths everywhere; or, where there is no time for another, by marginals
-// that are given (mean field's), which say where labels change: routes over them cost more than they bring.
-// From the marginals of a round's distribution the next one learns better: a unit of a route pays where the
-// forest disagrees along its edge more often than the marginals differ from the third variable's. The best
-// round is carried on to its end, and where nothing proves the plain bound to be higher, a round without
-// routes is among them.
+// Rounds: the first one uses all routes, with share 0.9; or, where there is no time for another, those between
+// variables whose given marginals (mean field's) are nearly equal: routes across borders do not pay. The next
+// round uses the routes that pay under the distribution of the one before: where the forest disagrees along
+// its edge more often than the marginals differ from the third variable's. The better round is continued to
+// its end, and where nothing proves the plain bound to be higher, a round without routes is tried. No gap ends
+// it: the bound is taken as low as the limits allow.
 #pragma once
 
 #include <functional>

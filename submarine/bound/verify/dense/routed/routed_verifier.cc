@@ -6,17 +6,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
-#include "submarine/bound/temperature.h"
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
-#include "submarine/bound/verify/dense/routed/routed_rows_internal.h"
+#include "submarine/bound/verify/dense/routed/path_sums_internal.h"
+#include "submarine/bound/verify/dense/routed/routed_pairs_internal.h"
 
 namespace submarine::internal {
 namespace {
@@ -24,83 +22,9 @@ namespace {
 using dense_verifier::ActiveCuts;
 using dense_verifier::CheckOptions;
 using dense_verifier::CheckProof;
-using dense_verifier::kUnderflow;
+using dense_verifier::kUlp;
 using dense_verifier::LargestLabelLength;
-using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
-using routed_rows::AddDistances;
-using routed_rows::DropFar;
-using routed_rows::FlowPair;
-using routed_rows::FlowRow;
-using routed_rows::kHalo;
-using routed_rows::kSide;
-using routed_rows::kStride;
-using routed_rows::PairDistance;
-using routed_rows::RouteColumns;
-using routed_rows::RouteRow;
-using routed_rows::SquaredRow;
-using routed_rows::WeightRow;
-
-constexpr double kUlp = std::numeric_limits<double>::epsilon();
-constexpr std::size_t kTasks = 64;
-// From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and pairs that are
-// negligible are passed over: their kernel is below this, and the cutoff.
-constexpr std::size_t kManyCuts = 8;
-constexpr double kNegligible = 1e-3;
-// Products of messages and of exp(-W d / T) do not vanish up to here, see AddPath.
-constexpr double kFarthestLabels = 600.0;
-
-// Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
-struct Square {
-  alignas(64) double value[kStride * kStride];
-};
-
-// One kernel by position on the paths, with room at either side, where scales are 0.
-struct PlacedKernel {
-  std::vector<double> features;  // dimension x stride
-  std::vector<double> scale;
-  std::size_t stride = 0;
-  std::size_t dimension = 0;
-  double factor = 0.0;
-  double feature_error = 0.0;
-  std::vector<double> low;  // boxes of the blocks, blocks x dimension
-  std::vector<double> high;
-
-  double LeastSquared(std::size_t row, std::size_t column) const {
-    double squared = 0.0;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      const double apart = std::max({0.0, low[row * dimension + d] - high[column * dimension + d],
-                                     low[column * dimension + d] - high[row * dimension + d]});
-      squared += apart * apart;
-    }
-    return squared;
-  }
-};
-
-// What one task has added up; all by position, of which it has touched those from `first` to before `last` only.
-struct Sums {
-  Matrix<double> flow;  // positions x active cuts
-  Matrix<double> edge;  // positions x thickness: W
-  double weight = 0.0;  // all that was looked at, neighbours of squares included
-  double error = 0.0;   // ulps of all weights together
-  std::size_t first = 0;
-  std::size_t last = 0;
-
-  Sums(std::size_t size, std::size_t cuts, std::size_t thickness)
-      : flow(size, cuts), edge(size, thickness) {}
-  // Takes the other's sums, and leaves it as new.
-  void Take(Sums* other) {
-    const auto take = [&](Matrix<double>* to, Matrix<double>* from) {
-      for (std::size_t n = other->first * to->cols(); n < other->last * to->cols(); ++n)
-        to->data()[n] += std::exchange(from->data()[n], 0.0);
-    };
-    take(&flow, &other->flow);
-    take(&edge, &other->edge);
-    weight += std::exchange(other->weight, 0.0);
-    error += std::exchange(other->error, 0.0);
-    other->last = 0;
-  }
-};
 
 class RoutedVerifier {
  public:
@@ -109,345 +33,108 @@ class RoutedVerifier {
         proof_(proof),
         temperature_(options.temperature),
         size_(model.num_variables()),
-        blocks_((size_ + kSide - 1) / kSide),
-        padded_(blocks_ * kSide + 2 * kHalo),
         thickness_(static_cast<std::size_t>(proof.routing.paths.thickness)),
-        followers_(proof.routing.paths.Followers()),
         active_(ActiveCuts(model)),
-        limit_(options.cutoff > 0.0 ? -2.0 * std::log(options.cutoff)
-                                    : std::numeric_limits<double>::infinity()),
-        many_cuts_(active_.size() >= kManyCuts),
-        negligible_(std::max(limit_, -2.0 * std::log(kNegligible))),
-        total_(blocks_ * kSide, active_.size(), thickness_) {
-    for (const std::size_t c : active_) length_.push_back(model.metric().length[c]);
-    for (const GaussianKernel& kernel : model.kernels()) {
-      if (kernel.weight > 0.0) Place(kernel);
-    }
-    PlaceEvidence();
+        distance_(CutDistance(*model.labels().cuts, model.metric().length)),
+        diameter_(*std::max_element(distance_.data(), distance_.data() + distance_.size())),
+        total_(0, 0, 0) {}
+
+  void SumPairs(const PairOptions& options) {
+    total_ = SumRoutedPairs(model_, proof_, dual_z_, options, Progress(options, 1));
   }
 
-  void SumPairs(const Progress& progress) {
-    // Tasks have about the same number of squares, and sums of their own, which are added in order.
-    std::vector<std::size_t> begin = {0};
-    const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
-    double count = 0.0;
-    for (std::size_t row = 0; row < blocks_; ++row) {
-      count += static_cast<double>(blocks_ - row);
-      if (count >= squares * static_cast<double>(begin.size()) / kTasks || row + 1 == blocks_)
-        begin.push_back(row + 1);
-    }
-    // Sums under way take memory; how many does not change the result.
-    const std::size_t at_once =
-        std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
-    const std::size_t tasks = begin.size() - 1;
-    std::vector<Sums> sums(std::min(at_once, tasks),
-                           Sums(blocks_ * kSide, active_.size(), thickness_));
-    for (std::size_t first = 0; first < tasks; first += at_once) {
-      const std::size_t batch = std::min(at_once, tasks - first);
-      ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
-        std::vector<Square> weights(kernels_.size());
-        for (std::size_t n = from; n < to; ++n) {
-          sums[n].first = begin[first + n] * kSide;
-          for (std::size_t row = begin[first + n]; row < begin[first + n + 1]; ++row) {
-            for (std::size_t column = row; column < blocks_; ++column)
-              AddSquare(row, column, &weights, &sums[n]);
-          }
-        }
-      });
-      for (std::size_t n = 0; n < batch; ++n) total_.Take(&sums[n]);
-      progress.Report(static_cast<double>(first + batch) / static_cast<double>(tasks));
-    }
-  }
-
+  // Of the bound from above. Weights themselves; and what sums of up to this many terms lose, of weights on edges and
+  // of flows.
   double Above() const {
     SafeSum bound;
     bound.Add(-model_.constant());
-    const Matrix<double> distance = CutDistance(*model_.labels().cuts, model_.metric().length);
-    const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
-    // Weights themselves; and what sums of up to this many terms lose, of weights on edges and of flows.
-    bound.Widen(diameter * total_.error);
-    const double terms =
-        static_cast<double>(kernels_.size() * (size_ + kTasks) * (2 + proof_.flows.size())) + 16.0;
-    const double label_length = LargestLabelLength(model_);
+    bound.Widen(diameter_ * total_.error);
+    const double terms = total_.roundings;
     // Every weight is part of the flow at two variables.
-    bound.Widen(2.0 * terms * label_length * total_.weight);
-    for (std::size_t p = 0; p < size_; ++p) {
-      for (std::size_t m = 0; m < thickness_; ++m)
-        bound.Widen(terms * diameter * total_.edge(p, m));
-    }
+    bound.Widen(2.0 * terms * LargestLabelLength(model_) * total_.weight);
+    WidenForEdges(terms, &bound);
     const Matrix<double> costs = Costs();
-    const std::vector<std::uint32_t>& first = proof_.routing.paths.begin;
-    std::vector<SafeSum> part(first.size());
-    ParallelFor(first.size(), 1, [&](std::size_t from, std::size_t to) {
-      for (std::size_t k = from; k < to; ++k) {
-        const std::size_t end = k + 1 < first.size() ? first[k + 1] : size_;
-        AddPath(first[k], end, costs, distance, &part[k]);
-      }
-    });
-    for (const SafeSum& path : part) bound.Add(path);
+    std::vector<double> magnitude(size_);
+    for (std::size_t p = 0; p < size_; ++p) magnitude[p] = AddedBy(p);
+    const PathEnergies energies{costs, total_.edge, distance_, temperature_};
+    bound.Add(SumOverPaths([&](std::size_t begin, std::size_t end, SafeSum* sum) {
+      AddPathLogZ(energies, begin, end, magnitude, static_cast<double>(active_.size()), sum);
+    }));
     return bound.Above();
   }
 
- private:
-  void Place(const GaussianKernel& kernel) {
-    PlacedKernel placed;
-    placed.dimension = kernel.dimension();
-    placed.stride = padded_;
-    placed.factor = LeastFactor(model_, kernel);
-    placed.feature_error = FeatureErrorOfValue(kernel);
-    placed.features.assign(placed.dimension * padded_, 0.0);
-    placed.scale.assign(padded_, 0.0);
-    placed.low.assign(blocks_ * placed.dimension, std::numeric_limits<double>::infinity());
-    placed.high.assign(blocks_ * placed.dimension, -std::numeric_limits<double>::infinity());
+  // Before the pairs are summed, so that their variation under this distribution is summed with them.
+  void PlaceDualPoint() {
+    const RoutedDualPoint& point = proof_.dual_point;
+    const auto labels = static_cast<std::size_t>(model_.num_labels());
+    Matrix<double> costs(size_, labels);
+    Matrix<double> edge(size_, thickness_);
     for (std::size_t p = 0; p < size_; ++p) {
-      const std::size_t a = proof_.routing.paths.order[p];
-      placed.scale[kHalo + p] = kernel.scale.empty() ? 1.0 : kernel.scale[a];
-      for (std::size_t d = 0; d < placed.dimension; ++d) {
-        const double f = kernel.features(a, d);
-        placed.features[d * padded_ + kHalo + p] = f;
-        double& low = placed.low[p / kSide * placed.dimension + d];
-        double& high = placed.high[p / kSide * placed.dimension + d];
-        low = std::min(low, f);
-        high = std::max(high, f);
-      }
+      const auto row = point.costs.row(proof_.routing.paths.order[p]);
+      std::copy(row.begin(), row.end(), costs.row(p).begin());
+      for (std::size_t m = 0; m < thickness_; ++m) edge(p, m) = point.edge_weights(p, m);
     }
-    kernels_.push_back(std::move(placed));
-  }
-
-  void PlaceEvidence() {
-    const Routing& routing = proof_.routing;
-    constexpr double kNever = -1.0;  // distances are not negative
-    threshold_.assign(thickness_ * padded_, kNever);
+    distribution_.emplace(size_, labels, thickness_);
+    const PathEnergies energies{costs, edge, distance_, temperature_};
+    entropy_ = SumOverPaths([&](std::size_t begin, std::size_t end, SafeSum* sum) {
+      SetPathDistribution(energies, begin, end, &*distribution_, sum);
+    });
+    dual_z_ = Matrix<float>(size_, static_cast<std::size_t>(model_.num_cuts()));
     for (std::size_t p = 0; p < size_; ++p) {
-      for (std::size_t m = 1; m <= thickness_ && m <= followers_[p]; ++m) {
-        // Nothing is less than what is not a number.
-        threshold_[(m - 1) * padded_ + kHalo + p] = routing.everywhere()
-                                                        ? std::numeric_limits<double>::infinity()
-                                                        : routing.threshold(p, m - 1);
-      }
-    }
-    if (!routing.everywhere()) {
-      z_ = Placed(routing.z);
-    }
-    double shares = 0.0;
-    for (const FlowTerm& term : proof_.flows) {
-      v_.push_back(Placed(term.v));
-      shares += term.share;
-    }
-    share_scale_ = 1.0 / std::max(1.0, shares);
-  }
-
-  // The active cuts by position: one cut after the other; or, where there are many, one position after the other.
-  std::vector<float> Placed(const Matrix<float>& by_variable) const {
-    std::vector<float> placed(active_.size() * padded_, 0.0F);
-    for (std::size_t p = 0; p < size_; ++p) {
-      const auto row = by_variable.row(proof_.routing.paths.order[p]);
-      for (std::size_t c = 0; c < active_.size(); ++c)
-        placed[many_cuts_ ? (kHalo + p) * active_.size() + c : c * padded_ + kHalo + p] =
-            row[active_[c]];
-    }
-    return placed;
-  }
-  const float* CutsAt(const std::vector<float>& placed, std::size_t padded_position) const {
-    return placed.data() + padded_position * active_.size();
-  }
-
-  // Weights of a kernel in a square and beside it, 0 for a variable with itself; and how far off they may be.
-  void Weights(const PlacedKernel& kernel, std::size_t row, std::size_t column, Square* square,
-               Sums* sums) const {
-    const std::size_t side = kSide + 2 * thickness_;
-    const std::size_t column0 = kHalo + column * kSide - thickness_;
-    double point[kMaxFeatureDimension];
-    alignas(64) double x[kStride];
-    alignas(64) double weights[kStride] = {};  // by column
-    alignas(64) double far_weights[kStride] = {};
-    for (std::size_t r = 0; r < side; ++r) {
-      const std::size_t p = kHalo + row * kSide - thickness_ + r;
-      double* w = square->value + r * kStride;
-      if (kernel.scale[p] == 0.0) {
-        std::fill(w, w + side, 0.0);
-        continue;
-      }
-      for (std::size_t d = 0; d < kernel.dimension; ++d)
-        point[d] = kernel.features[d * kernel.stride + p];
-      SquaredRow(kernel.features.data() + column0, kernel.stride, kernel.dimension, point, side, x);
-      WeightRow(x, kernel.scale.data() + column0, kernel.scale[p], kernel.factor, side, w);
-      if (p >= column0 && p < column0 + side) w[p - column0] = 0.0;
-      if (many_cuts_) DropFar(x, negligible_, side, w);
-      for (std::size_t c = 0; c < side; ++c) {
-        weights[c] += w[c];
-        far_weights[c] += w[c] * x[c];
-      }
-    }
-    double weight = 0.0;
-    double far = 0.0;
-    for (std::size_t c = 0; c < side; ++c) {
-      weight += weights[c];
-      far += far_weights[c];
-    }
-    sums->weight += weight;
-    // Distance and exp as in dense_verifier; of what is routed a rounding for each part, and a few more.
-    const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
-    sums->error +=
-        1.01 * (roundings * weight + 0.5 * static_cast<double>(kernel.dimension + 3) * far +
-                kernel.feature_error / kUlp * (weight + far)) +
-        kUnderflow * static_cast<double>(kStride * kStride);
-  }
-
-  // D of the pairs in a square and beside it; of those with any weight, where there are many cuts.
-  void Distances(std::size_t row, std::size_t column, const Square& weights, Square* square) const {
-    const std::size_t side = kSide + 2 * thickness_;
-    const std::size_t row0 = kHalo + row * kSide - thickness_;
-    const std::size_t column0 = kHalo + column * kSide - thickness_;
-    for (std::size_t r = 0; r < side; ++r) {
-      double* sum = square->value + r * kStride;
-      std::fill(sum, sum + side, 0.0);
-      if (many_cuts_) {
-        for (std::size_t c = 0; c < side; ++c) {
-          if (weights.value[r * kStride + c] > 0.0)
-            sum[c] = PairDistance(CutsAt(z_, row0 + r), CutsAt(z_, column0 + c), length_.data(),
-                                  length_.size());
-        }
-        continue;
-      }
-      for (std::size_t c = 0; c < active_.size(); ++c) {
-        const float* z = z_.data() + c * padded_;
-        AddDistances(z + column0, z[row0 + r], length_[c], side, sum);
-      }
-    }
-  }
-
-  // Takes from `left` what the edges of the rows use, and gives it to `gain`.
-  void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, double part,
-                        double* left, Matrix<double>* gain) const {
-    alignas(64) double ignored[kSide] = {};
-    alignas(64) double ignored_next[kSide] = {};
-    for (std::size_t m = 1; m <= thickness_; ++m) {
-      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + row * kSide;
-      for (std::size_t r = thickness_ - m; r < thickness_ + kSide; ++r) {
-        const std::size_t at = r * kStride + thickness_;
-        const std::size_t next = at + m * kStride;
-        const bool first_inside = r >= thickness_;
-        const bool second_inside = r + m < thickness_ + kSide;
-        double* first = first_inside ? left + (r - thickness_) * kStride + thickness_ : ignored;
-        double* second =
-            second_inside ? left + (r + m - thickness_) * kStride + thickness_ : ignored_next;
-        const double used = RouteRow(w.value + at, w.value + next, d.value + at, d.value + next,
-                                     *(limit + r - thickness_), part, first, second);
-        if (first_inside) (*gain)(row * kSide + r - thickness_, m - 1) += used;
-      }
-    }
-  }
-
-  // The same for the edges of the columns; `gain` may be null.
-  void RouteEdgesOfColumns(const Square& w, const Square& d, std::size_t column, double part,
-                           double* left, Matrix<double>* gain) const {
-    for (std::size_t m = 1; m <= thickness_; ++m) {
-      const std::size_t first = thickness_ - m;
-      const std::size_t count = kSide + m;
-      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + column * kSide - m;
-      alignas(64) double gains[kStride] = {};
-      for (std::size_t i = 0; i < kSide; ++i) {
-        const std::size_t at = (i + thickness_) * kStride + first;
-        RouteColumns(w.value + at, d.value + at, limit, m, count, part, left + i * kStride + first,
-                     gains);
-      }
-      if (gain == nullptr) continue;
-      for (std::size_t j = 0; j < kSide; ++j) (*gain)(column * kSide + j, m - 1) += gains[m + j];
-    }
-  }
-
-  void AddSquare(std::size_t row, std::size_t column, std::vector<Square>* weights,
-                 Sums* sums) const {
-    const bool near = column <= row + 1;
-    const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
-    std::vector<Square>& w = *weights;
-    std::size_t used = 0;
-    for (const PlacedKernel& kernel : kernels_) {
-      if (!near && kernel.LeastSquared(row, column) > limit_) continue;
-      Weights(kernel, row, column, &w[used++], sums);
-    }
-    if (used == 0) return;
-    sums->last = std::max(sums->last, (column + 1) * kSide);
-    const std::size_t side = kSide + 2 * thickness_;
-    Square all;  // kernels together
-    for (std::size_t r = 0; r < side; ++r) {
-      for (std::size_t c = 0; c < side; ++c) {
+      for (const std::size_t c : active_) {
         double sum = 0.0;
-        for (std::size_t k = 0; k < used; ++k) sum += w[k].value[r * kStride + c];
-        all.value[r * kStride + c] = sum;
-      }
-    }
-    Square d;
-    if (proof_.routing.everywhere()) {
-      std::fill(std::begin(d.value), std::end(d.value), 0.0);
-    } else {
-      Distances(row, column, all, &d);
-    }
-    // With the neighbours' columns, whose values mean nothing.
-    alignas(64) double wide[kSide * kStride] = {};
-    for (std::size_t i = 0; i < kSide; ++i)
-      std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
-    for (std::size_t k = 0; k < used; ++k) {
-      RouteEdgesOfRows(w[k], d, row, part, wide, &sums->edge);
-      // A square on the diagonal has the edges of its columns among those of its rows.
-      RouteEdgesOfColumns(w[k], d, column, part, wide, row == column ? nullptr : &sums->edge);
-    }
-    alignas(64) double left[kSide * kSide];
-    for (std::size_t i = 0; i < kSide; ++i) {
-      for (std::size_t j = 0; j < kSide; ++j)
-        left[i * kSide + j] = std::max(0.0, wide[i * kStride + thickness_ + j]);
-    }
-    if (near) TakeDirectPairs(row, column, left, &sums->edge);
-    AddFlows(row, column, left, &sums->flow);
-  }
-
-  // What is left of the pairs that are edges belongs to them; every pair counts once.
-  void TakeDirectPairs(std::size_t row, std::size_t column, double* left,
-                       Matrix<double>* edge) const {
-    for (std::size_t i = 0; i < kSide; ++i) {
-      const std::size_t p = row * kSide + i;
-      for (std::size_t j = 0; j < kSide; ++j) {
-        const std::size_t q = column * kSide + j;
-        double& of_pair = left[i * kSide + j];
-        if (q <= p) {
-          of_pair = 0.0;
-        } else if (q < size_ && q - p <= thickness_ && q - p <= followers_[p]) {
-          (*edge)(p, q - p - 1) += of_pair;
-          of_pair = 0.0;
-        }
+        for (const int i : model_.labels().cuts->set(static_cast<int>(c)))
+          sum += distribution_->y(p, static_cast<std::size_t>(i));
+        dual_z_(proof_.routing.paths.order[p], c) = static_cast<float>(sum);
       }
     }
   }
 
-  void AddFlows(std::size_t row, std::size_t column, const double* left,
-                Matrix<double>* flow) const {
-    alignas(64) double of_columns[kSide];
-    for (std::size_t t = 0; t < v_.size(); ++t) {
-      const FlowTerm& term = proof_.flows[t];
-      const double share = term.share * share_scale_;
-      const bool clip = term.shape == FlowShape::kClip;
-      if (many_cuts_) {
-        for (std::size_t i = 0; i < kSide; ++i) {
-          for (std::size_t j = 0; j < kSide; ++j) {
-            if (left[i * kSide + j] == 0.0) continue;
-            FlowPair(share * left[i * kSide + j], CutsAt(v_[t], kHalo + row * kSide + i),
-                     CutsAt(v_[t], kHalo + column * kSide + j), clip, active_.size(),
-                     flow->row(row * kSide + i).data(), flow->row(column * kSide + j).data());
-          }
-        }
-        continue;
-      }
-      for (std::size_t c = 0; c < active_.size(); ++c) {
-        const float* v = v_[t].data() + c * padded_ + kHalo;
-        std::fill(std::begin(of_columns), std::end(of_columns), 0.0);
-        for (std::size_t i = 0; i < kSide; ++i) {
-          (*flow)(row * kSide + i, c) += FlowRow(left + i * kSide, v + column * kSide,
-                                                 v[row * kSide + i], clip, share, of_columns);
-        }
-        for (std::size_t j = 0; j < kSide; ++j) (*flow)(column * kSide + j, c) += of_columns[j];
-      }
+  // D(P) from below.
+  double Dual() const {
+    SafeSum value = entropy_;
+    value.Add(-model_.constant());
+    double roundings = 0.0;
+    for (std::size_t p = 0; p < size_; ++p) {
+      const auto phi = model_.unary().row(proof_.routing.paths.order[p]);
+      roundings = std::max(roundings, distribution_->roundings[p]);
+      for (std::size_t i = 0; i < phi.size(); ++i)
+        value.Add(-phi[i] * distribution_->y(p, i), 0.0, distribution_->roundings[p]);
+      for (std::size_t m = 0; m < thickness_; ++m)
+        value.Add(-total_.edge(p, m) * distribution_->expected(p, m), 0.0,
+                  distribution_->roundings[std::min(p + m + 1, size_ - 1)]);
     }
+    value.Widen(diameter_ * (total_.error + total_.excess / kUlp));
+    const double terms = total_.roundings;
+    WidenForEdges(terms, &value);
+    // Cut sums were rounded to single precision, each by at most this share of itself.
+    constexpr double kOfFloat = std::numeric_limits<float>::epsilon() / kUlp;
+    const double label_length = LargestLabelLength(model_);
+    value.Widen(2.0 * (kOfFloat + roundings) * label_length * total_.weight);
+    value.Add(-total_.variation, 0.0, terms + static_cast<double>(active_.size()));
+    return value.Below();
+  }
+
+ private:
+  void WidenForEdges(double terms, SafeSum* bound) const {
+    for (std::size_t p = 0; p < size_; ++p) {
+      for (std::size_t m = 0; m < thickness_; ++m)
+        bound->Widen(terms * diameter_ * total_.edge(p, m));
+    }
+  }
+
+  // add(begin, end, sum) for every path, in parallel.
+  template <class Add>
+  SafeSum SumOverPaths(const Add& add) const {
+    const std::vector<std::uint32_t>& first = proof_.routing.paths.begin;
+    std::vector<SafeSum> part(first.size());
+    ParallelFor(first.size(), 1, [&](std::size_t from, std::size_t to) {
+      for (std::size_t k = from; k < to; ++k)
+        add(first[k], k + 1 < first.size() ? first[k + 1] : size_, &part[k]);
+    });
+    SafeSum all;
+    for (const SafeSum& path : part) all.Add(path);
+    return all;
   }
 
   // phi + what the flows add to the labels, by position.
@@ -468,101 +155,6 @@ class RoutedVerifier {
     return costs;
   }
 
-  // Adds T log Z_T of one path: messages about the last labels, oldest first in significance, as they
-  // are, by logarithms. A message that is off by e in every entry makes the next one off by at most e.
-  void AddPath(std::size_t begin, std::size_t end, const Matrix<double>& costs,
-               const Matrix<double>& distance, SafeSum* bound) const {
-    const std::size_t labels = costs.cols();
-    const double T = temperature_;
-    const double own_roundings = static_cast<double>(64 + labels + active_.size() + 4 * thickness_);
-    std::vector<double> message = {0.0};  // of the states before: the empty one
-    std::vector<double> next;
-    std::vector<double> term(labels);
-    std::vector<double> sum_before(labels);
-    const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
-    std::size_t known = 0;  // labels that a state has
-    for (std::size_t p = begin; p < end; ++p) {
-      const std::size_t before = message.size();
-      const bool drops = known == thickness_;
-      const std::size_t kept = drops ? before / labels : before;
-      next.assign(kept * labels, 0.0);
-      double magnitude = 0.0;
-      const double last_edge = drops ? total_.edge(p - thickness_, thickness_ - 1) : 0.0;
-      // On plain paths products take the place of an exponential for every pair of labels.
-      const bool by_products =
-          drops && thickness_ == 1 && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
-      if (by_products) {
-        SumProducts(message, last_edge, distance, &sum_before);
-        magnitude = last_edge * diameter - *std::min_element(message.begin(), message.end());
-      }
-      for (std::size_t s = 0; s < kept; ++s) {
-        for (std::size_t i = 0; i < labels; ++i) {
-          double energy = costs(p, i);
-          double size = std::abs(costs(p, i));
-          std::size_t older = s;
-          for (std::size_t m = 1; m <= (drops ? known - 1 : known); ++m) {
-            energy += total_.edge(p - m, m - 1) * distance(i, older % labels);
-            size += total_.edge(p - m, m - 1) * distance(i, older % labels);
-            older /= labels;
-          }
-          double value = message[s];
-          if (by_products) {
-            value = T * std::log(sum_before[i]);
-          } else if (drops) {
-            for (std::size_t y = 0; y < labels; ++y)
-              term[y] = message[s + y * kept] - last_edge * distance(i, y);
-            const double largest = *std::max_element(term.begin(), term.end());
-            value = largest;
-            if (T > 0.0) {
-              double sum = 0.0;
-              for (const double t : term) sum += std::exp((t - largest) / T);
-              value += T * std::log(sum);
-            }
-          }
-          magnitude = std::max(magnitude, size + std::abs(value) + T);
-          next[s * labels + i] = value - energy;
-        }
-      }
-      if (!drops) ++known;
-      const double shift = *std::max_element(next.begin(), next.end());
-      for (double& value : next) {
-        value -= shift;
-        magnitude = std::max(magnitude, std::abs(value));
-      }
-      bound->Add(shift, magnitude + AddedBy(p), own_roundings);
-      std::swap(message, next);
-    }
-    const double largest = *std::max_element(message.begin(), message.end());
-    double value = largest;
-    if (T > 0.0) {
-      double sum = 0.0;
-      for (const double m : message) sum += std::exp((m - largest) / T);
-      value += T * std::log(sum);
-    }
-    bound->Add(value, T * static_cast<double>(1 + message.size()) + std::abs(largest),
-               own_roundings);
-    bound->Widen(kUnderflow * static_cast<double>(end - begin));
-  }
-
-  // sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so that no sum is below exp(-W d / T), far above what a
-  // message that vanishes would add to it; and the logarithm is off by some ulps of the largest exponent.
-  void SumProducts(const std::vector<double>& message, double weight,
-                   const Matrix<double>& distance, std::vector<double>* sums) const {
-    std::fill(sums->begin(), sums->end(), 0.0);
-    const double T = temperature_;
-    double last = -1.0;
-    double decay = 0.0;
-    for (std::size_t y = 0; y < message.size(); ++y) {
-      const double mass = std::exp(message[y] / T);
-      for (std::size_t i = 0; i < sums->size(); ++i) {
-        const double d = distance(y, i);
-        if (d != last) decay = std::exp(-weight * d / T);
-        last = d;
-        (*sums)[i] += mass * decay;
-      }
-    }
-  }
-
   // Magnitudes that went into the costs of a position.
   double AddedBy(std::size_t p) const {
     double sum = 0.0;
@@ -575,27 +167,36 @@ class RoutedVerifier {
   const RoutedProof& proof_;
   double temperature_;
   std::size_t size_;
-  std::size_t blocks_;
-  std::size_t padded_;
   std::size_t thickness_;
-  std::vector<std::uint32_t> followers_;
   std::vector<std::size_t> active_;
-  double limit_;
-  bool many_cuts_;
-  double negligible_;           // squared distance
-  std::vector<double> length_;  // of the active cuts
-  std::vector<PlacedKernel> kernels_;
-  std::vector<double> threshold_;  // thickness x padded
-  std::vector<float> z_;           // see Placed
-  std::vector<std::vector<float>> v_;
-  double share_scale_ = 1.0;
-  Sums total_;
+  Matrix<double> distance_;  // of the cuts
+  double diameter_;
+  std::optional<PathDistribution> distribution_;  // of the dual value, where it is asked for
+  SafeSum entropy_;                               // of that, times T
+  Matrix<float> dual_z_;                          // its cut sums, by variable
+  RoutedSums total_;
 };
 
-}  // namespace
+void CheckDualPoint(const DenseCrf& model, const RoutedProof& proof) {
+  const auto& [costs, edge_weights] = proof.dual_point;
+  const auto thickness = static_cast<std::size_t>(proof.routing.paths.thickness);
+  if (costs.rows() != model.unary().rows() || costs.cols() != model.unary().cols() ||
+      edge_weights.rows() != costs.rows() || edge_weights.cols() != thickness) {
+    throw InvalidInput(fmt::format(
+        "the dual value has {} x {} costs and {} x {} weights, expected {} x {} and {} x {}",
+        costs.rows(), costs.cols(), edge_weights.rows(), edge_weights.cols(), model.unary().rows(),
+        model.unary().cols(), model.unary().rows(), thickness));
+  }
+  for (const Matrix<float>* numbers : {&costs, &edge_weights}) {
+    for (std::size_t n = 0; n < numbers->size(); ++n) {
+      if (!std::isfinite(numbers->data()[n]))
+        throw InvalidInput("the costs and weights of the dual value must be finite numbers");
+    }
+  }
+}
 
-Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
-                          const PairOptions& options) {
+RoutedVerifier CheckedVerifier(const DenseCrf& model, const RoutedProof& proof,
+                               const PairOptions& options) {
   CheckOptions(options);
   CheckProof(model, proof.flows);
   CheckRouting(proof.routing, model.num_variables(), static_cast<std::size_t>(model.num_cuts()));
@@ -606,9 +207,27 @@ Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
         fmt::format("paths of thickness {} have {:g} states with {} labels, expected at most {:g}",
                     proof.routing.paths.thickness, states, model.num_labels(), kMaxRoutedStates));
   }
-  RoutedVerifier verifier(model, proof, options);
-  verifier.SumPairs(Progress(options, 1));
+  return {model, proof, options};
+}
+
+}  // namespace
+
+Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
+                          const PairOptions& options) {
+  RoutedVerifier verifier = CheckedVerifier(model, proof, options);
+  verifier.SumPairs(options);
   return BoundMaker::Verified(verifier.Above());
+}
+
+RoutedBounds VerifiedRoutedBounds(const DenseCrf& model, const RoutedProof& proof,
+                                  const PairOptions& options) {
+  if (proof.dual_point.empty() || !(options.temperature > 0.0))
+    return {VerifiedRoutedUpper(model, proof, options), std::nullopt};
+  RoutedVerifier verifier = CheckedVerifier(model, proof, options);
+  CheckDualPoint(model, proof);
+  verifier.PlaceDualPoint();
+  verifier.SumPairs(options);
+  return {BoundMaker::Verified(verifier.Above()), BoundMaker::Verified(verifier.Dual())};
 }
 
 }  // namespace submarine::internal

@@ -8,6 +8,8 @@
 // pairs that are not looked at keep their weight and carry no flow.
 #pragma once
 
+#include <optional>
+
 #include "submarine/bound/bound.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/extension/evidence.h"
@@ -23,5 +25,18 @@ namespace submarine::internal {
 inline constexpr double kMaxRoutedStates = 1 << 20;
 Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
                           const PairOptions& options);
+
+// The same with a lower bound on what it can become for this routing and the pairs that are looked at, whatever the
+// flows. With y the marginals of a distribution P on the paths, and z their sums over cuts,
+//
+//   D(P) = T H(P) - <phi,y> - sum over edges of W E_P[d] - sum over pairs and cuts of (w - u) l |z_a - z_b| - constant
+//
+// is one for every P, here that of proof.dual_point; T > 0. There is none where that is empty or T = 0.
+struct RoutedBounds {
+  Bound upper;
+  std::optional<Bound> dual;
+};
+RoutedBounds VerifiedRoutedBounds(const DenseCrf& model, const RoutedProof& proof,
+                                  const PairOptions& options);
 
 }  // namespace submarine::internal

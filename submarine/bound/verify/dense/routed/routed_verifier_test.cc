@@ -384,6 +384,114 @@ TEST(RoutedVerifierTest, LeavesPairsOutOnTheSafeSide) {
   }
 }
 
+RoutedDualPoint RandomDualPoint(RandomModels* random, const DenseCrf& model, int thickness) {
+  RoutedDualPoint point;
+  point.costs = Matrix<float>(model.unary().rows(), model.unary().cols());
+  point.edge_weights = Matrix<float>(model.unary().rows(), static_cast<std::size_t>(thickness));
+  for (std::size_t n = 0; n < point.costs.size(); ++n)
+    point.costs.data()[n] = static_cast<float>(random->Real(-3.0, 3.0));
+  for (std::size_t n = 0; n < point.edge_weights.size(); ++n)
+    point.edge_weights.data()[n] = static_cast<float>(random->Real(0.0, 2.0));
+  return point;
+}
+
+// D(P) by enumeration of P.
+double DualByDefinition(const DenseCrf& model, const RoutedModel& routed, const RoutedProof& proof,
+                        double temperature) {
+  const std::size_t n = model.num_variables();
+  const auto k = static_cast<std::size_t>(proof.routing.paths.thickness);
+  const std::vector<std::uint32_t> followers = proof.routing.paths.Followers();
+  const auto& order = proof.routing.paths.order;
+  const RoutedDualPoint& point = proof.dual_point;
+  std::vector<double> values;
+  ForLabelings(n, model.num_labels(), [&](const std::vector<int>& x) {
+    double energy = 0.0;
+    for (std::size_t p = 0; p < n; ++p) {
+      energy += point.costs(order[p], static_cast<std::size_t>(x[p]));
+      for (std::size_t m = 1; m <= std::min<std::size_t>(k, followers[p]); ++m)
+        energy += point.edge_weights(p, m - 1) * routed.D(x[p], x[p + m]);
+    }
+    values.push_back(-energy);
+  });
+  const double log_z = LogSumExp(values, temperature);
+  Matrix<double> y(n, static_cast<std::size_t>(model.num_labels()));
+  double value = -model.constant();
+  std::size_t at = 0;
+  ForLabelings(n, model.num_labels(), [&](const std::vector<int>& x) {
+    const double log_p = (values[at++] - log_z) / temperature;
+    const double probability = std::exp(log_p);
+    value -= temperature * probability * log_p;
+    for (std::size_t p = 0; p < n; ++p) {
+      y(p, static_cast<std::size_t>(x[p])) += probability;
+      value -= probability * model.unary()(order[p], static_cast<std::size_t>(x[p]));
+      for (std::size_t q = p + 1; q < n; ++q)
+        value -= probability * routed.edge(p, q) * routed.D(x[p], x[q]);
+    }
+  });
+  const std::vector<double>& length = model.metric().length;
+  for (std::size_t c = 0; c < length.size(); ++c) {
+    const auto sum = [&](std::size_t p) {
+      double z = 0.0;
+      for (const int i : model.labels().cuts->set(static_cast<int>(c)))
+        z += y(p, static_cast<std::size_t>(i));
+      return z;
+    };
+    for (std::size_t p = 0; p < n; ++p) {
+      for (std::size_t q = p + 1; q < n; ++q)
+        value -= length[c] * routed.residual(p, q) * std::abs(sum(p) - sum(q));
+    }
+  }
+  return value;
+}
+
+TEST(RoutedVerifierTest, DualValuesEqualTheirDefinitionAndAreBelowEveryBoundOfTheirRouting) {
+  RandomModels random(21);
+  for (int round = 0; round < 500; ++round) {
+    const bool many_cuts = round % 5 == 0;
+    const int labels = many_cuts ? random.Integer(9, 11) : random.Integer(2, 4);
+    const int variables = random.Integer(2, many_cuts ? 3 : labels == 2 ? 10 : 5);
+    const DenseCrf model = RandomModel(&random, variables, labels);
+    const int thickness = many_cuts ? random.Integer(1, 2) : LargestThickness(&random, labels);
+    RoutedProof proof = RandomProof(&random, model, thickness);
+    proof.dual_point = RandomDualPoint(&random, model, thickness);
+    const RoutedModel routed(model, proof);
+    PairOptions options;
+    options.cutoff = 0.0;
+    options.temperature = random.Integer(0, 1) == 0 ? 1.0 : random.Real(0.2, 3.0);
+    const RoutedBounds bounds = VerifiedRoutedBounds(model, proof, options);
+    ASSERT_TRUE(bounds.dual) << round;
+    EXPECT_EQ(bounds.upper, VerifiedRoutedUpper(model, proof, options)) << round;
+    const double expected = DualByDefinition(model, routed, proof, options.temperature);
+    const double size = SizeOf(routed, options.temperature);
+    ASSERT_LE(*bounds.dual, expected + 1e-14 * size) << round;
+    // Cut sums are rounded to single precision.
+    ASSERT_NEAR(*bounds.dual, expected, 1e-6 * size) << round;
+    for (int other = 0; other < 4; ++other) {
+      RoutedProof flows = RandomProof(&random, model, thickness);
+      flows.routing = proof.routing;
+      ASSERT_LE(*bounds.dual, VerifiedRoutedUpper(model, flows, options)) << round;
+    }
+  }
+}
+
+// Paths of several blocks: the sum-product of the distribution against that of the upper bound. With the costs and
+// weights of the bound itself, upper - dual is the variation of what is left minus what the flows get of it.
+TEST(RoutedVerifierTest, DualValuesAcrossBlocksAreTheUpperBoundWithoutPairs) {
+  RandomModels random(22);
+  for (int round = 0; round < 20; ++round) {
+    const int labels = random.Integer(2, 3);
+    const DenseCrf dense = RandomModel(&random, random.Integer(40, 300), labels);
+    const DenseCrf model(dense.unary(), {}, dense.labels(), PairCounting::kOnce, 0.5);
+    RoutedProof proof = RandomProof(&random, model, random.Integer(1, 4));
+    const auto thickness = static_cast<std::size_t>(proof.routing.paths.thickness);
+    proof.dual_point = {model.unary(), Matrix<float>(model.num_variables(), thickness)};
+    const RoutedBounds bounds = VerifiedRoutedBounds(model, proof, {});
+    ASSERT_TRUE(bounds.dual);
+    EXPECT_LE(*bounds.dual, bounds.upper);
+    EXPECT_NEAR(*bounds.dual, bounds.upper, 1e-9 * (1.0 + std::abs(bounds.upper.value()))) << round;
+  }
+}
+
 TEST(RoutedVerifierTest, WithoutRoutesAndEdgesIsThePlainBound) {
   RandomModels random(17);
   for (int round = 0; round < 100; ++round) {
@@ -444,6 +552,21 @@ TEST(RoutedVerifierTest, RefusesWhatIsNoProof) {
   refuses([](RoutedProof* p) { p->routing.threshold = Matrix<float>(8, 1); });
   refuses([](RoutedProof* p) { p->flows.assign(2, {.v = Matrix<float>(8, 2)}); });
   refuses([](RoutedProof* p) { p->flows.assign(1, {.v = Matrix<float>(7, 2)}); });
+  // Dual values.
+  good.dual_point = RandomDualPoint(&random, model, 2);
+  EXPECT_TRUE(VerifiedRoutedBounds(model, good, {}).dual);
+  EXPECT_FALSE(VerifiedRoutedBounds(model, good, {.temperature = 0.0}).dual);
+  const auto refuses_dual = [&](const auto& change) {
+    RoutedProof bad = good;
+    change(&bad.dual_point);
+    EXPECT_THROW(VerifiedRoutedBounds(model, bad, {}), InvalidInput);
+  };
+  refuses_dual([](RoutedDualPoint* p) { p->costs = Matrix<float>(8, 3); });
+  refuses_dual([](RoutedDualPoint* p) { p->edge_weights = Matrix<float>(8, 1); });
+  refuses_dual([](RoutedDualPoint* p) { p->edge_weights = {}; });
+  refuses_dual([](RoutedDualPoint* p) { p->costs(1, 1) = std::nanf(""); });
+  refuses_dual(
+      [](RoutedDualPoint* p) { p->edge_weights(1, 1) = std::numeric_limits<float>::infinity(); });
   RandomModels many(20);
   const DenseCrf wide = RandomModel(&many, 8, 9);
   EXPECT_THROW(VerifiedRoutedUpper(wide, RandomProof(&many, wide, 8), {}), InvalidInput);

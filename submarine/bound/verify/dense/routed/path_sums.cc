@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "submarine/bound/verify/dense/dense_verifier_internal.h"
+#include "submarine/bound/verify/dense/routed/path_sums_internal.h"
+
+namespace submarine::internal {
+namespace {
+
+using dense_verifier::kUnderflow;
+
+// Products of messages and of exp(-W d / T) do not vanish up to here, see SumProducts.
+constexpr double kFarthestLabels = 600.0;
+
+// sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so that no sum is below exp(-W d / T), far above what a
+// message that vanishes would add to it; and the logarithm is off by some ulps of the largest exponent.
+void SumProducts(const PathEnergies& path, const std::vector<double>& message, double weight,
+                 std::vector<double>* sums) {
+  std::fill(sums->begin(), sums->end(), 0.0);
+  const double T = path.temperature;
+  double last = -1.0;
+  double decay = 0.0;
+  for (std::size_t y = 0; y < message.size(); ++y) {
+    const double mass = std::exp(message[y] / T);
+    for (std::size_t i = 0; i < sums->size(); ++i) {
+      const double d = path.distance(y, i);
+      if (d != last) decay = std::exp(-weight * d / T);
+      last = d;
+      (*sums)[i] += mass * decay;
+    }
+  }
+}
+
+// The states before one position of a path, of which the oldest label is dropped where there are `thickness`.
+struct StatesBefore {
+  std::size_t labels;
+  std::size_t known;  // labels that a state has
+  std::size_t count;  // labels^known
+  std::size_t kept;   // different ones once the oldest label is dropped
+
+  StatesBefore(const PathEnergies& path, std::size_t begin, std::size_t p)
+      : labels(path.labels()), known(std::min(p - begin, path.thickness())), count(1) {
+    for (std::size_t m = 0; m < known; ++m) count *= labels;
+    kept = known == path.thickness() ? count / labels : count;
+  }
+  // With this label at the position.
+  std::size_t Next(std::size_t state, std::size_t label) const {
+    return state % kept * labels + label;
+  }
+};
+
+// The probabilities of the labels at p given the state before, by what follows (`later`, by state; empty at the end),
+// and T times the logarithm of their sum before normalising.
+double SetConditional(const PathEnergies& path, const StatesBefore& states, std::size_t p,
+                      std::size_t state, const std::vector<double>& later,
+                      std::vector<double>* probability) {
+  for (std::size_t i = 0; i < states.labels; ++i) {
+    double value = -path.costs(p, i);
+    std::size_t older = state;
+    for (std::size_t m = 1; m <= states.known; ++m, older /= states.labels)
+      value -= path.edge(p - m, m - 1) * path.distance(i, older % states.labels);
+    if (!later.empty()) value += later[states.Next(state, i)];
+    (*probability)[i] = value;
+  }
+  const double largest = *std::max_element(probability->begin(), probability->end());
+  double sum = 0.0;
+  for (double& value : *probability) {
+    value = std::exp((value - largest) / path.temperature);
+    sum += value;
+  }
+  for (double& value : *probability) value /= sum;
+  return largest + path.temperature * std::log(sum);
+}
+
+}  // namespace
+
+// Messages are about the last labels and as they are, by logarithms. A message that is off by e in every entry makes
+// the next one off by at most e.
+void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
+                 const std::vector<double>& magnitude_of_costs, double roundings, SafeSum* bound) {
+  const auto& [costs, edge, distance, T] = path;
+  const std::size_t labels = path.labels();
+  const std::size_t thickness = path.thickness();
+  const double own_roundings = static_cast<double>(64 + labels + 4 * thickness) + roundings;
+  std::vector<double> message = {0.0};  // of the states before: the empty one
+  std::vector<double> next;
+  std::vector<double> term(labels);
+  std::vector<double> sum_before(labels);
+  const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
+  std::size_t known = 0;  // labels that a state has
+  for (std::size_t p = begin; p < end; ++p) {
+    const std::size_t before = message.size();
+    const bool drops = known == thickness;
+    const std::size_t kept = drops ? before / labels : before;
+    next.assign(kept * labels, 0.0);
+    double magnitude = 0.0;
+    const double last_edge = drops ? edge(p - thickness, thickness - 1) : 0.0;
+    // On plain paths products take the place of an exponential for every pair of labels.
+    const bool by_products =
+        drops && thickness == 1 && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
+    if (by_products) {
+      SumProducts(path, message, last_edge, &sum_before);
+      magnitude = last_edge * diameter - *std::min_element(message.begin(), message.end());
+    }
+    for (std::size_t s = 0; s < kept; ++s) {
+      for (std::size_t i = 0; i < labels; ++i) {
+        double energy = costs(p, i);
+        double size = std::abs(costs(p, i));
+        std::size_t older = s;
+        for (std::size_t m = 1; m <= (drops ? known - 1 : known); ++m) {
+          energy += edge(p - m, m - 1) * distance(i, older % labels);
+          size += edge(p - m, m - 1) * distance(i, older % labels);
+          older /= labels;
+        }
+        double value = message[s];
+        if (by_products) {
+          value = T * std::log(sum_before[i]);
+        } else if (drops) {
+          for (std::size_t y = 0; y < labels; ++y)
+            term[y] = message[s + y * kept] - last_edge * distance(i, y);
+          const double largest = *std::max_element(term.begin(), term.end());
+          value = largest;
+          if (T > 0.0) {
+            double sum = 0.0;
+            for (const double t : term) sum += std::exp((t - largest) / T);
+            value += T * std::log(sum);
+          }
+        }
+        magnitude = std::max(magnitude, size + std::abs(value) + T);
+        next[s * labels + i] = value - energy;
+      }
+    }
+    if (!drops) ++known;
+    const double shift = *std::max_element(next.begin(), next.end());
+    for (double& value : next) {
+      value -= shift;
+      magnitude = std::max(magnitude, std::abs(value));
+    }
+    bound->Add(shift, magnitude + magnitude_of_costs[p], own_roundings);
+    std::swap(message, next);
+  }
+  const double largest = *std::max_element(message.begin(), message.end());
+  double value = largest;
+  if (T > 0.0) {
+    double sum = 0.0;
+    for (const double m : message) sum += std::exp((m - largest) / T);
+    value += T * std::log(sum);
+  }
+  bound->Add(value, T * static_cast<double>(1 + message.size()) + std::abs(largest), own_roundings);
+  bound->Widen(kUnderflow * static_cast<double>(end - begin));
+}
+
+void SetPathDistribution(const PathEnergies& path, std::size_t begin, std::size_t end,
+                         PathDistribution* distribution, SafeSum* entropy) {
+  const std::size_t labels = path.labels();
+  std::vector<double> probability(labels);
+  // later[p - begin]: what all positions from p on sum to, by the states before p.
+  std::vector<std::vector<double>> later(end - begin + 1);
+  for (std::size_t p = end; p-- > begin + 1;) {
+    const StatesBefore states(path, begin, p);
+    std::vector<double>& own = later[p - begin];
+    own.resize(states.count);
+    for (std::size_t s = 0; s < states.count; ++s)
+      own[s] = SetConditional(path, states, p, s, later[p + 1 - begin], &probability);
+    const double shift = *std::max_element(own.begin(), own.end());
+    for (double& value : own) value -= shift;
+  }
+  // Each step multiplies by a probability, which is a quotient by a sum, and sums over the label that is dropped.
+  const double step_roundings = 2.0 * static_cast<double>(labels) + 4.0;
+  double roundings = 0.0;
+  std::vector<double> mass = {1.0};  // of the states before p
+  for (std::size_t p = begin; p < end; ++p) {
+    const StatesBefore states(path, begin, p);
+    roundings += step_roundings;
+    distribution->roundings[p] = roundings + static_cast<double>(states.count * labels);
+    std::vector<double> next(states.kept * labels, 0.0);
+    for (std::size_t s = 0; s < states.count; ++s) {
+      SetConditional(path, states, p, s, later[p + 1 - begin], &probability);
+      double sum = 0.0;        // of -q log q
+      double magnitude = 0.0;  // of its terms, and of what errors of q change in them
+      for (std::size_t i = 0; i < labels; ++i) {
+        const double q = probability[i];
+        const double both = mass[s] * q;
+        next[states.Next(s, i)] += both;
+        distribution->y(p, i) += both;
+        std::size_t older = s;
+        for (std::size_t m = 1; m <= states.known; ++m, older /= labels)
+          distribution->expected(p - m, m - 1) += both * path.distance(i, older % labels);
+        if (q > 0.0) sum -= q * std::log(q);
+        if (q > 0.0) magnitude += q * (1.0 - std::log(q));
+      }
+      entropy->Add(path.temperature * mass[s] * sum, path.temperature * mass[s] * magnitude,
+                   roundings + 2.0 * static_cast<double>(labels));
+    }
+    std::swap(mass, next);
+    later[p - begin] = {};
+  }
+  // What vanishing probabilities lose, in the entropy and beside any cost of single precision.
+  entropy->Widen(kUnderflow * std::numeric_limits<float>::max() *
+                 static_cast<double>((end - begin) * mass.size() * labels));
+}
+
+}  // namespace submarine::internal

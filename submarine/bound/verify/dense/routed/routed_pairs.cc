@@ -1,0 +1,475 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/parallel.h"
+#include "submarine/bound/verify/dense/routed/routed_pairs_internal.h"
+#include "submarine/bound/verify/dense/routed/routed_rows_internal.h"
+
+namespace submarine::internal {
+namespace {
+
+using dense_verifier::ActiveCuts;
+using dense_verifier::kUlp;
+using dense_verifier::kUnderflow;
+using dense_verifier::LargestFactor;
+using dense_verifier::LeastFactor;
+using dense_verifier::Progress;
+using routed_rows::AddDistances;
+using routed_rows::DropFar;
+using routed_rows::FlowPair;
+using routed_rows::FlowRow;
+using routed_rows::kHalo;
+using routed_rows::kSide;
+using routed_rows::kStride;
+using routed_rows::PairDistance;
+using routed_rows::RouteColumns;
+using routed_rows::RouteRow;
+using routed_rows::SquaredRow;
+using routed_rows::WeightRow;
+
+constexpr std::size_t kTasks = 64;
+// From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and pairs that are
+// negligible are passed over: their kernel is below this, and the cutoff.
+constexpr std::size_t kManyCuts = 8;
+constexpr double kNegligible = 1e-3;
+
+// Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
+struct Square {
+  alignas(64) double value[kStride * kStride];
+};
+
+// One kernel by position on the paths, with room at either side, where scales are 0.
+struct PlacedKernel {
+  std::vector<double> features;  // dimension x stride
+  std::vector<double> scale;
+  std::size_t stride = 0;
+  std::size_t dimension = 0;
+  double factor = 0.0;
+  double excess = 0.0;  // by which share the true factor may be larger
+  double feature_error = 0.0;
+  std::vector<double> low;  // boxes of the blocks, blocks x dimension
+  std::vector<double> high;
+
+  double LeastSquared(std::size_t row, std::size_t column) const {
+    double squared = 0.0;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      const double apart = std::max({0.0, low[row * dimension + d] - high[column * dimension + d],
+                                     low[column * dimension + d] - high[row * dimension + d]});
+      squared += apart * apart;
+    }
+    return squared;
+  }
+};
+
+// What one task has added up; it has touched the positions from `first` to before `last` only.
+struct TaskSums : RoutedSums {
+  using RoutedSums::RoutedSums;
+  std::size_t first = 0;
+  std::size_t last = 0;
+
+  // Adds this to the whole, and leaves it as new.
+  void MoveTo(RoutedSums* whole) {
+    const auto transfer = [&](Matrix<double>* from, Matrix<double>* to) {
+      for (std::size_t n = first * to->cols(); n < last * to->cols(); ++n)
+        to->data()[n] += std::exchange(from->data()[n], 0.0);
+    };
+    transfer(&flow, &whole->flow);
+    transfer(&edge, &whole->edge);
+    whole->weight += std::exchange(weight, 0.0);
+    whole->error += std::exchange(error, 0.0);
+    whole->excess += std::exchange(excess, 0.0);
+    whole->variation += std::exchange(variation, 0.0);
+    last = 0;
+  }
+};
+
+class PairSums {
+ public:
+  PairSums(const DenseCrf& model, const RoutedProof& proof, const Matrix<float>& dual_z,
+           const PairOptions& options)
+      : model_(model),
+        proof_(proof),
+        size_(model.num_variables()),
+        blocks_((size_ + kSide - 1) / kSide),
+        padded_(blocks_ * kSide + 2 * kHalo),
+        thickness_(static_cast<std::size_t>(proof.routing.paths.thickness)),
+        followers_(proof.routing.paths.Followers()),
+        active_(ActiveCuts(model)),
+        limit_(options.cutoff > 0.0 ? -2.0 * std::log(options.cutoff)
+                                    : std::numeric_limits<double>::infinity()),
+        many_cuts_(active_.size() >= kManyCuts),
+        negligible_(std::max(limit_, -2.0 * std::log(kNegligible))) {
+    for (const std::size_t c : active_) length_.push_back(model.metric().length[c]);
+    for (const GaussianKernel& kernel : model.kernels()) {
+      if (kernel.weight > 0.0) Place(kernel);
+    }
+    PlaceEvidence();
+    if (dual_z.size() > 0) dual_z_ = Placed(dual_z);
+  }
+
+  RoutedSums Sum(const Progress& progress) const {
+    // Tasks have about the same number of squares, and sums of their own, which are added in order.
+    std::vector<std::size_t> begin = {0};
+    const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
+    double count = 0.0;
+    for (std::size_t row = 0; row < blocks_; ++row) {
+      count += static_cast<double>(blocks_ - row);
+      if (count >= squares * static_cast<double>(begin.size()) / kTasks || row + 1 == blocks_)
+        begin.push_back(row + 1);
+    }
+    // Sums under way take memory; how many does not change the result.
+    const std::size_t at_once =
+        std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
+    const std::size_t tasks = begin.size() - 1;
+    RoutedSums total(blocks_ * kSide, active_.size(), thickness_);
+    std::vector<TaskSums> sums(std::min(at_once, tasks),
+                               TaskSums(blocks_ * kSide, active_.size(), thickness_));
+    for (std::size_t first = 0; first < tasks; first += at_once) {
+      const std::size_t batch = std::min(at_once, tasks - first);
+      ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
+        std::vector<Square> weights(kernels_.size());
+        for (std::size_t n = from; n < to; ++n) {
+          sums[n].first = begin[first + n] * kSide;
+          for (std::size_t row = begin[first + n]; row < begin[first + n + 1]; ++row) {
+            for (std::size_t column = row; column < blocks_; ++column)
+              AddSquare(row, column, &weights, &sums[n]);
+          }
+        }
+      });
+      for (std::size_t n = 0; n < batch; ++n) sums[n].MoveTo(&total);
+      progress.Report(static_cast<double>(first + batch) / static_cast<double>(tasks));
+    }
+    // At a variable; and over all pairs: square by square, task by task.
+    const auto at_variable =
+        static_cast<double>(kernels_.size() * (size_ + kTasks) * (2 + proof_.flows.size()));
+    const double over_pairs = static_cast<double>(kSide * kSide + 2 * kTasks) + squares / kTasks +
+                              static_cast<double>(blocks_);
+    total.roundings = 16.0 + std::max(at_variable, over_pairs);
+    return total;
+  }
+
+ private:
+  void Place(const GaussianKernel& kernel) {
+    PlacedKernel placed;
+    placed.dimension = kernel.dimension();
+    placed.stride = padded_;
+    placed.factor = LeastFactor(model_, kernel);
+    if (placed.factor > 0.0)
+      placed.excess = LargestFactor(model_, kernel) / placed.factor * (1.0 + kUlp) - 1.0;
+    placed.feature_error = FeatureErrorOfValue(kernel);
+    placed.features.assign(placed.dimension * padded_, 0.0);
+    placed.scale.assign(padded_, 0.0);
+    placed.low.assign(blocks_ * placed.dimension, std::numeric_limits<double>::infinity());
+    placed.high.assign(blocks_ * placed.dimension, -std::numeric_limits<double>::infinity());
+    for (std::size_t p = 0; p < size_; ++p) {
+      const std::size_t a = proof_.routing.paths.order[p];
+      placed.scale[kHalo + p] = kernel.scale.empty() ? 1.0 : kernel.scale[a];
+      for (std::size_t d = 0; d < placed.dimension; ++d) {
+        const double f = kernel.features(a, d);
+        placed.features[d * padded_ + kHalo + p] = f;
+        double& low = placed.low[p / kSide * placed.dimension + d];
+        double& high = placed.high[p / kSide * placed.dimension + d];
+        low = std::min(low, f);
+        high = std::max(high, f);
+      }
+    }
+    kernels_.push_back(std::move(placed));
+  }
+
+  void PlaceEvidence() {
+    const Routing& routing = proof_.routing;
+    constexpr double kNever = -1.0;  // distances are not negative
+    threshold_.assign(thickness_ * padded_, kNever);
+    for (std::size_t p = 0; p < size_; ++p) {
+      for (std::size_t m = 1; m <= thickness_ && m <= followers_[p]; ++m) {
+        // Nothing is less than what is not a number.
+        threshold_[(m - 1) * padded_ + kHalo + p] = routing.everywhere()
+                                                        ? std::numeric_limits<double>::infinity()
+                                                        : routing.threshold(p, m - 1);
+      }
+    }
+    if (!routing.everywhere()) {
+      z_ = Placed(routing.z);
+    }
+    double shares = 0.0;
+    for (const FlowTerm& term : proof_.flows) {
+      v_.push_back(Placed(term.v));
+      shares += term.share;
+    }
+    share_scale_ = 1.0 / std::max(1.0, shares);
+  }
+
+  // The active cuts by position: one cut after the other; or, where there are many, one position after the other.
+  std::vector<float> Placed(const Matrix<float>& by_variable) const {
+    std::vector<float> placed(active_.size() * padded_, 0.0F);
+    for (std::size_t p = 0; p < size_; ++p) {
+      const auto row = by_variable.row(proof_.routing.paths.order[p]);
+      for (std::size_t c = 0; c < active_.size(); ++c)
+        placed[many_cuts_ ? (kHalo + p) * active_.size() + c : c * padded_ + kHalo + p] =
+            row[active_[c]];
+    }
+    return placed;
+  }
+  const float* CutsAt(const std::vector<float>& placed, std::size_t padded_position) const {
+    return placed.data() + padded_position * active_.size();
+  }
+
+  // Weights of a kernel in a square and beside it, 0 for a variable with itself; and how far off they may be.
+  void Weights(const PlacedKernel& kernel, std::size_t row, std::size_t column, Square* square,
+               TaskSums* sums) const {
+    const std::size_t side = kSide + 2 * thickness_;
+    const std::size_t column0 = kHalo + column * kSide - thickness_;
+    double point[kMaxFeatureDimension];
+    alignas(64) double x[kStride];
+    alignas(64) double weights[kStride] = {};  // by column
+    alignas(64) double far_weights[kStride] = {};
+    for (std::size_t r = 0; r < side; ++r) {
+      const std::size_t p = kHalo + row * kSide - thickness_ + r;
+      double* w = square->value + r * kStride;
+      if (kernel.scale[p] == 0.0) {
+        std::fill(w, w + side, 0.0);
+        continue;
+      }
+      for (std::size_t d = 0; d < kernel.dimension; ++d)
+        point[d] = kernel.features[d * kernel.stride + p];
+      SquaredRow(kernel.features.data() + column0, kernel.stride, kernel.dimension, point, side, x);
+      WeightRow(x, kernel.scale.data() + column0, kernel.scale[p], kernel.factor, side, w);
+      if (p >= column0 && p < column0 + side) w[p - column0] = 0.0;
+      if (many_cuts_) DropFar(x, negligible_, side, w);
+      for (std::size_t c = 0; c < side; ++c) {
+        weights[c] += w[c];
+        far_weights[c] += w[c] * x[c];
+      }
+    }
+    double weight = 0.0;
+    double far = 0.0;
+    for (std::size_t c = 0; c < side; ++c) {
+      weight += weights[c];
+      far += far_weights[c];
+    }
+    sums->weight += weight;
+    sums->excess += kernel.excess * weight;
+    // Distance and exp as in dense_verifier; of what is routed a rounding for each part, and a few more.
+    const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
+    sums->error +=
+        1.01 * (roundings * weight + 0.5 * static_cast<double>(kernel.dimension + 3) * far +
+                kernel.feature_error / kUlp * (weight + far)) +
+        kUnderflow * static_cast<double>(kStride * kStride);
+  }
+
+  // D of the pairs in a square and beside it; of those with any weight, where there are many cuts.
+  void Distances(std::size_t row, std::size_t column, const Square& weights, Square* square) const {
+    const std::size_t side = kSide + 2 * thickness_;
+    const std::size_t row0 = kHalo + row * kSide - thickness_;
+    const std::size_t column0 = kHalo + column * kSide - thickness_;
+    for (std::size_t r = 0; r < side; ++r) {
+      double* sum = square->value + r * kStride;
+      std::fill(sum, sum + side, 0.0);
+      if (many_cuts_) {
+        for (std::size_t c = 0; c < side; ++c) {
+          if (weights.value[r * kStride + c] > 0.0)
+            sum[c] = PairDistance(CutsAt(z_, row0 + r), CutsAt(z_, column0 + c), length_.data(),
+                                  length_.size());
+        }
+        continue;
+      }
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        const float* z = z_.data() + c * padded_;
+        AddDistances(z + column0, z[row0 + r], length_[c], side, sum);
+      }
+    }
+  }
+
+  // Takes from `left` what the edges of the rows use, and gives it to `gain`.
+  void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, double part,
+                        double* left, Matrix<double>* gain) const {
+    alignas(64) double ignored[kSide] = {};
+    alignas(64) double ignored_next[kSide] = {};
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + row * kSide;
+      for (std::size_t r = thickness_ - m; r < thickness_ + kSide; ++r) {
+        const std::size_t at = r * kStride + thickness_;
+        const std::size_t next = at + m * kStride;
+        const bool first_inside = r >= thickness_;
+        const bool second_inside = r + m < thickness_ + kSide;
+        double* first = first_inside ? left + (r - thickness_) * kStride + thickness_ : ignored;
+        double* second =
+            second_inside ? left + (r + m - thickness_) * kStride + thickness_ : ignored_next;
+        const double used = RouteRow(w.value + at, w.value + next, d.value + at, d.value + next,
+                                     *(limit + r - thickness_), part, first, second);
+        if (first_inside) (*gain)(row * kSide + r - thickness_, m - 1) += used;
+      }
+    }
+  }
+
+  // The same for the edges of the columns; `gain` may be null.
+  void RouteEdgesOfColumns(const Square& w, const Square& d, std::size_t column, double part,
+                           double* left, Matrix<double>* gain) const {
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      const std::size_t first = thickness_ - m;
+      const std::size_t count = kSide + m;
+      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + column * kSide - m;
+      alignas(64) double gains[kStride] = {};
+      for (std::size_t i = 0; i < kSide; ++i) {
+        const std::size_t at = (i + thickness_) * kStride + first;
+        RouteColumns(w.value + at, d.value + at, limit, m, count, part, left + i * kStride + first,
+                     gains);
+      }
+      if (gain == nullptr) continue;
+      for (std::size_t j = 0; j < kSide; ++j) (*gain)(column * kSide + j, m - 1) += gains[m + j];
+    }
+  }
+
+  void AddSquare(std::size_t row, std::size_t column, std::vector<Square>* weights,
+                 TaskSums* sums) const {
+    const bool near = column <= row + 1;
+    const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
+    std::vector<Square>& w = *weights;
+    std::size_t used = 0;
+    for (const PlacedKernel& kernel : kernels_) {
+      if (!near && kernel.LeastSquared(row, column) > limit_) continue;
+      Weights(kernel, row, column, &w[used++], sums);
+    }
+    if (used == 0) return;
+    sums->last = std::max(sums->last, (column + 1) * kSide);
+    const std::size_t side = kSide + 2 * thickness_;
+    Square all;  // kernels together
+    for (std::size_t r = 0; r < side; ++r) {
+      for (std::size_t c = 0; c < side; ++c) {
+        double sum = 0.0;
+        for (std::size_t k = 0; k < used; ++k) sum += w[k].value[r * kStride + c];
+        all.value[r * kStride + c] = sum;
+      }
+    }
+    Square d;
+    if (proof_.routing.everywhere()) {
+      std::fill(std::begin(d.value), std::end(d.value), 0.0);
+    } else {
+      Distances(row, column, all, &d);
+    }
+    // With the neighbours' columns, whose values mean nothing.
+    alignas(64) double wide[kSide * kStride] = {};
+    for (std::size_t i = 0; i < kSide; ++i)
+      std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
+    for (std::size_t k = 0; k < used; ++k) {
+      RouteEdgesOfRows(w[k], d, row, part, wide, &sums->edge);
+      // A square on the diagonal has the edges of its columns among those of its rows.
+      RouteEdgesOfColumns(w[k], d, column, part, wide, row == column ? nullptr : &sums->edge);
+    }
+    alignas(64) double left[kSide * kSide];
+    for (std::size_t i = 0; i < kSide; ++i) {
+      for (std::size_t j = 0; j < kSide; ++j)
+        left[i * kSide + j] = std::max(0.0, wide[i * kStride + thickness_ + j]);
+    }
+    if (near) TakeDirectPairs(row, column, left, &sums->edge);
+    AddFlows(row, column, left, &sums->flow);
+    if (!dual_z_.empty()) sums->variation += Variation(row, column, left);
+  }
+
+  // Of what is left of the pairs of a square, under the distribution of the dual value.
+  double Variation(std::size_t row, std::size_t column, const double* left) const {
+    double variation = 0.0;
+    for (std::size_t i = 0; i < kSide; ++i) {
+      const double* of_row = left + i * kSide;
+      const std::size_t own = kHalo + row * kSide + i;
+      const std::size_t first = kHalo + column * kSide;
+      alignas(64) double apart[kSide] = {};
+      if (many_cuts_) {
+        for (std::size_t j = 0; j < kSide; ++j) {
+          if (of_row[j] > 0.0)
+            apart[j] = PairDistance(CutsAt(dual_z_, own), CutsAt(dual_z_, first + j),
+                                    length_.data(), length_.size());
+        }
+      } else {
+        for (std::size_t c = 0; c < active_.size(); ++c) {
+          const float* z = dual_z_.data() + c * padded_;
+          AddDistances(z + first, z[own], length_[c], kSide, apart);
+        }
+      }
+      for (std::size_t j = 0; j < kSide; ++j) variation += of_row[j] * apart[j];
+    }
+    return variation;
+  }
+
+  // What is left of the pairs that are edges belongs to them; every pair counts once.
+  void TakeDirectPairs(std::size_t row, std::size_t column, double* left,
+                       Matrix<double>* edge) const {
+    for (std::size_t i = 0; i < kSide; ++i) {
+      const std::size_t p = row * kSide + i;
+      for (std::size_t j = 0; j < kSide; ++j) {
+        const std::size_t q = column * kSide + j;
+        double& of_pair = left[i * kSide + j];
+        if (q <= p) {
+          of_pair = 0.0;
+        } else if (q < size_ && q - p <= thickness_ && q - p <= followers_[p]) {
+          (*edge)(p, q - p - 1) += of_pair;
+          of_pair = 0.0;
+        }
+      }
+    }
+  }
+
+  void AddFlows(std::size_t row, std::size_t column, const double* left,
+                Matrix<double>* flow) const {
+    alignas(64) double of_columns[kSide];
+    for (std::size_t t = 0; t < v_.size(); ++t) {
+      const FlowTerm& term = proof_.flows[t];
+      const double share = term.share * share_scale_;
+      const bool clip = term.shape == FlowShape::kClip;
+      if (many_cuts_) {
+        for (std::size_t i = 0; i < kSide; ++i) {
+          for (std::size_t j = 0; j < kSide; ++j) {
+            if (left[i * kSide + j] == 0.0) continue;
+            FlowPair(share * left[i * kSide + j], CutsAt(v_[t], kHalo + row * kSide + i),
+                     CutsAt(v_[t], kHalo + column * kSide + j), clip, active_.size(),
+                     flow->row(row * kSide + i).data(), flow->row(column * kSide + j).data());
+          }
+        }
+        continue;
+      }
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        const float* v = v_[t].data() + c * padded_ + kHalo;
+        std::fill(std::begin(of_columns), std::end(of_columns), 0.0);
+        for (std::size_t i = 0; i < kSide; ++i) {
+          (*flow)(row * kSide + i, c) += FlowRow(left + i * kSide, v + column * kSide,
+                                                 v[row * kSide + i], clip, share, of_columns);
+        }
+        for (std::size_t j = 0; j < kSide; ++j) (*flow)(column * kSide + j, c) += of_columns[j];
+      }
+    }
+  }
+
+  const DenseCrf& model_;
+  const RoutedProof& proof_;
+  std::size_t size_;
+  std::size_t blocks_;
+  std::size_t padded_;
+  std::size_t thickness_;
+  std::vector<std::uint32_t> followers_;
+  std::vector<std::size_t> active_;
+  double limit_;
+  bool many_cuts_;
+  double negligible_;           // squared distance
+  std::vector<double> length_;  // of the active cuts
+  std::vector<PlacedKernel> kernels_;
+  std::vector<double> threshold_;  // thickness x padded
+  std::vector<float> z_;           // see Placed
+  std::vector<std::vector<float>> v_;
+  std::vector<float> dual_z_;
+  double share_scale_ = 1.0;
+};
+
+}  // namespace
+
+RoutedSums SumRoutedPairs(const DenseCrf& model, const RoutedProof& proof,
+                          const Matrix<float>& dual_z, const PairOptions& options,
+                          const Progress& progress) {
+  return PairSums(model, proof, dual_z, options).Sum(progress);
+}
+
+}  // namespace submarine::internal
