@@ -43,11 +43,11 @@ using routed_rows::WeightRow;
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
 constexpr std::size_t kTasks = 64;
-// From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and pairs that are
-// negligible are passed over: their kernel is below this, and the cutoff.
+// From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and
+// negligible pairs are skipped: those whose kernel is below both kNegligible and the cutoff.
 constexpr std::size_t kManyCuts = 8;
 constexpr double kNegligible = 1e-3;
-// Products of messages and of exp(-W d / T) do not vanish up to here, see AddPath.
+// Up to here, products of messages and exp(-W d / T) do not underflow, see AddPath.
 constexpr double kFarthestLabels = 600.0;
 
 // Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
@@ -55,7 +55,8 @@ struct Square {
   alignas(64) double value[kStride * kStride];
 };
 
-// One kernel by position on the paths, with room at either side, where scales are 0.
+// One kernel in the order of the positions on the paths, with padding on both sides, whose scales
+// are 0.
 struct PlacedKernel {
   std::vector<double> features;  // dimension x stride
   std::vector<double> scale;
@@ -77,18 +78,18 @@ struct PlacedKernel {
   }
 };
 
-// What one task has added up; all by position, of which it has touched those from `first` to before `last` only.
+// The sums of one task, by position; only positions from `first` to before `last` were touched.
 struct Sums {
   Matrix<double> flow;  // positions x active cuts
   Matrix<double> edge;  // positions x thickness: W
-  double weight = 0.0;  // all that was looked at, neighbours of squares included
-  double error = 0.0;   // ulps of all weights together
+  double weight = 0.0;  // sum of all weights visited, with the margins of squares
+  double error = 0.0;   // total error of the weights, in ulps
   std::size_t first = 0;
   std::size_t last = 0;
 
   Sums(std::size_t size, std::size_t cuts, std::size_t thickness)
       : flow(size, cuts), edge(size, thickness) {}
-  // Takes the other's sums, and leaves it as new.
+  // Adds the other's sums and resets it.
   void Take(Sums* other) {
     const auto take = [&](Matrix<double>* to, Matrix<double>* from) {
       for (std::size_t n = other->first * to->cols(); n < other->last * to->cols(); ++n)
@@ -127,7 +128,8 @@ class RoutedVerifier {
   }
 
   void SumPairs(const Progress& progress) {
-    // Tasks have about the same number of squares, and sums of their own, which are added in order.
+    // Tasks have about equally many squares and sums of their own, which are added in a fixed
+    // order.
     std::vector<std::size_t> begin = {0};
     const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
     double count = 0.0;
@@ -136,7 +138,7 @@ class RoutedVerifier {
       if (count >= squares * static_cast<double>(begin.size()) / kTasks || row + 1 == blocks_)
         begin.push_back(row + 1);
     }
-    // Sums under way take memory; how many does not change the result.
+    // The sums of running tasks take memory; their number does not change the result.
     const std::size_t at_once =
         std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
     const std::size_t tasks = begin.size() - 1;
@@ -164,7 +166,8 @@ class RoutedVerifier {
     bound.Add(-model_.constant());
     const Matrix<double> distance = CutDistance(*model_.labels().cuts, model_.metric().length);
     const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
-    // Weights themselves; and what sums of up to this many terms lose, of weights on edges and of flows.
+    // First the error of the weights, then that of sums of up to `terms` terms: edge weights and
+    // flows.
     bound.Widen(diameter * total_.error);
     const double terms =
         static_cast<double>(kernels_.size() * (size_ + kTasks) * (2 + proof_.flows.size())) + 16.0;
@@ -220,7 +223,7 @@ class RoutedVerifier {
     threshold_.assign(thickness_ * padded_, kNever);
     for (std::size_t p = 0; p < size_; ++p) {
       for (std::size_t m = 1; m <= thickness_ && m <= followers_[p]; ++m) {
-        // Nothing is less than what is not a number.
+        // A threshold of NaN routes nothing.
         threshold_[(m - 1) * padded_ + kHalo + p] = routing.everywhere()
                                                         ? std::numeric_limits<double>::infinity()
                                                         : routing.threshold(p, m - 1);
@@ -237,7 +240,7 @@ class RoutedVerifier {
     share_scale_ = 1.0 / std::max(1.0, shares);
   }
 
-  // The active cuts by position: one cut after the other; or, where there are many, one position after the other.
+  // The active cuts by position: cut by cut or, where there are many, position by position.
   std::vector<float> Placed(const Matrix<float>& by_variable) const {
     std::vector<float> placed(active_.size() * padded_, 0.0F);
     for (std::size_t p = 0; p < size_; ++p) {
@@ -252,7 +255,8 @@ class RoutedVerifier {
     return placed.data() + padded_position * active_.size();
   }
 
-  // Weights of a kernel in a square and beside it, 0 for a variable with itself; and how far off they may be.
+  // The weights of a kernel in a square and its margin, 0 for a variable with itself; adds their
+  // error.
   void Weights(const PlacedKernel& kernel, std::size_t row, std::size_t column, Square* square,
                Sums* sums) const {
     const std::size_t side = kSide + 2 * thickness_;
@@ -286,7 +290,8 @@ class RoutedVerifier {
       far += far_weights[c];
     }
     sums->weight += weight;
-    // Distance and exp as in dense_verifier; of what is routed a rounding for each part, and a few more.
+    // Distance and exp as in dense_verifier; for routed amounts one rounding per part and a few
+    // more.
     const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
     sums->error +=
         1.01 * (roundings * weight + 0.5 * static_cast<double>(kernel.dimension + 3) * far +
@@ -294,7 +299,7 @@ class RoutedVerifier {
         kUnderflow * static_cast<double>(kStride * kStride);
   }
 
-  // D of the pairs in a square and beside it; of those with any weight, where there are many cuts.
+  // D of the pairs in a square and its margin; with many cuts, only of pairs with nonzero weight.
   void Distances(std::size_t row, std::size_t column, const Square& weights, Square* square) const {
     const std::size_t side = kSide + 2 * thickness_;
     const std::size_t row0 = kHalo + row * kSide - thickness_;
@@ -317,7 +322,7 @@ class RoutedVerifier {
     }
   }
 
-  // Takes from `left` what the edges of the rows use, and gives it to `gain`.
+  // Moves what the edges of the rows use from `left` to `gain`.
   void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, double part,
                         double* left, Matrix<double>* gain) const {
     alignas(64) double ignored[kSide] = {};
@@ -370,7 +375,7 @@ class RoutedVerifier {
     if (used == 0) return;
     sums->last = std::max(sums->last, (column + 1) * kSide);
     const std::size_t side = kSide + 2 * thickness_;
-    Square all;  // kernels together
+    Square all;  // sum over kernels
     for (std::size_t r = 0; r < side; ++r) {
       for (std::size_t c = 0; c < side; ++c) {
         double sum = 0.0;
@@ -384,13 +389,13 @@ class RoutedVerifier {
     } else {
       Distances(row, column, all, &d);
     }
-    // With the neighbours' columns, whose values mean nothing.
+    // Includes the columns of the margin, whose results are not used.
     alignas(64) double wide[kSide * kStride] = {};
     for (std::size_t i = 0; i < kSide; ++i)
       std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
     for (std::size_t k = 0; k < used; ++k) {
       RouteEdgesOfRows(w[k], d, row, part, wide, &sums->edge);
-      // A square on the diagonal has the edges of its columns among those of its rows.
+      // In a square on the diagonal the edges of its columns are already counted with its rows.
       RouteEdgesOfColumns(w[k], d, column, part, wide, row == column ? nullptr : &sums->edge);
     }
     alignas(64) double left[kSide * kSide];
@@ -402,7 +407,7 @@ class RoutedVerifier {
     AddFlows(row, column, left, &sums->flow);
   }
 
-  // What is left of the pairs that are edges belongs to them; every pair counts once.
+  // Moves what is left of pairs that are edges to these edges, and counts every pair once.
   void TakeDirectPairs(std::size_t row, std::size_t column, double* left,
                        Matrix<double>* edge) const {
     for (std::size_t i = 0; i < kSide; ++i) {
@@ -450,7 +455,7 @@ class RoutedVerifier {
     }
   }
 
-  // phi + what the flows add to the labels, by position.
+  // phi plus what the flows add to the labels, by position.
   Matrix<double> Costs() const {
     const auto labels = static_cast<std::size_t>(model_.num_labels());
     Matrix<double> costs(size_, labels);
@@ -468,19 +473,20 @@ class RoutedVerifier {
     return costs;
   }
 
-  // Adds T log Z_T of one path: messages about the last labels, oldest first in significance, as they
-  // are, by logarithms. A message that is off by e in every entry makes the next one off by at most e.
+  // Adds T log Z_T of one path by messages in the log domain. A state is the labels of the last
+  // positions, the oldest one most significant. If every entry of a message is off by at most e,
+  // the next message is off by at most e plus its own rounding.
   void AddPath(std::size_t begin, std::size_t end, const Matrix<double>& costs,
                const Matrix<double>& distance, SafeSum* bound) const {
     const std::size_t labels = costs.cols();
     const double T = temperature_;
     const double own_roundings = static_cast<double>(64 + labels + active_.size() + 4 * thickness_);
-    std::vector<double> message = {0.0};  // of the states before: the empty one
+    std::vector<double> message = {0.0};  // per state; at first only the empty state
     std::vector<double> next;
     std::vector<double> term(labels);
     std::vector<double> sum_before(labels);
     const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
-    std::size_t known = 0;  // labels that a state has
+    std::size_t known = 0;  // number of labels in a state
     for (std::size_t p = begin; p < end; ++p) {
       const std::size_t before = message.size();
       const bool drops = known == thickness_;
@@ -488,7 +494,7 @@ class RoutedVerifier {
       next.assign(kept * labels, 0.0);
       double magnitude = 0.0;
       const double last_edge = drops ? total_.edge(p - thickness_, thickness_ - 1) : 0.0;
-      // On plain paths products take the place of an exponential for every pair of labels.
+      // On plain paths, products replace one exponential for every pair of labels.
       const bool by_products =
           drops && thickness_ == 1 && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
       if (by_products) {
@@ -544,8 +550,9 @@ class RoutedVerifier {
     bound->Widen(kUnderflow * static_cast<double>(end - begin));
   }
 
-  // sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so that no sum is below exp(-W d / T), far above what a
-  // message that vanishes would add to it; and the logarithm is off by some ulps of the largest exponent.
+  // sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so no sum is below exp(-W d / T),
+  // which is far above the contribution of a message that underflows; the logarithm is off by some
+  // ulps of the largest exponent.
   void SumProducts(const std::vector<double>& message, double weight,
                    const Matrix<double>& distance, std::vector<double>* sums) const {
     std::fill(sums->begin(), sums->end(), 0.0);
@@ -563,7 +570,7 @@ class RoutedVerifier {
     }
   }
 
-  // Magnitudes that went into the costs of a position.
+  // The magnitude of what the flows added to the costs of a position.
   double AddedBy(std::size_t p) const {
     double sum = 0.0;
     for (std::size_t c = 0; c < active_.size(); ++c)
