@@ -1,6 +1,7 @@
 // A k-d tree over feature points for finding all pairs within a radius: buckets of a few dozen
-// points with their bounding boxes. Unlike a grid of cells it adapts to how the points lie (natural
-// images fill a thin part of colour space) and has no dimension in which it explodes.
+// points with their bounding boxes. Unlike a grid of cells it adapts to the distribution of the
+// points (natural images fill a thin part of colour space), and its size does not explode with the
+// dimension.
 #pragma once
 
 #include <cstddef>
