@@ -12,8 +12,8 @@
 
 namespace submarine::internal {
 
-// One evaluation of the bounds after k iterations: of the current flow for Frank-Wolfe, the best so
-// far for PDHG; the best dual value so far for both.
+// One evaluation of the bounds after k iterations. `upper` is that of the current flow for
+// Frank-Wolfe and the best so far for PDHG; `dual` is the best so far for both.
 struct IterationRecord {
   int k = 0;
   double seconds = 0.0;
