@@ -17,8 +17,8 @@ struct QuadraticOptions : BoundOptions {
   DenseStart start = {};
 };
 
-// Stops, beside the limits, when an iteration improves the bound by less than 1e-4 of it: then the
-// quadratic flow has given what it can, which is less than the optimum.
+// Stops, besides the limits, when an iteration improves the bound by less than 1e-4 of it: then the
+// quadratic flow is near its best value, which is still above the optimum.
 DenseResult SolveQuadratic(const DenseExtension& extension, const QuadraticOptions& options);
 
 }  // namespace submarine::internal
