@@ -21,7 +21,7 @@ std::vector<float> Damping(const DenseExtension& extension) {
   return damping;
 }
 
-// F at y, whose costs s = phi + field (up to the constant) are given.
+// F at y, given its costs s = phi + field (up to the constant).
 double FreeEnergy(const DenseExtension& extension, const Matrix<float>& y, const Matrix<float>& s,
                   float temperature) {
   const Matrix<float>& unary = extension.model().unary();
@@ -63,8 +63,8 @@ void Step(const Matrix<float>& s, float temperature, const std::vector<float>& d
   });
 }
 
-// The classic update on lattices, where rows go from slicing through the softmax to splatting without
-// leaving the cache: marginals are written only when somebody will read them.
+// The classic update on lattices, where rows go from slicing through the softmax to splatting
+// without leaving the cache: marginals are written only when they will be read.
 class StreamedMeanField {
  public:
   StreamedMeanField(const DenseExtension& extension, const DenseMeanFieldOptions& options,
@@ -162,7 +162,7 @@ DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
   double previous = -std::numeric_limits<double>::infinity();
   double begin = 0.0;
   for (int k = 0;; ++k) {
-    // One more iteration is not begun that would not end in time.
+    // Do not start an iteration that would not end in time.
     const double now = clock.Seconds();
     const bool in_time = now + (now - begin) < options.time_limit_seconds;
     begin = now;
@@ -190,7 +190,7 @@ DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
     }
     Step(s, temperature, damping, &lambda, &y);
   }
-  // Undamped updates are reported as they are; damped ones never get worse, but for rounding.
+  // Undamped updates are reported as they are; damped ones never get worse, up to rounding.
   if (!options.damped || result.marginals.size() == 0 || previous >= result.lower) {
     result.lower = previous;
     result.marginals = std::move(y);
