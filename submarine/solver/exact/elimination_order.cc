@@ -45,8 +45,8 @@ InteractionGraph BuildInteractionGraph(const FactorGraph& graph) {
 enum class Rule {
   kMinFill,    // fewest new edges first, ties by table size
   kMinWeight,  // smallest table first
-  kSweep,  // smallest table first among those adjacent to eliminated ones: a moving front
-  kPeel,   // smallest separator first, and no edges are added: a lower bound for every order
+  kSweep,      // smallest table first among those adjacent to eliminated ones: a moving front
+  kPeel,       // smallest separator first, and no edges are added: a lower bound for every order
 };
 
 struct Strategy {
