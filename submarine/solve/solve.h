@@ -33,10 +33,10 @@ namespace submarine {
 // What the certificate of a dense model is about.
 enum class Certify {
   kAuto,  // the exact Gaussian model where enumerating its pairs takes seconds, else the operator's
-  kExact,  // the exact Gaussian model, however long that takes
+  kExact,     // the exact Gaussian model, however long that takes
   kOperator,  // the model with the operator's pair weights (bound/verify/dense/operator_verifier.h)
-  kLower,  // the same model, but only the lower bound of the marginals: one product each
-  kNone,  // nothing: marginals and labels only
+  kLower,     // the same model, but only the lower bound of the marginals: one product each
+  kNone,      // nothing: marginals and labels only
 };
 std::string_view ToString(Certify certify);
 
