@@ -1,5 +1,5 @@
 // Fits segmentation parameters to labelled pictures: a simplex search over the logarithms of
-// weights, sigmas and the softmax temperature for the best score of mean field, with an unbiased
+// weights, sigmas and the softmax temperature for the best score of mean field, and a held-out
 // estimate of that score.
 //
 // Pictures are split into folds. For every fold, parameters are found on the other pictures and

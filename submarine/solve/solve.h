@@ -103,7 +103,7 @@ struct SolveRecord {
   std::optional<double> dual = {};
   std::optional<double> lower = {};
   std::optional<double> done =
-      {};  // share of a phase without iterations, which only the watch sees
+      {};  // fraction done of a phase without iterations; only the watch sees it
 };
 
 // One row per variable; in single precision for dense models, which have many rows; lists if

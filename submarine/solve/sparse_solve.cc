@@ -218,8 +218,8 @@ class SparseRun {
   }
 
  private:
-  // Estimates may be wrong, or the machine busy: whether the time limit has been exceeded so far,
-  // without a first bound, that there is only time for that of the unaries.
+  // Estimates may be wrong, or the machine busy: whether, without a first bound, the time limit has
+  // been exceeded by so much that only the unaries' bound still fits.
   bool TooLate() const {
     constexpr double kShareOfOverrun = 0.5;
     return !has_bound_ && SecondsLeft() < -kShareOfOverrun * Overrun(options_.time_limit_seconds);

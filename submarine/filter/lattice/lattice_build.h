@@ -56,7 +56,7 @@ struct Lattice {
   LargeArray<float> weight;                  // per pixel, `corners` each: r_a sqrt(amplitude) S_va
 
   std::vector<std::uint32_t>
-      neighbour_begin;                   // per vertex and one more; by axes: so for every axis
+      neighbour_begin;                   // per vertex, plus the end; if by_axes, for every axis
   std::vector<std::uint32_t> neighbour;  // both directions of every u_j
 
   std::size_t num_chunks() const { return (num_pixels + chunk - 1) / chunk; }
