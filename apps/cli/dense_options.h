@@ -35,8 +35,8 @@ double WritingSeconds(const DenseCrf& model);
 // --spatial SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT; the arguments hold the defaults.
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral);
 
-// Throws InvalidInput unless the last number, the weight, is finite and >= 0 and the others, sigmas, are
-// finite and > 0.
+// Throws InvalidInput unless the last number, the weight, is finite and >= 0 and the others,
+// sigmas, are finite and > 0.
 void CheckKernelOption(const char* option, const std::vector<double>& numbers);
 
 // --pairs, --cutoff, --levels, --hard-bins, --certify, --marginals-of: how pairs are summed,

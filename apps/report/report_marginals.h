@@ -16,8 +16,8 @@ namespace submarine::apps {
 
 inline constexpr std::size_t kMaxReportLabels = 65536;
 
-// The pixels that the page shows, with `kept` entries each. q = round(255 sqrt(p)), so that p = (q/255)^2: small
-// probabilities keep their order of magnitude, and 0 and 1 are exact.
+// The pixels that the page shows, with `kept` entries each. q = round(255 sqrt(p)), so that
+// p = (q/255)^2: small probabilities keep their order of magnitude, and 0 and 1 are exact.
 struct QuantisedMarginals {
   std::size_t labels = 0;
   std::size_t kept = 0;

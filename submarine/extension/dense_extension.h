@@ -2,8 +2,8 @@
 // applied by an operator: what all dense solvers are made of. Maps: potentials or marginals to s',
 // and marginals to the costs of mean field. Values: upper bound, dual value, energy.
 //
-// Potentials v have one column per *active* cut, that is per cut of positive length: a linear metric
-// has L - 1 of them, not the 2 L - 1 of its family.
+// Potentials v have one column per *active* cut, that is per cut of positive length: a linear
+// metric has L - 1 of them, not the 2 L - 1 of its family.
 #pragma once
 
 #include <cstddef>
@@ -69,8 +69,8 @@ class DenseExtension final : public Extension<float, FlowProof> {
   void MoveTowardsVertex(const Matrix<float>& y, double rate, FlowProof* proof) const override;
   double LovaszAt(const Matrix<float>& y) const override;
 
-  // Values at the temperature T >= 0: sum_a T log sum_i exp(-s_ai / T) - constant, at T = 0 the sum of
-  // -min_i s_ai; and T H(y) - f(y) - constant.
+  // Values at the temperature T >= 0: sum_a T log sum_i exp(-s_ai / T) - constant, at T = 0 the sum
+  // of -min_i s_ai; and T H(y) - f(y) - constant.
   double Upper(const Matrix<float>& s, double temperature) const;
   double Dual(const Matrix<float>& y, double temperature) const;
   double Energy(const std::vector<int>& labels) const override;

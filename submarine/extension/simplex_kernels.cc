@@ -85,8 +85,8 @@ HWY_INLINE V ExpOfNonPositive(D d, V x) {
   return hn::IfThenElseZero(hn::Gt(x, hn::Set(d, -87.33F)), scaled);
 }
 
-// omega(x), x clamped to [-60, inf): a guess within 7%, then one step of Fritsch, Shafer and Crowley on
-// w + log w = x, which raises the relative error to the fourth power.
+// omega(x), x clamped to [-60, inf): a guess within 7%, then one step of Fritsch, Shafer and
+// Crowley on w + log w = x, which raises the relative error to the fourth power.
 HWY_INLINE Vec WrightOmega(Vec x) {
   const Wide d;
   const Vec one = hn::Set(d, 1.0F);

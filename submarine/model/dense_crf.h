@@ -53,8 +53,8 @@ class DenseCrf {
   // bound/verify/dense/dense_verifier.h.
   double Energy(std::span<const int> labeling) const;
 
-  // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) + ...,
-  // ordered pairs"
+  // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) +
+  // ..., ordered pairs"
   std::string Description() const;
 
  private:

@@ -15,16 +15,17 @@ namespace submarine::internal {
 
 inline constexpr int kUnknownLabel = -1;
 
-// Entry (t, l): pixels of true label t that were given label l. A pixel is compared if its true label is
-// known and its mask is not zero; an empty mask takes all pixels. Counts of several pictures may be added.
+// Entry (t, l): the number of pixels of true label t that were given label l. A pixel is compared
+// if its true label is known and its mask is not zero; an empty mask takes all pixels. Counts of
+// several pictures may be added.
 Matrix<std::int64_t> CountLabels(std::span<const int> truth, std::span<const int> labels,
                                  int num_labels, std::span<const std::uint8_t> mask = {});
 
 struct LabelScores {
   std::int64_t pixels = 0;  // number of pixels compared
   double accuracy = 0.0;    // the fraction of them with the true label
-  // Per label, intersection over union of the pixels that have it and those that were given it; NaN for
-  // a label that occurs in neither. `mean_iou` is the mean over the others.
+  // Per label, intersection over union of the pixels that have it and those that were given it; NaN
+  // for a label that occurs in neither. `mean_iou` is the mean over the others.
   std::vector<double> iou;
   double mean_iou = 0.0;
 };

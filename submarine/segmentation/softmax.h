@@ -40,8 +40,8 @@ void CheckSoftmax(const Matrix<float>& softmax, int width, std::string_view name
 // unary_from_softmax.
 inline constexpr double kSoftmaxClip = 1e-5;
 
-// -log(max(p, clip)) / temperature. A temperature above 1 trusts the classifier less. Throws InvalidInput
-// unless 0 < clip < 1 and the temperature is finite and > 0. Does not check the rows.
+// -log(max(p, clip)) / temperature. A temperature above 1 trusts the classifier less. Throws
+// InvalidInput unless 0 < clip < 1 and the temperature is finite and > 0. Does not check the rows.
 Matrix<float> UnariesFromSoftmax(const Matrix<float>& softmax, double temperature = 1.0,
                                  double clip = kSoftmaxClip);
 

@@ -204,8 +204,8 @@ Matrix<float> WindowMeans(const StereoView& view, const Matrix<float>& costs, in
   const int height = view.height;
   const int disparities = static_cast<int>(costs.cols());
   Matrix<float> means = costs;
-  // Column sums over 2 radius + 1 rows slide down in double: additions and subtractions of truncated
-  // costs of moderate size stay accurate to far more than a float holds.
+  // Column sums over 2 radius + 1 rows slide down in double: additions and subtractions of
+  // truncated costs of moderate size stay accurate to far more than a float holds.
   const int blocks = std::min(height, 16);
   ParallelFor(static_cast<std::size_t>(blocks), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t block = begin; block < end; ++block) {

@@ -26,9 +26,9 @@ struct MeanFieldRun {
   double seconds = 0.0;  // including the preparation of the kernels
 };
 
-// As published: classic lattice kernels (filter/classic/axis_lattice.h), each normalised symmetrically with
-// its self term, pairs counted once in the update, no damping. This is not the mean field of
-// `model`. Throws InvalidInput unless its metric is Potts.
+// As published: classic lattice kernels (filter/classic/axis_lattice.h), each normalised
+// symmetrically with its self term, pairs counted once in the update, no damping. This is not the
+// mean field of `model`. Throws InvalidInput unless its metric is Potts.
 MeanFieldRun PublishedMeanField(const DenseCrf& model, const MeanFieldStop& stop);
 
 // The energy as published: un-normalised classic lattice kernels, ordered pairs, no self terms.

@@ -69,8 +69,8 @@ Matrix<float> SinglePrecisionFeatures(const GaussianKernel& kernel);
 std::vector<float> SelfTerms(std::span<const WeightedKernel> kernels);
 
 // Throws InvalidInput, naming the kernel and the entry: no variables, dimension outside 1..16,
-// features that are not finite in single precision, weight or scale that is negative or not finite, a
-// scale of the wrong length, invalid error bounds.
+// features that are not finite in single precision, weight or scale that is negative or not finite,
+// a scale of the wrong length, invalid error bounds.
 void CheckKernel(const GaussianKernel& kernel);
 
 // Throws InvalidInput for a kernel that is marked for normalisation and not normalised yet, or

@@ -54,8 +54,8 @@ struct PixelCorners {
   }
 };
 
-// The rows that SliceOnto adds to: base_a - self_a x_a. All rows may be read up to the padded number
-// of channels.
+// The rows that SliceOnto adds to: base_a - self_a x_a. All rows may be read up to the padded
+// number of channels.
 struct SliceBase {
   const float* base;
   std::size_t base_stride;

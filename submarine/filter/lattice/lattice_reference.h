@@ -41,7 +41,7 @@ class LatticeReference {
   // sum_b k_ab psi(s_a, s_b) for levels s in [0, cells] (lattice_levels.h, PsiOfLevels).
   std::vector<double> Flow(const std::vector<double>& level, std::size_t cells) const;
 
-  // With P_a(k) = clip((x_a - t_k) / (t_(k+1) - t_k), 0, 1) for nodes t_0 < t_1 < ... that enclose x,
+  // With P_a(k) = clip((x_a - t_k) / (t_(k+1) - t_k), 0, 1) and nodes t_0 < t_1 < ... around x,
   //   pairs = sum_k (t_(k+1) - t_k) <1 - P(k), K P(k)>,
   //   self = sum_k (t_(k+1) - t_k) sum_a k_aa P_a(k) (1 - P_a(k)).
   // pairs - self is at least sum_{a<b} k_ab |x_a - x_b|, with equality where all values are nodes.

@@ -21,7 +21,7 @@ class FeatureTree {
   explicit FeatureTree(const Matrix<float>& points);
 
   std::size_t num_buckets() const { return bucket_begin_.size() - 1; }
-  // The variables in a bucket; within the tree, its points are begin(bucket)..begin(bucket + 1) - 1.
+  // The variables in a bucket; in the tree, its points are begin(bucket)..begin(bucket + 1) - 1.
   std::size_t begin(std::size_t bucket) const { return bucket_begin_[bucket]; }
   std::span<const std::uint32_t> variables(std::size_t bucket) const {
     return {order_.data() + bucket_begin_[bucket],

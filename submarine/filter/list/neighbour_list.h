@@ -1,7 +1,7 @@
-// The exact Gaussian, cut off: of every kernel, the pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff are
-// stored, the others are left out. Leaving a pair out is flow 0, so upper bounds from this operator
-// hold for the full model as well; dual and lower bounds have to count the pairs left out, which
-// bound/verify/dense/dense_verifier.h does.
+// The exact Gaussian, cut off: of every kernel, the pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff
+// are stored, the others are left out. Leaving a pair out is flow 0, so upper bounds from this
+// operator hold for the full model as well; dual and lower bounds have to count the pairs left out,
+// which bound/verify/dense/dense_verifier.h does.
 //
 // One application of any flow costs O(pairs x columns) with the columns innermost, which for narrow
 // kernels is less than one pass of a lattice, and it does not approximate.

@@ -43,8 +43,8 @@ inline constexpr std::uint64_t kMaxStreamBytes = std::uint64_t{256} << 20;
 // read.
 using BeginningCheck = std::function<void(std::string_view)>;
 
-// Accepts pipes as well as regular files; throws FileError beyond `max_bytes`, and for pipes and the
-// like beyond kMaxStreamBytes.
+// Accepts pipes as well as regular files; throws FileError beyond `max_bytes`, and for pipes and
+// the like beyond kMaxStreamBytes.
 std::string ReadWholeFile(const std::filesystem::path& path,
                           std::uint64_t max_bytes = kMaxTextFileBytes,
                           const BeginningCheck& check = nullptr);

@@ -1,5 +1,5 @@
-// Windows bitmaps: uncompressed, 8 bits with a palette, 24 and 32 bits, bottom-up and top-down. All numbers
-// are little-endian.
+// Windows bitmaps: uncompressed, 8 bits with a palette, 24 and 32 bits, bottom-up and top-down. All
+// numbers are little-endian.
 #include <fmt/format.h>
 
 #include <algorithm>

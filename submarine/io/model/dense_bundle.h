@@ -30,8 +30,8 @@ struct LoadedDense {
   std::vector<std::string> warnings = {};  // about the metric, see ParseMetricSpec
 };
 
-// Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that violates
-// `strict_hst`, and for numbers that DenseCrf refuses.
+// Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that
+// violates `strict_hst`, and for numbers that DenseCrf refuses.
 LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst = false);
 
 // "grid", "graph" or "dense"; throws FileError for anything else.
@@ -70,9 +70,9 @@ std::vector<GaussianKernel> BuildKernels(const DenseSpec& spec);
 // InvalidInput if sizes disagree or a number is out of range.
 DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& directory = {});
 
-// Writes NAME.json with NAME.unary.npy and, where needed, NAME.image.npy and NAME.features0.npy, ...
-// (by the number of the kernel) beside it, the header last. Throws as BuildDenseCrf does, before
-// anything is written.
+// Writes NAME.json with NAME.unary.npy and, where needed, NAME.image.npy and NAME.features0.npy,
+// ... (by the number of the kernel) beside it, the header last. Throws as BuildDenseCrf does,
+// before anything is written.
 void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec);
 
 }  // namespace submarine

@@ -28,8 +28,8 @@ struct BoundOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // Called at each evaluation of the bounds; return false to stop.
   std::function<bool(const IterationRecord&)> on_iteration;
-  // Sparse solvers ask it between and within iterations, on the calling thread; return true to stop.
-  // Dense solvers ask DenseExtension::interrupted instead.
+  // Sparse solvers ask it between and within iterations, on the calling thread; return true to
+  // stop. Dense solvers ask DenseExtension::interrupted instead.
   std::function<bool()> interrupted = {};
 };
 

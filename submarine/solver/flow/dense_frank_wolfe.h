@@ -1,5 +1,6 @@
 // Frank-Wolfe on a dense model: the published algorithm (Pansari, Russell, Kumar 2018, section 5),
-// kept as the baseline. Each iteration is one ordered application of the operator (FlowShape::kSign).
+// kept as the baseline. Each iteration is one ordered application of the operator
+// (FlowShape::kSign).
 #pragma once
 
 #include "submarine/solver/common/dense_result.h"

@@ -7,8 +7,8 @@
 //   y_new <- argmin <s, y> - T H(y) + (rho/eta) D_a/2 |y - y_old|^2  simplex prox, at T = 0 a projection
 //   ybar  <- 2 y_new - y_old
 //
-// Where this differs from the sparse solver (solver/flow/pdhg.h), and why (measured on Tsukuba, exact
-// kernel, 16 labels, 3.6e7 pairs; benchmarks/dense_solvers):
+// Where this differs from the sparse solver (solver/flow/pdhg.h), and why (measured on Tsukuba,
+// exact kernel, 16 labels, 3.6e7 pairs; benchmarks/dense_solvers):
 //  - The proximal term is a square, not a Kullback-Leibler divergence. Degrees are hundreds of times
 //    the temperature here, the marginals are almost those of a linear programme, and labels with
 //    exponentially small probability must come back at once: after 100 iterations the entropic

@@ -39,8 +39,8 @@ class ForestInference {
     }
   }
 
-  // After a Run with marginals: calls visit(edge, joint) for every edge of the forest, joint(i, j) the
-  // probability of label i at the edge's first variable and j at its second. O(L^2) per edge.
+  // After a Run with marginals: calls visit(edge, joint) for every edge of the forest, joint(i, j)
+  // the probability of label i at the edge's first variable and j at its second. O(L^2) per edge.
   template <class Visit>
   void VisitJoints(const EdgeKernels& kernels, const ForestWorkspace& workspace,
                    const Visit& visit) const {

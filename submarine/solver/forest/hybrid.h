@@ -12,9 +12,9 @@
 //
 //   D(P) = T H(P) - <phi,y> - E_forest(P) - sum over other edges and cuts of w l |z_a - z_b|,
 //
-// and max_P D(P) is the minimum above. The solver is that of solver/flow/pdhg.h with this entropy: the
-// Kullback-Leibler prox keeps P in the family of the forest's own distributions, so it is a forest
-// with averaged unaries, and its marginals come from one run of sum-product.
+// and max_P D(P) is the minimum above. The solver is that of solver/flow/pdhg.h with this entropy:
+// the Kullback-Leibler prox keeps P in the family of the forest's own distributions, so it is a
+// forest with averaged unaries, and its marginals come from one run of sum-product.
 #pragma once
 
 #include <functional>

@@ -14,7 +14,8 @@
 namespace submarine::internal {
 namespace {
 
-// g of the header: per unit of self weight, sum over cuts of 2 l_c z_c^2 <= 2 quadratic_reach |y|^2.
+// g of the header: per unit of self weight,
+//   sum over cuts of 2 l_c z_c^2 <= 2 quadratic_reach |y|^2.
 std::vector<float> Damping(const DenseExtension& extension) {
   std::vector<float> damping(extension.self_weights().begin(), extension.self_weights().end());
   for (float& g : damping) g *= static_cast<float>(2.0 * extension.quadratic_reach());
@@ -30,7 +31,8 @@ double FreeEnergy(const DenseExtension& extension, const Matrix<float>& y, const
                        double sum = 0.0;
                        for (std::size_t a = begin; a < end; ++a) {
                          const float* phi = unary.row(a).data();
-                         // T H - <phi, y> - 1/2 <field, y> = T H - <(phi + s) / 2, y> - constant / 2
+                         // T H - <phi, y> - 1/2 <field, y> =
+                         //   T H - <(phi + s) / 2, y> - constant / 2
                          sum += FreeEnergyRow(y.row(a).data(), phi, s.row(a).data(), temperature,
                                               y.cols()) -
                                 0.5 * extension.MeanFieldConstant(a);

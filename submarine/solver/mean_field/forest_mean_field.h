@@ -10,8 +10,8 @@
 //
 //   phi_a + sum over edges between trees of w_ab d y_b,
 //
-// and sum-product finds its marginals exactly, so F_T never falls. Started from the marginals of naive mean
-// field it ends no lower than that.
+// and sum-product finds its marginals exactly, so F_T never falls. Started from the marginals of
+// naive mean field it ends no lower than that.
 #pragma once
 
 #include <functional>

@@ -23,7 +23,8 @@ struct RoundedMarginals {
   std::vector<double> roundings;
 };
 
-// Throws InvalidInput unless the edges form a forest and the costs are finite, one per variable and label.
+// Throws InvalidInput unless the edges form a forest and the costs are finite, one per variable and
+// label.
 void CheckForestDistribution(const SparseCrf& model, std::span<const std::size_t> forest,
                              const Matrix<double>& costs);
 

@@ -1,5 +1,5 @@
-// Recomputes the lower bound of forest mean field (docs/math.md, "Mean field") from the raw model and the
-// evidence alone, rounded downwards.
+// Recomputes the lower bound of forest mean field (docs/math.md, "Mean field") from the raw model
+// and the evidence alone, rounded downwards.
 #pragma once
 
 #include "submarine/bound/bound.h"

@@ -1,5 +1,5 @@
-// Recomputes the dual value of the hybrid bound (solver/forest/hybrid.h) from the raw model and the evidence
-// alone, rounded downwards.
+// Recomputes the dual value of the hybrid bound (solver/forest/hybrid.h) from the raw model and the
+// evidence alone, rounded downwards.
 #pragma once
 
 #include <cstddef>

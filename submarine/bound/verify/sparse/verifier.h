@@ -33,9 +33,9 @@ Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<doub
 // model: a lower bound on T log Z_T. Rows as above.
 Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature);
 
-// The energy of a labeling, rounded upwards by no more than some ulps of it, however its terms cancel.
-// As T log Z_T >= -E(x), minus this value is a lower bound at every T, and at T = 0 one on -min E.
-// Infinite where a factor forbids the labeling. Throws InvalidInput for what is no labeling.
+// The energy of a labeling, rounded upwards by at most a few ulps, however its terms cancel. As
+// T log Z_T >= -E(x), minus this value is a lower bound at every T, and at T = 0 one on -min E.
+// Infinite where a factor forbids the labeling. Throws InvalidInput for an invalid labeling.
 Bound VerifiedEnergy(const SparseCrf& model, std::span<const int> labeling);
 Bound VerifiedEnergy(const FactorGraph& graph, std::span<const int> labeling);
 
