@@ -23,7 +23,7 @@ constexpr int kFailure = 1;
 constexpr int kBadInput = 2;
 constexpr int kIncomplete = 3;
 
-// CLI11 would say of an unknown command only that a command is missing.
+// CLI11 would only say of an unknown command that a command is missing.
 std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
   const std::vector<std::string> rest = app.remaining();
   if (app.get_subcommands().empty() && !rest.empty() && !rest.front().starts_with('-')) {

@@ -5,7 +5,8 @@
 //   submarine::SparseCrf model(unary, submarine::GridEdges(width, height, 4, 2.0), submarine::PottsLabels(20));
 //   const submarine::SolveResult result = submarine::Solve(model, {.relative_gap = 1e-4});
 //
-// Programs in examples/; files (images, UAI models, bundles) are in submarine/io, a library of their own.
+// Example programs are in examples/; file formats (images, UAI models, bundles) are in
+// submarine/io, a separate library.
 #pragma once
 
 #include "submarine/base/error.h"

@@ -70,7 +70,7 @@ void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
 }
 
 double WritingSeconds(std::size_t num_variables, std::size_t num_labels) {
-  // Compressing takes most of it.
+  // Mostly compression.
   constexpr double kSecondsPerValue = 8e-8;
   constexpr double kSecondsPerPixel = 2e-6;
   return static_cast<double>(num_variables) *

@@ -1,4 +1,4 @@
-// The options that every command over dense models has.
+// The options that all commands on dense models share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,33 +10,33 @@
 
 namespace submarine::apps {
 
-// What the commands from pictures to dense models have in common.
+// What the commands that turn pictures into dense models have in common.
 struct DenseCommand {
   SolveOptions solve;
-  int top = 0;  // marginals written: of the most probable labels only; 0: of all
+  int top = 0;  // write only the marginals of this many most probable labels; 0: of all
   int threads = 0;
   bool quiet = false;
 };
 
-// -o DIRECTORY, which every one of them needs.
+// -o DIRECTORY, which each of these commands requires.
 void AddOutputOption(CLI::App* sub, std::string* directory);
 
-// --method, --step, --gap, --max-iterations, --time-limit, --top, --threads, --quiet. Everything handed over
-// must outlive the parser and holds the defaults.
+// --method, --step, --gap, --max-iterations, --time-limit, --top, --threads, --quiet. The arguments
+// hold the defaults and must outlive the parser.
 void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command);
 
-// --time-limit and --max-memory, which hold for the whole command.
+// --time-limit and --max-memory, which apply to the whole command.
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve);
 
-// What writing pictures, arrays and the page of such a model takes.
+// The time to write the pictures, arrays and page of such a model.
 double WritingSeconds(std::size_t num_variables, std::size_t num_labels);
 double WritingSeconds(const DenseCrf& model);
 
-// --spatial SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT, which hold their defaults already.
+// --spatial SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT; the arguments hold the defaults.
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral);
 
-// Throws InvalidInput unless the last number, the weight, is finite and >= 0 and the others, sigmas, are
-// finite and > 0.
+// Throws InvalidInput unless the last number, the weight, is finite and >= 0 and the others,
+// sigmas, are finite and > 0.
 void CheckKernelOption(const char* option, const std::vector<double>& numbers);
 
 // --pairs, --cutoff, --levels, --hard-bins, --certify, --marginals-of: how pairs are summed,

@@ -19,7 +19,7 @@ DirectoryLock::DirectoryLock(const std::filesystem::path& directory, Wait wait)
     if (errno == EWOULDBLOCK) state_ = State::kHeldByAnother;
     return;
   }
-  // Between opening and locking, whoever held the lock may have removed the directory.
+  // Between opening and locking, the previous holder of the lock may have removed the directory.
   struct stat locked {};
   struct stat there {};
   const bool same = ::fstat(descriptor_, &locked) == 0 && ::stat(directory.c_str(), &there) == 0 &&

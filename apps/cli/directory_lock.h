@@ -1,5 +1,5 @@
-// A lock on a directory, held until the object or the process ends, however that ends: nothing is
-// left that would have to be cleaned up. Some network file systems have no such locks; there it is
+// A lock on a directory, held until the object or the process ends, in whatever way: nothing is
+// left that would need cleaning up. Some network file systems have no such locks; there it is
 // neither held nor refused.
 #pragma once
 

@@ -5,8 +5,8 @@
 
 namespace submarine::apps {
 
-// Throw FileError where the question has no answer: a directory on the way that may not be
-// searched, a name that is too long, links in a circle.
+// Throw FileError if this cannot be determined: a directory on the path that may not be searched, a
+// name that is too long, circular links.
 bool Exists(const std::filesystem::path& path);
 bool IsDirectory(const std::filesystem::path& path);
 

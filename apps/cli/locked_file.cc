@@ -28,7 +28,7 @@ LockedFile::LockedFile(const std::filesystem::path& file) : path_(file) {
 
 LockedFile::~LockedFile() { ::close(descriptor_); }
 
-// Whoever held the lock before may have put another file in its place.
+// The previous holder of the lock may have replaced the file.
 bool LockedFile::IsStillThere() const {
   struct stat locked {};
   struct stat there {};
@@ -59,7 +59,7 @@ void LockedFile::Append(std::string_view text) {
     if (written < 0) Fail();
     text.remove_prefix(static_cast<std::size_t>(written));
   }
-  ::fdatasync(descriptor_);  // where that is not possible, the text is still written
+  ::fdatasync(descriptor_);  // if that is not supported, the text is still written
 }
 
 }  // namespace submarine::apps

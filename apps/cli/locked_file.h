@@ -1,4 +1,4 @@
-// A file that one process at a time appends to.
+// A file to which one process at a time appends.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace submarine::apps {
 
 class LockedFile {
  public:
-  // Makes the file where there is none. Throws InvalidInput when another process has it open in this
-  // way, FileError when it cannot be opened.
+  // Creates the file if there is none. Throws InvalidInput when another process has locked it,
+  // FileError when it cannot be opened.
   explicit LockedFile(const std::filesystem::path& file);
   ~LockedFile();
   LockedFile(const LockedFile&) = delete;

@@ -17,8 +17,7 @@
 namespace submarine::apps {
 namespace {
 
-// How many bytes the character at the beginning takes, and which it is; no bytes where this is no
-// UTF-8.
+// The first character of a text and its length in bytes; 0 bytes if it is not UTF-8.
 struct Character {
   std::size_t bytes = 0;
   std::uint32_t code = 0;
@@ -61,7 +60,7 @@ std::string EscapedByte(char c) {
   }
 }
 
-// Several threads may make bundles and complain.
+// Several threads may make bundles and print errors.
 struct Replacements {
   std::mutex mutex;
   std::vector<std::pair<std::string, std::string>> shown_instead;

@@ -8,7 +8,7 @@
 namespace submarine::apps {
 namespace {
 
-// fmt prints the nearest decimal; where that lies on the wrong side, the next one is tried.
+// fmt prints the nearest decimal; if that is on the wrong side, the next one is tried.
 std::string RoundedTo(double value, int decimals, bool down) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   const long double unit = std::pow(10.0L, -decimals);
@@ -18,7 +18,7 @@ std::string RoundedTo(double value, int decimals, bool down) {
     std::from_chars(text.data(), text.data() + text.size(), read);
     if (down ? read <= value : read >= value) return text;
     const long double step = shifted + (down ? -unit : unit);
-    // Beyond 2^53 units a unit is less than the distance to the next number.
+    // Beyond 2^53 units, one unit is less than the distance to the next double.
     shifted = static_cast<double>(step) != static_cast<double>(shifted)
                   ? step
                   : std::nextafter(static_cast<double>(shifted), down ? -HUGE_VAL : HUGE_VAL);

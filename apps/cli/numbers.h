@@ -1,4 +1,4 @@
-// Numbers for people, rounded so that what is printed is still true.
+// Numbers for people, rounded so that the printed bound is still true.
 #pragma once
 
 #include <string>

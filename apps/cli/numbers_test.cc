@@ -27,7 +27,7 @@ TEST(NumbersTest, WhatIsPrintedIsOnTheRightSide) {
       const std::string up = RoundedUp(value, decimals);
       EXPECT_LE(std::strtold(down.c_str(), nullptr), static_cast<long double>(value)) << down;
       EXPECT_GE(std::strtold(up.c_str(), nullptr), static_cast<long double>(value)) << up;
-      // No further away than it has to be: a unit of the last decimal, or an ulp.
+      // No further away than necessary: one unit of the last decimal, or an ulp.
       const double unit = std::max(std::pow(10.0, -decimals), std::abs(value) * 1e-15);
       EXPECT_LE(std::strtold(up.c_str(), nullptr) - std::strtold(down.c_str(), nullptr),
                 2.1 * unit);

@@ -1,5 +1,5 @@
-// Checks of option values whose messages are plain sentences. CLI11's own lists choices with the numbers
-// behind them, prints 1e12 in digits, and lets NaN pass as a number in any range.
+// Checks of option values with plain sentences as messages. CLI11's own checks list choices with
+// the numbers behind them, print 1e12 in digits, and accept NaN as a number in any range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 
 namespace submarine::apps {
 
-// NaN where the text is no number.
+// NaN if the text is not a number.
 double ParseNumber(std::string_view text);
 
 // A finite number from `min` to `max`.
@@ -23,7 +23,7 @@ CLI::Validator NumberInside(double min, double max);
 // One of `names`.
 CLI::Validator OneOf(const std::vector<std::string>& names);
 
-// An option whose values have names; the first is the default, which `value` must hold already.
+// An option with named values; the first is the default, which `value` must already hold.
 template <class T>
 CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* value,
                        std::vector<std::pair<std::string, T>> choices,

@@ -23,7 +23,7 @@ void OnSignal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// A line that wraps cannot be taken back. Without a known width, nothing is cut off.
+// A line that wraps cannot be erased. If the width is unknown, nothing is cut off.
 std::string FitToTerminal(const std::string& text) {
   struct winsize size {};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return text;
@@ -32,7 +32,7 @@ std::string FitToTerminal(const std::string& text) {
 
 }  // namespace
 
-// Short runs leave no trace in a log.
+// Short runs should leave no line in a log.
 ProgressLine::ProgressLine(bool quiet)
     : terminal_(isatty(STDERR_FILENO) == 1), next_seconds_(terminal_ ? 0.0 : kFirstLineSeconds) {
   if (!quiet) ticker_ = std::jthread([this](const std::stop_token& stop) { Tick(stop); });
@@ -80,7 +80,7 @@ void ProgressLine::Draw() {
 void CatchInterrupts() {
   std::signal(SIGINT, OnSignal);
   std::signal(SIGTERM, OnSignal);
-  // Under nohup a hangup is ignored, and stays so.
+  // Under nohup, hangups are ignored; keep it that way.
   struct sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
     std::signal(SIGHUP, OnSignal);

@@ -1,4 +1,4 @@
-// What the command shows while it works: a progress line on a terminal, rare lines in a log
+// Shows progress: a line that is updated in place on a terminal, occasional lines in a log
 // otherwise.
 #pragma once
 
@@ -19,9 +19,9 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // The latest text is shown with the time since the beginning: in place on a terminal, renewed several
-  // times a second; otherwise as a line of its own after 1.5 s and then every 8. A thread does so, so that
-  // phases which do not report show that they are at work, too.
+  // Shows the latest text with the time since the start: in place on a terminal, updated several
+  // times a second; otherwise as a separate line after 1.5 s and then every 8. A thread does this,
+  // so that phases that do not report also show that they are running.
   void Show(const std::string& text);
   void Clear();
 
@@ -36,7 +36,7 @@ class ProgressLine {
   std::string text_;
   bool shown_ = false;
   double next_seconds_;
-  std::jthread ticker_;  // none where the line is quiet
+  std::jthread ticker_;  // none if quiet
 };
 
 // From the first call on, Ctrl-C (and SIGTERM, and SIGHUP) only sets a flag; a second one ends the

@@ -17,21 +17,21 @@ constexpr double kTitle = 32.0;
 constexpr double kLegendRow = 19.0;
 constexpr std::size_t kLegendColumns = 3;
 constexpr double kPanelHeight = 196.0;
-constexpr double kPanelTop = 26.0;  // of a panel, above its axes
+constexpr double kPanelTop = 26.0;  // space above the axes of a panel
 constexpr double kPanelBottom = 30.0;
 constexpr double kBar = 15.0;
-constexpr double kBetween = 30.0;  // groups
+constexpr double kBetween = 30.0;  // between groups
 constexpr double kLeastWidth = 660.0;
 constexpr double kNumberSize = 8.5;
 
-// A number above a bar: three digits, never an exponent.
+// The number above a bar: three digits, never an exponent.
 std::string Short(double value) {
   if (value >= 100.0) return fmt::format("{:.0f}", value);
   if (value >= 10.0) return fmt::format("{:.1f}", value);
   return fmt::format("{:.2f}", value);
 }
 
-// From values to heights. A linear axis begins at 0, a logarithmic one at a power of ten.
+// Maps values to heights. A linear axis begins at 0, a logarithmic one at a power of ten.
 class Scale {
  public:
   Scale(bool logarithmic, double least, double largest, double bottom, double top)

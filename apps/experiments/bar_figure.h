@@ -1,4 +1,4 @@
-// Panels above each other, each with a group of bars per case.
+// Panels below one another, each with a group of bars per case.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct BarSeries {
 struct BarPanel {
   std::string title;
   bool logarithmic = false;
-  // Nothing where there is no bar; above 0 on a logarithmic axis.
+  // None if there is no bar; positive on a logarithmic axis.
   std::function<std::optional<double>(std::size_t group, std::size_t series)> value;
 };
 

@@ -19,11 +19,11 @@ class Canvas {
   void Grey(double level);
 
   void Line(double x0, double y0, double x1, double y1, double width = 1.0);
-  void Dashed(bool dashed);  // lines from now on
+  void Dashed(bool dashed);  // applies to later lines
   void Dot(double x, double y);
   void Rectangle(double x, double y, double width, double height);  // filled
 
-  // (x, y) is on the base line; align 0: it begins there, 0.5: it is centred, 1: it ends there.
+  // (x, y) is on the base line; align 0: the text begins there, 0.5: is centred, 1: ends there.
   void Text(const std::string& text, double x, double y, double align, double size);
   void TextUpwards(const std::string& text, double x, double y, double size);  // centred
 
@@ -31,8 +31,8 @@ class Canvas {
   cairo_t* cairo_;
 };
 
-// `draw` on white, as DIRECTORY/figure.svg and figure.png. Throws FileError, and TooLarge where it
-// cannot be drawn.
+// Writes `draw` on a white background to DIRECTORY/figure.svg and figure.png. Throws FileError, and
+// TooLarge if it cannot be drawn.
 void WriteFigure(const std::filesystem::path& directory, double width, double height,
                  const std::function<void(Canvas*)>& draw);
 

@@ -21,7 +21,7 @@ constexpr std::string_view kSoftmaxEnding = ".softmax.npy";
 constexpr std::string_view kPictureEndings[] = {".png", ".jpg",  ".jpeg", ".bmp",
                                                 ".tif", ".tiff", ".ppm",  ".pgm"};
 
-// Of the softmax, since a picture may have several.
+// Named after the softmax, since a picture may have several.
 std::string NameOf(const std::filesystem::path& softmax) {
   const std::string file = softmax.filename().string();
   return file.ends_with(kSoftmaxEnding) ? file.substr(0, file.size() - kSoftmaxEnding.size())

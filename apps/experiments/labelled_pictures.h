@@ -1,4 +1,4 @@
-// Pictures with a classifier's softmax and true labels, which segment-bench and fit read.
+// Pictures with a classifier's softmax and true labels, as read by segment-bench and fit.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,18 @@
 namespace submarine::apps {
 
 struct LabelledFiles {
-  std::string name;  // of the softmax without its ending
+  std::string name;  // of the softmax without its extension
   std::filesystem::path picture;
   std::filesystem::path softmax;
   std::filesystem::path labels;
 };
 
-// Every input is a directory with X.png (or .jpg, .jpeg, .bmp, .tif, .tiff, .ppm, .pgm), X.softmax.npy and X.labels.png, or a list: a text
-// file with the three files of a picture in a line, separated by tabs, relative to the list; lines that begin with # are
-// comments. In the order of the inputs, those of a directory by name. Throws FileError, and InvalidInput: a directory without any softmax, a
-// picture or its labels missing, a line that has not three fields, two softmaxes of the same name.
+// Every input is either a directory with X.png (or .jpg, .jpeg, .bmp, .tif, .tiff, .ppm, .pgm),
+// X.softmax.npy and X.labels.png, or a list: a text file with the three files of a picture on each
+// line, separated by tabs, relative to the list; lines that begin with # are comments. Returned in
+// the order of the inputs, those of a directory by name. Throws FileError, and InvalidInput for a
+// directory without any softmax, a missing picture or labels, a line without exactly three fields,
+// two softmaxes of the same name.
 std::vector<LabelledFiles> FindLabelledPictures(const std::vector<std::string>& inputs);
 
 struct LabelledPicture {
@@ -32,16 +34,17 @@ struct LabelledPicture {
   std::vector<float> samples;  // 0 to 255
   Matrix<float> softmax;
   std::vector<int> truth;
-  std::uint64_t contents = 0;  // a hash of all of it
+  std::uint64_t contents = 0;  // a hash of everything
 
   PictureView view() const { return {width, height, channels, samples}; }
   int num_labels() const { return static_cast<int>(softmax.cols()); }
 };
 
-// The sample `unknown` of the labels is no label. Throws FileError and InvalidInput naming the file.
+// The sample `unknown` in the labels means unknown. Throws FileError and InvalidInput naming the
+// file.
 LabelledPicture ReadLabelledPicture(const LabelledFiles& files, int unknown);
 
-// Throws InvalidInput where two pictures differ in their number of labels.
+// Throws InvalidInput if two pictures differ in their number of labels.
 void RequireSameLabels(const LabelledPicture& first, const LabelledPicture& other);
 
 }  // namespace submarine::apps

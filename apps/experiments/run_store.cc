@@ -37,7 +37,7 @@ std::optional<json> RunStore::Find(const std::string& name,
   json stored = ReadJsonFile(FileOf(name));
   if (!stored.is_object() || !stored.contains("parameters") || !stored.contains("result"))
     Refuse(name);
-  // Through text, as the stored ones went.
+  // Converted to text and back, like the stored ones.
   if (stored["parameters"] != json::parse(parameters.dump())) return std::nullopt;
   return std::move(stored["result"]);
 }

@@ -1,4 +1,5 @@
-// Finished runs of an experiment, one file each, DIRECTORY/runs/NAME.json: an experiment that was killed goes on where it was.
+// Finished runs of an experiment, one file each, DIRECTORY/runs/NAME.json: an experiment that was
+// killed continues where it stopped.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +14,18 @@ namespace submarine::apps {
 
 class RunStore {
  public:
-  // Makes the directory; `command` is for messages. Throws FileError, and InvalidInput when another process writes to it:
-  // tables of one would stand beside the summary of the other.
+  // Makes the directory; `command` is for messages. Throws FileError, and InvalidInput when another
+  // process writes to it, because the tables of one would be mixed with the summary of the other.
   RunStore(const std::filesystem::path& directory, std::string command);
 
-  // The "result" of the file if its "parameters" are exactly these. Throws FileError for a file that is not ours.
+  // The "result" in the file if its "parameters" are exactly these. Throws FileError for a file of
+  // another origin.
   std::optional<nlohmann::json> Find(const std::string& name,
                                      const nlohmann::ordered_json& parameters) const;
-  // `record` has at least "parameters" and "result". A file appears when it is complete.
+  // `record` has at least "parameters" and "result". The file is written atomically.
   void Store(const std::string& name, const nlohmann::ordered_json& record) const;
 
-  // Throws the FileError of a result that cannot be understood.
+  // Throws the FileError for a result that cannot be parsed.
   [[noreturn]] void Refuse(const std::string& name) const;
 
  private:

@@ -17,7 +17,7 @@ class MarkdownTable {
   std::string text_;
 };
 
-// In quotes where a comma or a quote is in it.
+// Quoted if it contains a comma or a quote.
 std::string CsvText(const std::string& text);
 
 }  // namespace submarine::apps

@@ -31,7 +31,8 @@ struct Coordinate {
   double low;
   double high;
 };
-// Wider kernels see the whole picture, narrower ones nothing; a colour width of 1 leaves no two pixels alike.
+// Bounds of the search. Wider kernels cover the whole picture, narrower ones nothing; a colour
+// sigma of 1 distinguishes almost all pixels.
 constexpr Coordinate kCoordinates[] = {
     {&SegmentationParameters::position_sigma, 0.5, 30.0},
     {&SegmentationParameters::position_weight, 0.01, 100.0},
@@ -46,7 +47,7 @@ SegmentationParameters ParametersAt(const Point& point, int iterations) {
   SegmentationParameters parameters;
   parameters.iterations = iterations;
   for (std::size_t d = 0; d < point.size(); ++d) {
-    // Four digits: nobody can tell more, and files stay readable.
+    // Four digits: more make no difference, and files stay readable.
     const double value = std::exp(point[d]);
     const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3.0);
     parameters.*kCoordinates[d].field = std::round(value / unit) * unit;
@@ -61,14 +62,14 @@ std::string KeyOf(const SegmentationParameters& parameters) {
   return key;
 }
 
-// Widths in pixels are those of the full size.
+// Sigmas in pixels refer to the full size.
 SegmentationParameters AtScale(SegmentationParameters parameters, int factor) {
   parameters.position_sigma /= factor;
   parameters.bilateral_sigma /= factor;
   return parameters;
 }
 
-// Fold of every picture: as equal in number as possible, by lot.
+// The fold of every picture: random, of sizes as equal as possible.
 std::vector<int> Folds(std::size_t pictures, int folds, std::uint64_t seed) {
   std::vector<std::size_t> order(pictures);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -80,7 +81,7 @@ std::vector<int> Folds(std::size_t pictures, int folds, std::uint64_t seed) {
   return fold;
 }
 
-// Values of pictures under parameters, each computed once and remembered by the store.
+// Values of pictures under parameters, each computed once and kept in the store.
 class Evaluations {
  public:
   Evaluations(const std::vector<LabelledPicture>& pictures, const FitSettings& settings,
@@ -93,7 +94,8 @@ class Evaluations {
       names_.push_back(picture.name);
       contents.push_back(fmt::format("{:016x}", picture.contents));
     }
-    // What values depend on; more pictures or evaluations, other folds or seeds, find the same ones.
+    // The settings that values depend on. A run with more pictures or evaluations, other folds or
+    // another seed reuses the same values.
     about_ = {{"score", ToString(settings.score)},
               {"iterations", settings.iterations},
               {"pixels", settings.pixels},
@@ -115,7 +117,7 @@ class Evaluations {
     }
     std::vector<double> values(missing.size());
     ParallelFor(missing.size(), 1, [&](std::size_t begin, std::size_t end) {
-      const ThreadLimit one(1);  // pictures are what runs side by side
+      const ThreadLimit one(1);  // the pictures run in parallel
       for (std::size_t k = begin; k < end; ++k) values[k] = Value(missing[k], parameters);
     });
     for (std::size_t k = 0; k < missing.size(); ++k) {

@@ -34,7 +34,7 @@ struct FitCommand {
   bool quiet = false;
 };
 
-// summary.json last: what it names is there.
+// summary.json comes last, so that all files it names exist.
 void WriteResults(const std::filesystem::path& directory, const FitResult& result,
                   const FitSettings& settings) {
   WriteSegmentationParameters(directory / "parameters.json", result.all.parameters,

@@ -25,7 +25,7 @@ const char* NameOf(FitScore score) {
                                         : "NLL";
 }
 
-// As people know it: NLL is not negated.
+// In the usual form: NLL is not negated.
 std::string Shown(double value, FitScore score) {
   return score == FitScore::kLikelihood ? fmt::format("{:.4f}", -value)
                                         : fmt::format("{:.2f}%", 100.0 * value);

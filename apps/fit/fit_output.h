@@ -10,21 +10,21 @@
 
 namespace submarine::apps {
 
-// Held out, mean over pictures, of the fitted parameters and of the defaults.
+// Means over held-out pictures, with the fitted parameters and with the defaults.
 struct FitMeans {
   double fitted = 0.0;
   double defaults = 0.0;
-  int better = 0;  // pictures on which the fitted ones score higher
+  int better = 0;  // number of pictures on which the fitted ones score higher
 };
 FitMeans HeldOutMeans(const FitResult& result, FitScore score);
 
 std::string FitText(const FitResult& result, const FitSettings& settings);
 std::string FitMarkdown(const FitResult& result, const FitSettings& settings);
-// "fit" of the file of parameters: where they come from.
+// The "fit" of a parameter file: where the parameters come from.
 nlohmann::ordered_json FitProvenance(const FitResult& result, const FitSettings& settings);
-// With the key "page" (docs/formats.md), for `submarine report`.
+// Includes the key "page" (docs/formats.md), for `submarine report`.
 nlohmann::ordered_json FitSummary(const FitResult& result, const FitSettings& settings);
-// The score of every search by its evaluations, as DIRECTORY/figure.svg and figure.png.
+// The score of every search against its evaluations, as DIRECTORY/figure.svg and figure.png.
 void WriteFitFigure(const std::filesystem::path& directory, const FitResult& result,
                     const FitSettings& settings);
 

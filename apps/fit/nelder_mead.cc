@@ -65,7 +65,7 @@ class Search {
     for (std::size_t d = 0; d < start.size() && Left(); ++d) {
       Point point = start;
       const double sign = (rng() >> 63) == 0 ? 1.0 : -1.0;
-      // At a bound the simplex would be flat.
+      // A step beyond a bound would make the simplex flat.
       const bool room =
           start[d] + sign * step[d] >= low_[d] && start[d] + sign * step[d] <= high_[d];
       point[d] += (room ? sign : -sign) * step[d];
@@ -74,7 +74,7 @@ class Search {
     Sort();
   }
 
-  // From the middle of all corners but the worst, this many times the way to the worst.
+  // The centroid of all corners but the worst, plus this multiple of the vector to the worst.
   Corner Along(double factor) {
     const Point& worst = simplex_.back().point;
     Point point(worst.size());
@@ -92,7 +92,7 @@ class Search {
     Sort();
   }
 
-  // All corners half-way towards the best.
+  // Moves all corners half-way towards the best.
   void Shrink() {
     for (std::size_t k = 1; k < simplex_.size() && Left(); ++k) {
       Point point = simplex_[k].point;

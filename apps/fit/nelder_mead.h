@@ -1,4 +1,4 @@
-// Nelder and Mead's simplex search: the least value of a function of a few numbers, from values alone.
+// Nelder and Mead's simplex search: minimises a function of a few numbers from its values alone.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@ struct NelderMeadOptions {
 };
 
 struct NelderMeadResult {
-  std::vector<double> point;  // the best that was seen
+  std::vector<double> point;  // the best one evaluated
   double value = 0.0;
   std::vector<double> best_so_far;  // after each evaluation
 };
 
-// `step` is the size of the first simplex in each coordinate; points stay between `low` and `high`. What the function throws is passed
-// on. The same values lead to the same points, so a search whose values are remembered can be repeated up to where it was stopped.
+// `step` is the size of the first simplex in each coordinate; points stay between `low` and `high`.
+// Exceptions of the function are passed on. The same values lead to the same points, so a search
+// with stored values can be repeated up to where it was stopped.
 NelderMeadResult MinimiseByNelderMead(
     const std::function<double(const std::vector<double>&)>& function, std::vector<double> start,
     const std::vector<double>& step, const std::vector<double>& low,

@@ -39,7 +39,7 @@ struct GenerateOptions {
   bool segmentation = false;
   std::string softmax;
   int unknown = 255;
-  MadeSoftmax made;  // but for the seed
+  MadeSoftmax made;  // except for the seed
   int width = 100;
   int height = 100;
   int labels = 20;
@@ -66,8 +66,8 @@ Matrix<double> RandomUnaries(std::size_t variables, std::size_t labels,
   return unary;
 }
 
-// A noisy picture of patches. The unaries are uniform, but only half as far above `low` for the label
-// of the patch: a guess that the picture must improve on.
+// A noisy picture of patches. The unaries are uniform, but for the label of the patch only half as
+// far above `low`: a guess that the picture must improve on.
 DenseSpec RandomPicture(const GenerateOptions& options) {
   std::mt19937_64 rng(options.seed);
   const std::vector<Patch> patches =
@@ -182,7 +182,7 @@ void RunGenerate(const GenerateOptions& options) {
     throw InvalidInput(
         fmt::format("--output is \"{}\", expected a name that ends in .json", options.output));
   }
-  { const AtomicFile probe(output); }  // better known now than after the arrays are written
+  { const AtomicFile probe(output); }  // fail now rather than after the arrays are written
   std::vector<std::string> warnings;
   CheckLabelCount(options.labels);
   LabelSpace labels = ParseMetricSpec(options.metric, options.labels, options.strict_hst, &warnings,

@@ -16,7 +16,7 @@ void GenerateScene(const std::string& directory, int width, int height, int disp
   std::vector<std::uint16_t> truth;
   truth.reserve(scene.disparity.size());
   for (const float d : scene.disparity) {
-    // 0 says "unknown": a disparity of 0 is written as the next value.
+    // 0 means unknown, so a disparity of 0 is written as the next value.
     truth.push_back(std::isnan(d) ? 0
                                   : static_cast<std::uint16_t>(std::max(1L, std::lround(256 * d))));
   }

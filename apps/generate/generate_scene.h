@@ -1,4 +1,4 @@
-// `submarine generate --stereo`: a made-up stereo pair with its true disparities.
+// `submarine generate --stereo`: a synthetic stereo pair with its true disparities.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace submarine::apps {
 
-// Writes left.png, right.png and disparity.png (16 bits, 256 times the disparity, 0 where it is hidden in
-// the right view) to the directory. Throws what MakeScene and Bundle throw.
+// Writes left.png, right.png and disparity.png (16 bits, 256 times the disparity, 0 where the point
+// is hidden in the right view) to the directory. Throws what MakeScene and Bundle throw.
 void GenerateScene(const std::string& directory, int width, int height, int disparities,
                    std::uint64_t seed);
 

@@ -17,7 +17,7 @@
 namespace submarine::apps {
 namespace {
 
-constexpr int kMostLabelsOfAPng = 255;  // 255 itself is for what is unknown
+constexpr int kMostLabelsOfAPng = 255;  // 255 itself means unknown
 
 void WriteSoftmax(const std::string& file, const Matrix<float>& softmax, int width, int height) {
   internal::WriteNpy<float>(

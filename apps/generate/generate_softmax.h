@@ -1,5 +1,5 @@
-// `submarine generate --segmentation` and `--softmax`: labelled pictures for segmentation, and softmaxes for pictures whose
-// labels are known.
+// `submarine generate --segmentation` and `--softmax`: labelled pictures for segmentation, and
+// softmaxes for pictures with known labels.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ namespace submarine::apps {
 void GenerateSegmentation(const std::string& name, int width, int height, int labels,
                           const MadeSoftmax& options);
 
-// The softmax of a picture of labels, whose sample `unknown` is no label, as OUTPUT.npy of shape (height, width, labels).
+// Writes the softmax for a label map, whose sample `unknown` means unknown, as OUTPUT.npy of shape
+// (height, width, labels).
 void GenerateSoftmax(const std::string& truth, int labels, int unknown, const MadeSoftmax& options,
                      const std::string& output);
 

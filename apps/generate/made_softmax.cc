@@ -14,12 +14,12 @@
 namespace submarine::apps {
 namespace {
 
-constexpr double kFloor = 0.01;       // share of the uniform distribution: what no network excludes
+constexpr double kFloor = 0.01;       // weight of the uniform distribution: no class is excluded
 constexpr int kPatch = 4;             // cells
-constexpr double kLeastLean = 0.3;    // of the probability of a class that goes to another one in
-constexpr double kLargestLean = 0.8;  // a patch that is confused
+constexpr double kLeastLean = 0.3;    // in a confused patch, the fraction of the probability
+constexpr double kLargestLean = 0.8;  // that moves to one class, between these two
 
-// Coarse planes: a row of label values per cell.
+// Coarse planes: one row of label values per cell.
 struct Cells {
   int width;
   int height;
@@ -27,7 +27,7 @@ struct Cells {
 
   std::span<double> At(int x, int y) { return rows.row(Index(x, y)); }
   std::span<const double> At(int x, int y) const { return rows.row(Index(x, y)); }
-  // Beyond the border is the border.
+  // Cells beyond the border repeat the border.
   std::size_t Index(int x, int y) const {
     return static_cast<std::size_t>(std::clamp(y, 0, height - 1)) *
                static_cast<std::size_t>(width) +
@@ -60,7 +60,7 @@ void Check(std::span<const int> truth, int width, int height, int num_labels,
   }
 }
 
-// The share of every label among the known pixels of a cell.
+// The fraction of every label among the known pixels of a cell.
 Cells Shares(std::span<const int> truth, int width, int height, std::size_t labels, int cell) {
   Cells cells{(width + cell - 1) / cell, (height + cell - 1) / cell, {}};
   cells.rows = Matrix<double>(
@@ -101,7 +101,7 @@ Cells BlurredAlong(const Cells& cells, double sigma, int dx, int dy) {
   return out;
 }
 
-// Some patches take one class for another, always the same other one in a patch.
+// In some patches, moves a fraction of the probability to one class, the same throughout a patch.
 void Confuse(double share, std::mt19937_64* rng, Cells* cells) {
   const std::size_t labels = cells->rows.cols();
   for (int top = 0; top < cells->height; top += kPatch) {
@@ -136,7 +136,8 @@ void ToLogits(double noise, std::mt19937_64* rng, Cells* cells) {
   }
 }
 
-// The softmax of the logits between the four nearest cells, as networks enlarge theirs.
+// The softmax of the logits interpolated between the four nearest cells, as networks upsample
+// theirs.
 void Enlarge(const Cells& logits, int cell, double x, double y, std::span<float> row) {
   const double u = (x + 0.5) / cell - 0.5;
   const double v = (y + 0.5) / cell - 0.5;

@@ -1,5 +1,6 @@
-// A classifier's probabilities made from true labels, wrong in the ways that networks are: coarse, smooth, noisy, and here and
-// there another class. For experiments that anyone can repeat with pictures of their own.
+// A classifier's probabilities simulated from true labels, wrong in the ways that networks are:
+// coarse, smooth, noisy, and in places another class. For experiments that anyone can repeat with
+// their own pictures.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,16 @@
 namespace submarine::apps {
 
 struct MadeSoftmax {
-  int cell = 8;            // pixels that share what is known about them: cell x cell, 1 to 256
+  int cell = 8;            // side of the square cells that share their logits, in pixels, 1 to 256
   double blur = 1.0;       // standard deviation of the smoothing, in cells, 0 to 20
   double noise = 1.0;      // standard deviation of Gaussian noise of the logits, per cell, 0 to 20
-  double confusion = 0.1;  // share of patches (4 x 4 cells) that lean to another class, 0 to 1
+  double confusion = 0.1;  // fraction of patches (4 x 4 cells) that lean to another class, 0 to 1
   std::uint64_t seed = 1;
 };
 
-// A row per pixel. `truth` holds labels below `num_labels`, or a negative number where nothing is known: there all labels are
-// equally likely before noise. The same arguments give the same numbers everywhere. Throws InvalidInput.
+// One row per pixel. `truth` holds labels below `num_labels`, or a negative number for unknown:
+// there all labels are equally likely before noise. The same arguments give the same numbers on
+// every platform. Throws InvalidInput.
 Matrix<float> SoftmaxFromTruth(std::span<const int> truth, int width, int height, int num_labels,
                                const MadeSoftmax& options);
 

@@ -1,4 +1,4 @@
-// A picture of patches, each of one colour and one label: the pixels that are nearer to its centre than to the others.
+// A picture of patches, each of one colour and one label: the pixels nearest to its centre.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct Patch {
   std::size_t label;
 };
 
-// Two per label.
+// Two patches per label.
 std::vector<Patch> RandomPatches(int width, int height, int labels, std::mt19937_64* rng);
 
 // The patch of pixel a = y width + x.

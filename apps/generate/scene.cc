@@ -27,8 +27,8 @@ constexpr int kSamplesPerAxis = 2;  // per pixel, against jagged borders
 constexpr double kMaxSlope =
     0.25;  // |b|: x - d(x, y) must grow with x, and textures not be crushed
 
-// Uniform numbers from the bits of the generator: the distributions of <random> may differ from one
-// library to the next.
+// Uniform numbers from the bits of the generator, as the distributions of <random> may differ
+// between libraries.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -64,7 +64,7 @@ struct Layer {
   // Solves x_left - d(x_left, y) = x_right.
   double LeftColumn(double x_right, double y) const { return (x_right + a + c * y) / (1.0 - b); }
 
-  // No point of the shape is further from its centre.
+  // An upper bound on the distance of the shape's points from its centre.
   double Radius() const { return std::sqrt(half_width * half_width + half_height * half_height); }
   // Coordinates relative to centre and half sizes: the shape lies within [-1, 1]^2.
   std::array<double, 2> Local(double x, double y) const {
@@ -79,7 +79,7 @@ struct Layer {
     if (shape == Shape::kBall) return u * u + v * v <= 1.0;
     return std::abs(u) <= 1.0 && std::abs(v) <= 1.0;
   }
-  // The light comes from above on the left.
+  // Light comes from the upper left.
   double Brightness(double x, double y) const {
     if (shape == Shape::kEverywhere) return 1.0;
     const auto [u, v] = Local(x, y);
@@ -93,7 +93,7 @@ struct Views {
   int width, height;
   std::vector<Layer> layers;
 
-  // The first layer covers everything: there is always a nearest one.
+  // The first layer covers everything, so there always is a nearest one.
   const Layer& NearestOnTheLeft(double x, double y) const {
     const Layer* nearest = &layers.front();
     for (const Layer& layer : layers) {
@@ -101,7 +101,7 @@ struct Views {
     }
     return *nearest;
   }
-  // With the column of the left view where the point is found.
+  // Also returns the column of the point in the left view.
   std::pair<const Layer*, double> NearestOnTheRight(double x_right, double y) const {
     const Layer* nearest = nullptr;
     double nearest_x = 0.0;
@@ -124,7 +124,7 @@ Colour Shaded(const Layer& layer, double x, double y) {
   return colour;
 }
 
-// What one camera makes of the light: 8-bit samples of gain * colour + noise.
+// Simulates one camera: 8-bit samples of gain * colour + noise.
 class Camera {
  public:
   Camera(Colour gain, std::uint64_t noise_seed) : gain_(gain), noise_seed_(noise_seed) {}
@@ -227,7 +227,7 @@ Texture MakeTexture(Material material, int palette, double size, Dice& dice) {
   return texture;
 }
 
-// d at the centre of the shape, and slopes that keep it within `reach` of that over the shape.
+// Sets d at the centre of the shape, and slopes that keep it within `reach` of that over the shape.
 void Tilt(Layer& layer, double disparity, double reach, double turn_x, double turn_y) {
   const double radius = layer.Radius();
   layer.b = std::clamp(turn_x * reach / radius, -kMaxSlope, kMaxSlope);
@@ -235,8 +235,8 @@ void Tilt(Layer& layer, double disparity, double reach, double turn_x, double tu
   layer.a = disparity - layer.b * layer.centre_x - layer.c * layer.centre_y;
 }
 
-// The wall is the first layer: at least a twentieth and at most a third of the largest disparity
-// over the left view and as far to its right as the right view can see.
+// The wall is the first layer: between a twentieth and a third of the largest disparity over the
+// left view and as far to its right as the right view can see.
 Layer MakeWall(const Views& views, double max_disparity, int palette, Dice& dice) {
   Layer wall;
   const double seen_width = 1.5 * views.width;
@@ -276,7 +276,7 @@ Layer MakeObject(const Views& views, double max_disparity, int k, int n, int dep
     object.axis = dice.Direction();
   }
   const double disparity = max_disparity * (0.36 + 0.54 * (depth + dice.Uniform(0.1, 0.9)) / n);
-  // Balls face the camera, panels lean, but not into the wall nor out of the range.
+  // Balls face the camera; panels lean, but not into the wall or out of the range.
   const double lean = (object.shape == Shape::kBall ? 0.02 : 0.14) * max_disparity;
   const double reach =
       std::min({lean, disparity - 0.34 * max_disparity, 0.98 * max_disparity - disparity});
@@ -287,9 +287,9 @@ Layer MakeObject(const Views& views, double max_disparity, int k, int n, int dep
   return object;
 }
 
-// Whether the nearer of two objects changes from place to place: they would cut through each other.
+// Whether two objects intersect: which of them is nearer changes from place to place.
 bool Cross(const Layer& p, const Layer& q) {
-  constexpr int kPoints = 48;  // on either side of the centre: finds all but specks
+  constexpr int kPoints = 48;  // on either side of the centre: finds all but tiny overlaps
   bool p_in_front = false;
   bool q_in_front = false;
   for (int j = -kPoints; j <= kPoints; ++j) {

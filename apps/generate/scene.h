@@ -1,5 +1,5 @@
-// A stereo pair made up by a program, with its true disparities: for tests, demonstrations and
-// experiments that must not depend on files.
+// A synthetic stereo pair with its true disparities, for tests, demonstrations and experiments that
+// must not depend on files.
 //
 // The scene is a slanted wall and a slanted floor with a handful of balls, panels and leaning
 // planes in front of them. Every surface is a disparity plane d = a + b x + c y over the left view,
@@ -20,8 +20,8 @@ struct StereoScene {
   // and each view its own noise.
   std::vector<std::uint8_t> left;
   std::vector<std::uint8_t> right;
-  // Of the left view at the centres of its pixels: left(x, y) shows the same point as
-  // right(x - d, y). NaN where that is hidden in the right view or lies outside of it.
+  // Of the left view at the centres of its pixels: left(x, y) shows the same point as right(x - d,
+  // y). NaN where that point is hidden in the right view or outside of it.
   std::vector<float> disparity;
 };
 

@@ -7,7 +7,7 @@
 namespace submarine::apps {
 namespace {
 
-// Octaves below this are left out: pixels could not show them, and would differ between the views.
+// Finer octaves are left out: pixels cannot show them, and they would differ between the views.
 constexpr double kFinestWavelength = 2.5;
 constexpr double kPersistence = 0.62;  // amplitude of an octave relative to the one above
 
@@ -33,7 +33,7 @@ double FractalNoise(std::uint64_t seed, double largest, double x, double y) {
   double power = 0.0;
   double amplitude = 1.0;
   for (double wavelength = largest; wavelength >= kFinestWavelength; wavelength *= 0.5) {
-    // Each octave is turned by the angle of a 3-4-5 triangle, so that their grids do not add up.
+    // Each octave is rotated by the angle of a 3-4-5 triangle, so that their grids do not align.
     const double turned_x = 0.8 * x - 0.6 * y;
     y = 0.6 * x + 0.8 * y;
     x = turned_x;
@@ -61,7 +61,7 @@ double Marble(const Texture& texture, double x, double y) {
   return 1.0 - std::min(1.0, 2.6 * std::abs(ridge - 0.5));
 }
 
-// Rings of a trunk: a slow ramp across the grain, wrapped, bent by stretched noise.
+// Tree rings: a slow ramp across the grain, wrapped, bent by stretched noise.
 double Wood(const Texture& texture, double x, double y) {
   const double along = x / 6.0;
   const double bend = FractalNoise(texture.seed, texture.size, along, y);
@@ -93,7 +93,7 @@ std::uint64_t MixBits(std::uint64_t value) {
 }
 
 double HashUniform(std::uint64_t seed, std::int64_t i, std::int64_t j) {
-  // Odd multipliers spread neighbouring i and j over all bits before the one round of mixing.
+  // Odd multipliers spread neighbouring i and j over all bits before the single round of mixing.
   const std::uint64_t bits = MixBits(seed ^ (static_cast<std::uint64_t>(i) * 0x8cb92ba72f3d8dd7u +
                                              static_cast<std::uint64_t>(j) * 0xd6e8feb86659fd93u));
   return static_cast<double>(bits >> 11) * 0x1p-53;

@@ -17,7 +17,7 @@ enum class Material {
   kClouds,  // soft blotches
   kMarble,  // veins
   kWood,    // grain along the direction
-  kTiles,   // a square each, with joints
+  kTiles,   // squares of one colour, with joints
 };
 
 struct Texture {

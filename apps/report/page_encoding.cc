@@ -34,8 +34,8 @@ std::string Base64(std::string_view bytes) {
 
 std::optional<std::string> Deflate(std::string_view bytes, std::size_t max_bytes) {
   z_stream stream{};
-  // Who has asked to stop waits.
-  // Otherwise a level that takes half the time of zlib's default, for pages that are a few per cent larger.
+  // After an interrupt the user waits, so compress fast. Otherwise use a level that takes half the
+  // time of zlib's default, for pages that are a few percent larger.
   constexpr int kLevel = 4;
   const int level = Interrupted() ? Z_BEST_SPEED : kLevel;
   if (deflateInit(&stream, level) != Z_OK) throw std::bad_alloc();

@@ -1,4 +1,4 @@
-// Which pixels a page shows: all of them, or of large pictures one of every step x step block.
+// Which pixels a page shows: all of them, or one of every step x step block of a large picture.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace submarine::apps {
 struct PageGrid {
   std::int64_t width = 0;
   std::int64_t height = 0;
-  std::int64_t depth = 1;  // slices, of a volume
+  std::int64_t depth = 1;  // number of slices of a volume
   std::int64_t step = 1;   // along x and y
 
   std::int64_t shown_width() const { return (width + step - 1) / step; }
@@ -22,11 +22,11 @@ struct PageGrid {
   std::size_t shown_pixels() const {
     return static_cast<std::size_t>(shown_width() * shown_height() * depth);
   }
-  // The place along an axis of `length` in the middle of a block.
+  // The position of the middle of a block along an axis of `length` pixels.
   std::int64_t Middle(std::int64_t block, std::int64_t length) const {
     return std::min(block * step + step / 2, length - 1);
   }
-  // The pixel that the shown one of this number stands for.
+  // The index of the pixel that a shown pixel stands for.
   std::size_t SourceOf(std::size_t shown) const {
     if (step == 1) return shown;
     const auto k = static_cast<std::int64_t>(shown);

@@ -18,7 +18,7 @@ namespace {
 using internal::ReadWholeFile;
 
 constexpr std::uint64_t kMaxPictureBytes = std::uint64_t{1} << 30;
-constexpr double kLabelShare = 0.6;  // of the labels in an overlay
+constexpr double kLabelShare = 0.6;  // opacity of the labels in an overlay
 
 // Channels innermost, from 0 to 255.
 struct Pixels {

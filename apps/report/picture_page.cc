@@ -26,7 +26,7 @@ using internal::WriteNpy;
 
 using Json = nlohmann::ordered_json;
 
-// The labels of a row in order of falling probability, the first `top` of them.
+// The `top` most probable labels of a row, in descending order.
 template <class T>
 std::vector<std::int32_t> MostProbable(std::span<const T> row, std::size_t top) {
   std::vector<std::int32_t> order(row.size());
@@ -41,7 +41,7 @@ std::vector<std::int32_t> MostProbable(std::span<const T> row, std::size_t top) 
   return order;
 }
 
-// Of pixels without a label, as in the annotations of Pascal VOC.
+// The colour of unlabelled pixels, as in the annotations of Pascal VOC.
 constexpr std::array<std::uint8_t, 3> kUnknownColour = {224, 224, 192};
 constexpr std::size_t kUnknownIndex = 255;
 

@@ -1,4 +1,4 @@
-// Results over the pixels of a picture, written as files of a bundle and described for its page
+// Results for the pixels of a picture, written as files of a bundle and described for its page
 // (docs/formats.md, "Bundles and the report page").
 #pragma once
 
@@ -16,7 +16,8 @@
 
 namespace submarine::apps {
 
-// What a panel is to the overlay, which lays labels over the picture and wipes from those before to those after.
+// The role of a panel in the overlay, which shows labels over the picture and wipes from before to
+// after.
 enum class PanelRole { kPlain, kPicture, kBefore, kAfter };
 
 class PicturePage {
@@ -29,8 +30,9 @@ class PicturePage {
   // file.png, coloured from dark (low) to light (high). NaN is grey.
   void AddColoured(const std::string& name, const std::string& file, std::span<const float> values,
                    double low, double high, const std::string& unit);
-  // file.png with one colour per label, and a legend of those that occur; negative labels are unknown. The
-  // file has a palette whose indices are the labels, 255 for unknown ones, unless there are too many labels for that.
+  // file.png with one colour per label, and a legend of those that occur; negative labels are
+  // unknown. The file has a palette whose indices are the labels, 255 for unknown, unless there are
+  // too many labels.
   void AddLabels(const std::string& name, const std::string& file, std::span<const int> labels,
                  const std::vector<std::string>& names,
                  const std::vector<std::array<std::uint8_t, 3>>& colours, PanelRole role);
@@ -41,7 +43,7 @@ class PicturePage {
   // marginals_top.npy and marginals_top_labels.npy.
   void AddMarginals(const MarginalRows& marginals, int top, const std::string& label,
                     const std::vector<std::string>& names);
-  // What the task has come to, in large digits at the top: the number, and the rest of the sentence.
+  // The main result, in large digits at the top: the number, and the rest of the sentence.
   void AddLead(const std::string& number, const std::string& what);
   void AddFact(const std::string& what, const std::string& value);
   void AddNote(const std::string& sentence);
@@ -60,8 +62,8 @@ class PicturePage {
   nlohmann::ordered_json page_;
 };
 
-// Ends a bundle: adds the page, unless it is null, to the summary, writes summary.json and, with options for it, report.html,
-// and moves everything into place.
+// Completes a bundle: adds the page, unless it is null, to the summary, writes summary.json and, if
+// options for it are given, report.html, and moves everything into place.
 void FinishBundle(nlohmann::ordered_json summary, const std::string& kind,
                   const nlohmann::ordered_json& page, Bundle* bundle,
                   const std::optional<ReportOptions>& report = ReportOptions());

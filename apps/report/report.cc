@@ -35,13 +35,14 @@ using internal::WriteFileAtomically;
 
 using Json = nlohmann::ordered_json;
 
-// Elements around the data, and the ends of compressed blocks.
+// For the elements around the data, and the ends of compressed blocks.
 constexpr std::size_t kSpareBytes = 20'000;
 
-// More pixels than a screen has make a page slow to open; what is shown of larger pictures is every second, third, ... one.
+// More pixels than a screen has make a page slow to open; of larger pictures only every second,
+// third, ... pixel is shown.
 constexpr double kMaxShownPixels = 2e6;
 constexpr std::int64_t kMaxStep = 256;
-// Of the size allowed, for pictures and values; the rest is for marginals.
+// The fraction of the allowed size for pictures and values; the rest is for marginals.
 constexpr double kShareOfPictures = 0.75;
 constexpr std::int64_t kThumbnailSide = 360;
 
@@ -58,7 +59,8 @@ std::string ColourTable() {
   return table;
 }
 
-// All panels, values and marginals are of one picture or volume; the first of them says how large it is.
+// All panels, values and marginals belong to one picture or volume; the first of them sets its
+// size.
 class PictureSize {
  public:
   void Check(const std::filesystem::path& file, std::int64_t width, std::int64_t height,
@@ -76,7 +78,7 @@ class PictureSize {
                                   first_.string()));
     }
   }
-  // All axes of an array but `last` ones.
+  // Compares all axes of an array but the `last` ones.
   void CheckArray(const std::filesystem::path& file, const NpyShape& shape, std::size_t last) {
     const std::size_t axes = shape.size() - last;
     Check(file, shape[axes - 1], shape[axes - 2], axes == 3 ? shape[0] : 1);
@@ -95,7 +97,7 @@ class PictureSize {
   PageGrid grid_;
 };
 
-// Whether an array with `last` axes per pixel is of a picture or of a volume.
+// Whether an array with `last` axes per pixel belongs to a picture or a volume.
 bool IsLaidOut(const NpyShape& shape, std::size_t last) {
   return shape.size() == 2 + last || shape.size() == 3 + last;
 }
@@ -147,7 +149,7 @@ class ReportBuilder {
     return PathInBundle(bundle_, file);
   }
 
-  // From the beginnings of the files: what is too large is never read in full for nothing.
+  // Reads only the beginnings of the files, so that files that are too large are not read in full.
   void MeasureSize() {
     for (const PanelFile& panel : summary_.panels) {
       const PngFile png = ReadPngFile(Path(panel.file));
@@ -173,7 +175,7 @@ class ReportBuilder {
         std::clamp<std::int64_t>(std::llround(std::ceil(std::sqrt(excess))), 1, kMaxStep));
   }
 
-  // At the present step, in place of what was added before.
+  // Adds the pictures at the current step, replacing any added before.
   void AddPictures() {
     blocks_.clear();
     block_bytes_ = 0;
@@ -189,7 +191,7 @@ class ReportBuilder {
     }
     for (const PanelFile& figure : summary_.figures)
       AddPicture("figures", figure.name, ReadPngFile(Path(figure.file)));
-    // What `synth` leaves behind has no page.
+    // The output of `synth` has no "page".
     if (summary_.panels.empty() && summary_.figures.empty())
       AddFigure("figure.png", "Bounds relative to TRW");
     AddValues();
@@ -206,7 +208,7 @@ class ReportBuilder {
         1e-6 * static_cast<double>(max_bytes_)));
   }
 
-  // Pictures of other bundles, small.
+  // Thumbnails of pictures of other bundles.
   void AddGallery() {
     json_["gallery"] = Json::array();
     for (const GalleryFile& item : summary_.gallery) {
@@ -220,7 +222,7 @@ class ReportBuilder {
     }
   }
 
-  // A picture of any size, which is shown where it exists but not linked to others.
+  // A picture of any size, shown if it exists but not linked to the others.
   void AddFigure(const char* file, const char* name) {
     if (ExistsInBundle(bundle_, file)) AddPicture("figures", name, ReadPngFile(Path(file)));
   }
@@ -252,7 +254,7 @@ class ReportBuilder {
       std::vector<float> numbers(reader.count());
       reader.ReadTo(std::span(numbers));
       if (grid.step > 1) {
-        // In place: a shown pixel never comes before the one it stands for.
+        // In place: the source of a shown pixel never comes before it.
         for (std::size_t k = 0; k < grid.shown_pixels(); ++k)
           numbers[k] = numbers[grid.SourceOf(k)];
         numbers.resize(grid.shown_pixels());
@@ -265,7 +267,7 @@ class ReportBuilder {
     }
   }
 
-  // Nothing where there are none.
+  // None if there are no marginals.
   std::optional<std::filesystem::path> MarginalsPath() const {
     if (!summary_.marginals) return std::nullopt;
     const MarginalsFile& file = *summary_.marginals;

@@ -1,5 +1,5 @@
-// The page of a bundle: one self-contained HTML file made of what `solve`, `stereo`, `segment` or
-// `synth` left in a directory. docs/formats.md says what is looked for there.
+// The page of a bundle: one self-contained HTML file made from what `solve`, `stereo`, `segment` or
+// `synth` wrote to a directory. docs/formats.md lists the files it looks for.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 namespace submarine::apps {
 
 struct ReportOptions {
-  // The page is smaller than this: pictures, values and marginals of large pictures are shown at a lower
-  // resolution, and of marginals only the most probable labels. The page says so.
+  // The page is kept below this size: pictures, values and marginals of large pictures are shown at
+  // a lower resolution, and of marginals only the most probable labels. The page says so.
   double max_megabytes = 20.0;
 };
 

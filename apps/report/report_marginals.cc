@@ -71,7 +71,7 @@ QuantisedMarginals ReadProbabilities(const std::filesystem::path& path, const Pa
   return marginals;
 }
 
-// The entries of every pixel, most probable first, cut off after k.
+// The k most probable entries of every pixel, in descending order.
 QuantisedMarginals KeepMostProbable(const QuantisedMarginals& all, std::size_t k) {
   QuantisedMarginals top{all.labels, k, {}, {}};
   const std::size_t pixels = all.q.size() / all.kept;
@@ -165,7 +165,7 @@ QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, const Pag
 std::optional<PackedMarginals> PackMarginals(const QuantisedMarginals& marginals,
                                              std::size_t max_bytes) {
   if (auto packed = PackAsTheyAre(marginals, max_bytes)) return packed;
-  // The size grows with k, so the largest k that fits is found by halving.
+  // The size grows with k, so the largest k that fits is found by bisection.
   std::optional<PackedMarginals> best;
   std::size_t low = 1;
   std::size_t high = marginals.kept - 1;

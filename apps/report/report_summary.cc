@@ -63,7 +63,7 @@ class Node {
     const auto node = Find(key);
     return node ? node->Text() : std::move(otherwise);
   }
-  // The page is made of the bundle and of nothing else.
+  // The page may only use files of the bundle.
   std::filesystem::path FileInBundle() const {
     const std::string text = Text();
     std::filesystem::path path = text;
@@ -86,7 +86,7 @@ class Node {
       if (!item.value_.is_number() && !item.value_.is_null()) item.Refuse("a number or null");
     }
   }
-  // Numbers are taken as they are written.
+  // Numbers are used as written.
   std::string Name() const { return value_.is_number() ? value_.dump() : Text(); }
 
  private:

@@ -1,4 +1,4 @@
-// summary.json as the report page sees it: its text, which the page shows, and the files it names.
+// summary.json for the report page: its text, which the page shows, and the files it names.
 #pragma once
 
 #include <filesystem>
@@ -11,10 +11,11 @@ namespace submarine::apps {
 struct PanelFile {
   std::string name;
   std::filesystem::path file;
-  bool labels = false;  // its colours stand for labels, and have no mean
+  bool labels = false;  // its colours are labels, which have no mean
 };
 
-// A picture with labels of another bundle, for a page about several; both empty where there are none.
+// A picture with labels from another bundle, for a page about several; both empty if there are
+// none.
 struct GalleryFile {
   std::filesystem::path picture;
   std::filesystem::path labels;
@@ -24,13 +25,13 @@ struct ValueFile {
   std::string name;
   std::string unit;
   std::filesystem::path file;
-  bool optional = false;  // looked for, but not named
+  bool optional = false;  // used if it exists, but not named in the summary
 };
 
 struct MarginalsFile {
   std::filesystem::path file;
-  std::filesystem::path labels_file;  // empty: all labels in their order
-  std::string label;                  // what the labels are
+  std::filesystem::path labels_file;  // empty: all labels in order
+  std::string label;                  // what a label is called
   std::vector<std::string> names;     // empty: 0, 1, 2, ...
   bool optional = false;
 };
@@ -44,16 +45,16 @@ struct ReportSummary {
   std::optional<MarginalsFile> marginals;
 };
 
-// Reads bundle/summary.json. Unknown keys are fine; a known one that is ill-typed throws FileError.
-// Without the key "page" the usual outputs of `solve` are looked for.
+// Reads bundle/summary.json. Unknown keys are allowed; a known one of the wrong type throws
+// FileError. Without the key "page", the usual outputs of `solve` are used if they exist.
 ReportSummary ReadReportSummary(const std::filesystem::path& bundle);
 
-// bundle/file. Throws FileError where links lead out of the bundle, since a page is often given to
-// others and holds whole files. What does not exist is for its reader to say.
+// bundle/file. Throws FileError if links lead out of the bundle, since a page contains whole files
+// and is often shared. Does not check that the file exists; its reader does.
 std::filesystem::path PathInBundle(const std::filesystem::path& bundle,
                                    const std::filesystem::path& file);
 
-// Whether it is there at all; what cannot be looked at is not.
+// Whether the file exists; false if that cannot be determined.
 bool ExistsInBundle(const std::filesystem::path& bundle, const std::filesystem::path& file);
 
 }  // namespace submarine::apps

@@ -7,7 +7,7 @@ namespace submarine::apps {
 
 extern const std::string_view kReportTemplate;
 
-// Where the bundle belongs; the template has it exactly once.
+// The place for the bundle, which the template contains exactly once.
 inline constexpr std::string_view kReportBundleMark = "<!-- the bundle goes here -->";
 
 }  // namespace submarine::apps

@@ -17,7 +17,7 @@ using internal::IsSpace;
 using internal::Quoted;
 using internal::ReadTextFile;
 
-// Lines without the spaces around them and without empty ones at the end.
+// Lines without surrounding spaces and without empty lines at the end.
 std::vector<std::string> TrimmedLines(const std::filesystem::path& file, const char* what) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   const std::string text = ReadTextFile(file, kMaxBytes);
@@ -69,7 +69,8 @@ std::optional<Colour> ParseNumbers(std::string_view text) {
 
 Colour VocColour(std::size_t label) {
   Colour colour = {0, 0, 0};
-  // Three bits of the label at a time, from the lowest, become a bit of red, green and blue, from the highest.
+  // Each three bits of the label, from the lowest, become one bit of red, green and blue, from the
+  // highest.
   for (int bit = 7; bit >= 5; --bit, label >>= 3) {
     for (std::size_t c = 0; c < 3; ++c)
       colour[c] = static_cast<std::uint8_t>(colour[c] | (label >> c & 1) << bit);

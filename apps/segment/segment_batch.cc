@@ -71,7 +71,7 @@ std::vector<std::string> PicturesIn(const fs::path& directory) {
   return pictures;
 }
 
-// The file of the picture `name` in a directory; where none is there, the first that was looked for.
+// The file of the picture `name` in a directory; if there is none, the first candidate.
 template <std::size_t kCount>
 std::string Companion(const std::string& directory, const std::string& name,
                       const std::array<std::string_view, kCount>& endings) {
@@ -90,14 +90,14 @@ void RequireDirectory(const char* option, const std::string& given, std::size_t 
                   option, given, pictures));
 }
 
-// How a picture of the batch ended, from the summary in its directory.
+// The outcome of one picture of the batch, from the summary in its directory.
 struct Entry {
   const SegmentJob* job = nullptr;
   Json summary;
-  std::string problem;  // empty: it is there
+  std::string problem;  // empty: none
 };
 
-// Its summary, if that answers the same request.
+// The existing summary, if it answers the same request.
 Json Existing(const SegmentSettings& settings, const SegmentJob& job) {
   const fs::path file = fs::path(job.directory) / "summary.json";
   if (!Exists(file)) return nullptr;
@@ -107,7 +107,7 @@ Json Existing(const SegmentSettings& settings, const SegmentJob& job) {
                       summary.value("request", Json()) == RequestJson(settings, job.files);
     if (same && (!settings.report || Exists(fs::path(job.directory) / "report.html")))
       return summary;
-  } catch (const std::exception&) {  // whatever it is, it is made again
+  } catch (const std::exception&) {  // whatever is wrong with it, it is made again
   }
   return nullptr;
 }
@@ -144,7 +144,7 @@ class Batch {
     }
   }
 
-  // Whatever goes wrong with one picture leaves the others alone.
+  // An error in one picture does not affect the others.
   Entry RunOne(const SegmentJob& job) const {
     Entry entry{&job, Existing(settings_, job), ""};
     if (!entry.summary.is_null()) return entry;
@@ -183,7 +183,7 @@ class Batch {
   ProgressLine line_;
 };
 
-// Means over the pictures that have a truth.
+// Means over the pictures with a truth.
 struct Means {
   double before = 0.0;
   double after = 0.0;

@@ -1,4 +1,4 @@
-// Several pictures in one call: in parallel, each into a directory of its own, with one page about all.
+// Several pictures in one call: in parallel, each into its own directory, with one page about all.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace submarine::apps {
 
-// What was given for the pictures of a call: files for one picture, directories for several.
+// The inputs of a call: files for one picture, directories for several.
 struct SegmentInputs {
   std::vector<std::string> images;  // or one directory
   std::string softmax;
@@ -19,13 +19,14 @@ struct SegmentInputs {
   bool several() const;
 };
 
-// One job per picture, in the order of their names, in `directory`/NAME. Throws InvalidInput: a directory
-// without pictures, two pictures of one name, a file where a directory is needed. Whether a picture has all that belongs to it is
-// found when its turn comes.
+// One job per picture, in the order of their names, in `directory`/NAME. Throws InvalidInput for a
+// directory without pictures, two pictures of one name, or a file where a directory is needed.
+// Missing files of a single picture are found only when its job runs.
 std::vector<SegmentJob> SegmentJobs(const SegmentInputs& inputs, const std::string& directory);
 
-// Pictures whose results are there already are left as they are. A picture that cannot be segmented is
-// complained about, and the others go on; throws InvalidInput at the end, with their number, and Interrupted where some were not begun.
+// Pictures that already have results are skipped. If a picture cannot be segmented, prints an error
+// and continues with the others; throws InvalidInput at the end, with the number of failures, and
+// Interrupted if some were not started.
 void RunSegmentBatch(const SegmentSettings& settings, const std::vector<SegmentJob>& jobs,
                      const std::string& directory);
 

@@ -60,9 +60,10 @@ void ChooseBest(const CLI::App& sub, SolveOptions* solve) {
   solve->classic_updates = false;
 }
 
-// What is cheap by default is that the labels are the point: the classic number of updates on lattices, and the lower bound
-// that they prove for these. Who asks for the best, or for another method, asks for its bounds. More updates sharpen
-// the marginals without better labels: docs/parameters.md has the figures.
+// The defaults are cheap because the labels are what matters: the usual number of updates, on
+// lattices, and the lower bound that they prove there. Other methods, or mean field to convergence,
+// come with their own bounds. More updates sharpen the marginals without better labels: see
+// docs/parameters.md.
 void ChooseMeanField(const CLI::App& sub, SolveOptions* solve) {
   if (solve->method != Method::kMeanField) return;
   if (!Given(sub, "--pairs")) solve->pairs.kind = OperatorKind::kLattice;
@@ -71,7 +72,7 @@ void ChooseMeanField(const CLI::App& sub, SolveOptions* solve) {
     solve->max_iterations = SegmentationParameters().iterations;
 }
 
-// Those of the file, but for what is given as an option.
+// Takes the parameters of the file, except those given as options.
 void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSettings* settings) {
   const KernelNormalisation normalisation = settings->parameters.normalisation;
   settings->parameters = ReadSegmentationParameters(file);
@@ -79,7 +80,7 @@ void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSetting
   if (!Given(sub, "--softmax-temperature"))
     settings->reading.softmax_temperature = parameters.softmax_temperature;
   SolveOptions& solve = settings->dense.solve;
-  // The iterations of the file are mean field's.
+  // The iterations in the file are for mean field.
   if (solve.method == Method::kMeanField && !Given(sub, "--max-iterations") &&
       !Given(sub, "--updates")) {
     solve.classic_updates = parameters.iterations > 0;

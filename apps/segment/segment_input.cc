@@ -78,7 +78,7 @@ void ReadScribbles(const std::string& file, double confidence, SegmentPicture* p
   }
 }
 
-// As asked for; a shape that fits both ways needs to be told.
+// The requested layout; required if the shape fits both ways.
 std::optional<SoftmaxLayout> LayoutOf(const std::string& file, const SegmentReading& reading,
                                       const ImageSize& size) {
   if (reading.layout) return reading.layout;

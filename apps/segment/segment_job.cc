@@ -20,7 +20,7 @@ using internal::Stopwatch;
 
 using Json = nlohmann::ordered_json;
 
-// Takes the unaries, which are the largest part of the picture.
+// Moves the unaries, which are the largest part of the picture.
 DenseCrf BuildModel(const SegmentSettings& settings, SegmentPicture* picture) {
   const Image& image = picture->image;
   const auto num_labels = static_cast<int>(picture->unary.cols());
@@ -53,7 +53,7 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
   return json;
 }
 
-// Size and time of the last change; a file that is not there has neither.
+// Size and modification time; null for a missing file.
 Json Stamp(const std::string& file) {
   std::error_code error;
   const auto size = std::filesystem::file_size(file, error);

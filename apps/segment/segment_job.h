@@ -1,4 +1,4 @@
-// One picture from files to a directory of results.
+// Processes one picture, from files to a directory of results.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -35,12 +35,12 @@ struct SegmentDone {
   double seconds = 0.0;
 };
 
-// What was asked for, with sizes and times of the files: a directory whose summary has the same under "request"
-// need not be made again.
+// The request, with sizes and times of the files: a directory whose summary has the same under
+// "request" need not be made again.
 nlohmann::ordered_json RequestJson(const SegmentSettings& settings, const SegmentFiles& files);
 
-// Throws InvalidInput and FileError; TooLarge for what the limits have no room for; and Interrupted, having written nothing, where
-// `complete` is asked for and an interrupt has cut the solve short.
+// Throws InvalidInput and FileError; TooLarge if it does not fit the limits; and Interrupted,
+// without writing anything, if `complete` is set and an interrupt cut the solve short.
 SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job, bool complete,
                           SolveProgress* progress);
 

@@ -14,9 +14,9 @@
 
 namespace submarine::apps {
 
-// Against the truth.
+// Scores against the truth.
 struct SegmentScores {
-  std::optional<internal::LabelScores> before;  // none where the input leaves pixels undecided
+  std::optional<internal::LabelScores> before;  // none if the input leaves pixels undecided
   internal::LabelScores after;
   std::optional<double> calibration_before;  // expected calibration error
   double calibration_after = 0.0;
@@ -24,15 +24,15 @@ struct SegmentScores {
 
 struct SegmentOutcome {
   SolveResult solved;
-  double changed = 0.0;  // share of pixels whose label is not the input's, of those that had one
+  double changed = 0.0;  // fraction of the pixels with a label in the input whose label changed
   std::vector<std::int64_t> pixels;     // per label
-  std::optional<SegmentScores> scores;  // with a truth
+  std::optional<SegmentScores> scores;  // if there is a truth
 };
 
 SegmentOutcome ConcludeSegment(const SegmentPicture& picture, const Matrix<float>& unary,
                                SolveResult solved);
 
-// "segmentation" of summary.json, from which the index of several pictures is made.
+// "segmentation" in summary.json, from which the index of several pictures is made.
 nlohmann::ordered_json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome);
 
 // A few lines: the result of the task.

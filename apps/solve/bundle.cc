@@ -16,14 +16,14 @@ namespace submarine::apps {
 namespace fs = std::filesystem;
 namespace {
 
-// The name of the bundle is no part of it: it may be as long as names can be.
+// Does not contain the name of the bundle, which may already have the maximum length.
 constexpr std::string_view kStagingPrefix = ".submarine-bundle-";
 
 [[noreturn]] void Fail(const fs::path& path, std::string_view what, const std::error_code& error) {
   throw FileError(fmt::format("{}: {}: {}", path.string(), what, error.message()));
 }
 
-// "results/" and "results" are one directory, and it may be given through a link.
+// "results/" and "results" are the same directory, and it may be given through a link.
 fs::path Resolved(const fs::path& directory) {
   std::error_code error;
   fs::path path = fs::weakly_canonical(fs::absolute(directory, error), error);
@@ -31,7 +31,7 @@ fs::path Resolved(const fs::path& directory) {
   return path.filename().empty() ? path.parent_path() : path;
 }
 
-// Whose process lives is locked.
+// Staging directories of running processes are locked.
 void RemoveLitter(const fs::path& parent) {
   std::error_code ignored;
   for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
@@ -70,7 +70,7 @@ Bundle::Bundle(const fs::path& directory)
       if (errno == EEXIST) continue;
       Fail(directory, "cannot be made", {errno, std::generic_category()});
     }
-    // Until it is locked, another process may take it for litter.
+    // Until it is locked, another process may take it for a leftover.
     lock_ = std::make_unique<DirectoryLock>(path);
     if (lock_->state() == DirectoryLock::State::kHeldByAnother ||
         lock_->state() == DirectoryLock::State::kGone) {
@@ -93,7 +93,7 @@ void Bundle::Commit() {
   if (!fs::exists(directory_, error)) {
     fs::rename(staging_, directory_, error);
     made = !error;
-    // Another process may have made it meanwhile.
+    // Another process may have made it in the meantime.
     if (error && error != std::errc::directory_not_empty && error != std::errc::file_exists)
       Fail(shown_, "cannot be made", error);
   }
@@ -103,7 +103,7 @@ void Bundle::Commit() {
 }
 
 void Bundle::ReplaceFiles() {
-  // Two that end at the same time take turns, or files of one would stand beside those of the other.
+  // Two commits at the same time take turns; otherwise their files would be mixed.
   const DirectoryLock turn(directory_, DirectoryLock::Wait::kUntilFree);
   std::error_code error;
   std::vector<fs::path> names;

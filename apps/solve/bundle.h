@@ -1,5 +1,6 @@
-// A directory of results that appears whole or not at all: files are made in a directory beside it,
-// which takes its place, or whose files replace those of the same name, when all of them are complete.
+// A directory of results that appears completely or not at all: files are written to a staging
+// directory beside it. When all are complete, that directory is renamed, or its files replace those
+// of the same name.
 #pragma once
 
 #include <filesystem>
@@ -12,18 +13,18 @@ namespace submarine::apps {
 
 class Bundle {
  public:
-  // Throws FileError when the directory cannot be made or written to. Removes what processes that
-  // were killed have left beside it.
+  // Throws FileError when the directory cannot be made or written to. Removes what killed processes
+  // have left beside it.
   explicit Bundle(const std::filesystem::path& directory);
   ~Bundle();  // without Commit() nothing remains
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
-  // Where to write the file `name` for now.
+  // Where to write the file `name` until Commit().
   std::filesystem::path File(const std::string& name) const { return staging_ / name; }
   const std::filesystem::path& staging() const { return staging_; }
 
-  // summary.json is the last to be replaced in a directory that exists: what it names is there.
+  // In an existing directory, summary.json is replaced last, so that all files it names exist.
   void Commit();
 
  private:
@@ -32,7 +33,7 @@ class Bundle {
   std::filesystem::path shown_;  // as the caller named it, for messages
   std::filesystem::path directory_;
   std::filesystem::path staging_;
-  std::unique_ptr<DirectoryLock> lock_;  // on staging_, which says that its process lives
+  std::unique_ptr<DirectoryLock> lock_;  // on staging_; shows that the process is running
 };
 
 }  // namespace submarine::apps

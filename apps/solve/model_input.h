@@ -1,5 +1,4 @@
-// A model as the command was given it: a factor graph (.uai, .fg) or one of our bundles (.json),
-// sparse or dense.
+// The model given to the command: a factor graph (.uai, .fg) or a bundle (.json), sparse or dense.
 #pragma once
 
 #include <optional>
@@ -18,16 +17,16 @@ struct ModelInput {
   std::optional<FactorGraph> graph;  // from .uai and .fg
   std::optional<SparseCrf> crf;      // from .json of kind "grid" and "graph"
   std::optional<DenseCrf> dense;     // from .json of kind "dense"
-  int width = 0;                     // 0 unless the variables are laid out
+  int width = 0;                     // 0 unless the variables form a grid
   int height = 0;
   int depth = 0;  // 0 unless they are voxels
   std::vector<std::string> warnings;
 };
 
-// `evidence` may be empty. Throws FileError for an ending that is none of the three.
+// `evidence` may be empty. Throws FileError for any other file extension.
 ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst);
 
-// Solve() of the one model that there is.
+// Solve() of whichever model was given.
 SolveResult Solve(const ModelInput& input, const SolveOptions& options, const Watch& watch);
 
 }  // namespace submarine::apps

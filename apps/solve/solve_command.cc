@@ -77,14 +77,14 @@ std::vector<OutputFile> RequestedOutputs(const SolveCommand& command) {
   return requested;
 }
 
-// The same text for all names of one file, existing or not.
+// A unique text for all names of one file, existing or not.
 std::filesystem::path Canonical(const std::string& file) {
   std::error_code ignored;
   return std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored);
 }
 
-// Writable, and none the same as another or as the model. Pipes and devices may take several
-// outputs, and opening a pipe on trial would end it for its reader.
+// Checks that all are writable, and none is the same as another or as the model. Pipes and devices
+// may take several outputs, and opening a pipe as a test would end it for its reader.
 void CheckOutputFiles(const SolveCommand& command) {
   std::vector<std::pair<std::filesystem::path, std::string>> taken;
   std::error_code ignored;
@@ -177,7 +177,7 @@ void CheckOptions(const ModelInput& input, const SolveCommand& command) {
   }
 }
 
-// Outputs that cannot be written are reported before the work, not after it.
+// Reports outputs that cannot be written before the work, not after it.
 void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
   CheckOutputFiles(command);
   if (!command.picture.empty()) {
@@ -207,7 +207,7 @@ void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
   }
 }
 
-// How the variables are laid out, and what a summary needs to know, once the model itself is gone.
+// The layout of the variables and what a summary needs, for use after the model is freed.
 struct Layout {
   NpyShape shape;  // without labels
   bool dense;
@@ -226,7 +226,7 @@ Layout LayoutOf(const ModelInput& input) {
 void WriteMarginals(const std::string& file, const MarginalRows& marginals, NpyShape shape) {
   std::visit(
       [&](const auto& rows) {
-        // Lists of different lengths are no array; CheckOutputs has refused them.
+        // Rows of different lengths are not an array; CheckOutputs has refused them.
         if constexpr (requires { rows.cols(); }) {
           shape.push_back(static_cast<std::int64_t>(rows.cols()));
           WriteNpy(file, std::span(rows.data(), rows.size()), shape);
@@ -265,7 +265,7 @@ void WriteOutputs(const SolveCommand& command, const SolveResult& outcome, const
   }
 }
 
-// What a page can show: the page finds these names by itself.
+// Writes what a page can show; it finds the files by these names.
 void WriteBundle(const SolveCommand& command, const SolveResult& outcome, const Layout& layout,
                  Bundle* bundle) {
   const auto file = [&](const char* name) { return bundle->File(name).string(); };

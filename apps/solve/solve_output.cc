@@ -40,7 +40,7 @@ Json ProvenanceOrNull(const std::optional<Bound>& bound) {
 
 struct IntervalWidth {
   double nats;
-  double relative;      // of the larger end, or of 1
+  double relative;      // to the larger end, or to 1
   double per_variable;  // nats
 };
 
@@ -59,7 +59,7 @@ std::string Quantity(double temperature) {
                               : fmt::format("T log Z at T = {:g}", temperature);
 }
 
-// How far the upper bound is from the best of its kind: says nothing about how far it is from log Z.
+// How far the upper bound is from the best of its kind, which is not its distance from log Z.
 std::string OptimalityText(const SolveResult& result) {
   const Certificate& certificate = result.certificate;
   if (!certificate.upper || !certificate.dual || result.termination == Termination::kExact)
@@ -77,7 +77,7 @@ std::string OptimalityText(const SolveResult& result) {
 std::string EnergyText(const SolveResult& result) {
   if (!result.energy) return "";
   const Certificate& certificate = result.certificate;
-  // Exact inference at T > 0 looks for no labeling; its labels are those of the largest marginals.
+  // Exact inference at T > 0 does not search for a labeling; its labels have the largest marginals.
   const bool searched = result.termination != Termination::kExact || certificate.temperature == 0.0;
   std::string text = fmt::format(
       "{}: energy {}", searched ? "Best labeling found" : "Labeling of the largest marginals",
@@ -87,7 +87,7 @@ std::string EnergyText(const SolveResult& result) {
   return text + ".\n";
 }
 
-// Intervals wider than this, relative to their ends, are explained.
+// The output explains intervals that are wider than this, relative to their ends.
 constexpr double kWide = 0.1;
 
 std::string IntervalText(const SolveResult& result) {

@@ -1,4 +1,4 @@
-// What a solve leaves behind: the JSON summary, the sentence for people, the picture.
+// The output of a solve: the JSON summary, the text for people, the picture.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,12 +9,12 @@
 
 namespace submarine::apps {
 
-// Top level: lower, upper, dual, energy, seconds (null where the method has none), iterations, and
-// what they are about. The options are those that `dense` models have, or the others.
+// Top level: lower, upper, dual, energy, seconds (null if the method has none), iterations, and
+// what they are about. The options listed are those for dense models if `dense`, else the others.
 nlohmann::ordered_json SummaryJson(const SolveResult& result, const SolveOptions& options,
                                    const std::string& model_file, bool dense);
 
-// As text. File names are bytes; those that are no UTF-8 appear as replacement characters.
+// As text. File names are bytes; those that are not UTF-8 appear as replacement characters.
 std::string JsonText(const nlohmann::ordered_json& json);
 
 // H of every row, in nats.

@@ -14,7 +14,7 @@ namespace {
 using internal::RelativeGap;
 using internal::Stopwatch;
 
-// Nothing is better than an estimate that has run out.
+// An estimate that has run out is not shown.
 std::string LeftText(double seconds) {
   return std::isfinite(seconds) && seconds >= 0.5 && seconds < 1e6
              ? fmt::format("  about {} left", DurationText(seconds))
@@ -23,7 +23,7 @@ std::string LeftText(double seconds) {
 
 }  // namespace
 
-// If the gap keeps falling as a power of time at the pace of the second half of the run.
+// Assumes that the gap keeps falling as a power of time, at the rate of the second half of the run.
 std::string SolveProgress::TimeToGap() const {
   double left = options_.time_limit_seconds - gaps_.back().first;
   const double aim = options_.relative_gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense));
@@ -48,7 +48,7 @@ bool SolveProgress::operator()(std::string_view phase, const SolveRecord& record
     phase_ = phase;
     phase_begin_ = record.seconds;
   }
-  // Some phases have no iterations: they say how far they are, or only that they are at work.
+  // Some phases have no iterations: they report a fraction done, or only that they are running.
   const bool iterates = record.k >= 0;
   std::string text(phase);
   if (iterates) text += fmt::format(" {}", record.k);
@@ -69,7 +69,7 @@ SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Sto
                         double writing, SolveProgress* progress) {
   options.time_limit_seconds =
       std::max(0.0, options.time_limit_seconds - clock.Seconds() - writing);
-  // After an interrupt everything is to end within two seconds.
+  // After an interrupt, everything must end within two seconds.
   constexpr double kSecondsAfterInterrupt = 1.8;
   options.interrupt_seconds =
       std::clamp(kSecondsAfterInterrupt - writing, 0.3, options.interrupt_seconds);

@@ -13,7 +13,7 @@
 
 namespace submarine::apps {
 
-// A Watch: shows every record it is told of, and asks to stop after an interrupt.
+// A Watch that shows every record, and asks to stop after an interrupt.
 class SolveProgress {
  public:
   SolveProgress(const SolveOptions& options, bool quiet) : options_(options), line_(quiet) {}
@@ -32,8 +32,8 @@ class SolveProgress {
   double phase_begin_ = 0.0;
 };
 
-// Solve() within what the clock has left of the time limit when `writing` seconds still have to follow.
-// The result's seconds are the clock's.
+// Solve() within the time that the clock leaves of the time limit, if `writing` seconds must
+// follow. The result's seconds are the clock's.
 SolveResult SolveInTime(const ModelInput& input, SolveOptions options,
                         const internal::Stopwatch& clock, double writing, SolveProgress* progress);
 

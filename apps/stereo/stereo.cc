@@ -41,7 +41,7 @@ std::vector<float> Grey(const std::vector<float>& rgb) {
 
 void RequireSize(const std::string& file, int width, int height, const StereoPair& pair,
                  int shrink) {
-  // What shrinking drops at the right and at the bottom is not known here any more.
+  // The size that shrinking dropped at the right and at the bottom is not known here.
   if (width / shrink != pair.width || height / shrink != pair.height) {
     throw InvalidInput(fmt::format("{} is {} x {}, expected {} x {} as the views", file, width,
                                    height, pair.width * shrink, pair.height * shrink));
@@ -53,7 +53,7 @@ struct TruthSpec {
   std::optional<double> factor;
 };
 
-// A comma may belong to the file's name: it separates a factor only where a number follows.
+// A comma may be part of the file name: it separates a factor only if a number follows.
 TruthSpec ParseTruth(const std::string& spec) {
   const std::size_t comma = spec.rfind(',');
   if (comma == std::string::npos) return {spec, {}};

@@ -1,4 +1,4 @@
-// Stereo from a pair of pictures to a certified solve and its evaluation against ground truth.
+// Stereo, from a pair of pictures to a certified solve and its evaluation against ground truth.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ struct StereoPair {
   StereoView RightView() const { return {width, height, channels, right}; }
 };
 
-// Both views at 1/shrink of their resolution. Grey and colour together become grey. Throws FileError for
-// what is no picture, InvalidInput for views of different sizes.
+// Both views at 1/shrink of their resolution. If only one is grey, both become grey. Throws
+// FileError for files that are not pictures, InvalidInput for views of different sizes.
 StereoPair ReadStereoPair(const std::string& left, const std::string& right, int shrink);
 
-// "FILE" or "FILE,FACTOR": a picture whose samples are FACTOR times the disparity and 0 where it is
-// unknown (the default factor is 1, for 16-bit pictures 256), or a .npy of disparities, NaN or
-// infinite where unknown. NaN is unknown in the result. Sizes must be those of the views before they are shrunk.
+// "FILE" or "FILE,FACTOR": a picture whose samples are FACTOR times the disparity, 0 for unknown
+// (the default factor is 1, for 16-bit pictures 256), or a .npy of disparities, NaN or infinite for
+// unknown. In the result, unknown is NaN. The size must be that of the views before shrinking.
 std::vector<float> ReadTruth(const std::string& spec, const StereoPair& pair, int shrink);
 
-// Pixels that count, from a picture that is not 0 there.
+// The pixels to evaluate: those where the picture is not 0.
 std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pair, int shrink);
 
 struct StereoSettings {
@@ -48,19 +48,19 @@ struct StereoSettings {
   double bilateral_colour_sigma = 0.0;
   double bilateral_weight = 0.0;
   bool guide_by_right =
-      false;  // colours of the right view in the bilateral kernel, by mistake as published
+      false;  // use the right view's colours in the bilateral kernel, a published mistake
 };
 
-inline constexpr double kStereoGap = 0.05;  // of the certificate, where nobody says otherwise
+inline constexpr double kStereoGap = 0.05;  // default gap of the certificate
 
-// The setting of all pairs where nobody says otherwise: chosen on nine Middlebury pairs together
+// The default settings for all pairs, chosen on nine Middlebury pairs together
 // (docs/experiments.md).
 StereoSettings DefaultStereoSettings();
 
-// Throws what MatchingCosts, ParseMetricSpec and the kernels throw. Sets `settings->disparities` where it
-// is 0. `check` is called with the kernels and the labels before the views are compared, and may throw: what
-// does not fit the limits is not worth the comparison. Where disparities have to be guessed, it is called
-// for the fewest first.
+// Throws what MatchingCosts, ParseMetricSpec and the kernels throw. Sets `settings->disparities` if
+// it is 0. `check` is called with the kernels and the labels before the views are compared, and may
+// throw if they do not fit the limits, which saves the comparison. If disparities must be guessed,
+// it is first called for their smallest number.
 using StereoCheck = std::function<void(std::span<const GaussianKernel>, const LabelSpace&)>;
 DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
                           const StereoCheck& check = {});
@@ -68,7 +68,7 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
 struct StereoJudgement {
   internal::DisparityErrors all;
   std::optional<internal::DisparityErrors> masked;
-  internal::Sparsification sparsification;  // of bad pixels > 1 px by entropy
+  internal::Sparsification sparsification;  // of pixels off by more than 1 px, by entropy
   internal::Calibration calibration;
 };
 

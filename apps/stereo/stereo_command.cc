@@ -64,12 +64,12 @@ int ParseDisparities(const std::string& text) {
   return value;
 }
 
-// The settings as the options change them.
+// The settings as changed by the options.
 StereoSettings SettingsOf(const StereoCommand& command) {
   StereoSettings settings = command.settings;
   settings.disparities = ParseDisparities(command.disparities);
   if (!command.unary.empty()) {
-    // The default truncation and factor belong to the default comparison.
+    // The default truncation and factor apply to the default comparison only.
     settings.matching = ParseMatchingKind(command.unary);
   }
   if (command.truncate) settings.matching.truncate = *command.truncate;

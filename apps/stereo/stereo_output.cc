@@ -21,7 +21,7 @@ using internal::Sparsification;
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPngFactor = 256.0;  // of disparity.png, as many benchmarks have it
+constexpr double kPngFactor = 256.0;  // of disparity.png, as in many benchmarks
 constexpr double kLargestShownError = 4.0;
 
 std::string Percent(double share) { return fmt::format("{:.2f}%", 100.0 * share); }

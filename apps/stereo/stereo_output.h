@@ -1,4 +1,5 @@
-// What a stereo solve leaves behind: disparities, their uncertainty, the evaluation against ground truth, the page.
+// The output of a stereo solve: disparities, their uncertainty, the evaluation against ground
+// truth, the page.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -31,7 +32,7 @@ nlohmann::ordered_json SettingsJson(const StereoSettings& settings, const std::s
 nlohmann::ordered_json JudgementJson(const StereoJudgement& judgement, const std::string& truth);
 std::string JudgementText(const StereoJudgement& judgement);
 
-// Writes all files of the bundle but summary.json and the page itself.
+// Writes all files of the bundle except summary.json and the page itself.
 PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,
                        const StereoSettings& settings, const SolveResult& outcome,
                        const StereoResult& result, const StereoTruth& truth, int top);

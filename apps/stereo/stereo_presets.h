@@ -1,5 +1,5 @@
-// What is known about pairs by the name of their directory, and the settings that a benchmark gives
-// them.
+// What is known about stereo pairs by the names of their directories, and their settings in a
+// benchmark.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@ namespace submarine::apps {
 enum class StereoPreset {
   kDefault,  // one setting for all pairs
   kPaper,  // Pansari, Russell, Kumar 2018: the four pairs of their table, each with its own setting
-  kPaperSlip,  // the same, guided by the right view where their runs were
+  kPaperSlip,  // the same, with the right view in the kernel where their runs had it
 };
 std::string ToString(StereoPreset preset);
 
-// The settings of a pair whose directory has this name, in whatever case. Throws InvalidInput where
-// the preset does not know the pair.
+// The settings of a pair whose directory has this name, ignoring case. Throws InvalidInput if the
+// preset does not know the pair.
 StereoSettings PresetSettings(StereoPreset preset, const std::string& name);
 
-// What samples of the Middlebury pair's disparity.png are divided by; nothing for other names.
+// The divisor of the samples in the Middlebury pair's disparity.png; none for other names.
 std::optional<double> KnownTruthFactor(const std::string& name);
 
-// Figures of the paper's table and of the authors' own code run by us, for comparison with ours:
-// cited, never computed here. Energies and the bound are theirs, on their lattice kernel, ordered
-// pairs, no self terms; seconds are of their code on two cores, one thread, of the kind that ours
-// were measured on.
+// Figures from the paper's table and from our runs of the authors' code, for comparison with ours:
+// cited, never computed here. Energies and the bound are for their lattice kernel, ordered pairs,
+// no self terms; seconds are for their code with one thread on a two-core machine like the one we
+// measured on.
 struct CitedRuns {
   double mean_field_energy;     // published: normalised kernel, scored un-normalised
   double submod_energy;         // published
@@ -34,7 +34,7 @@ struct CitedRuns {
   double scored_kernel_energy;  // mean field run on the kernel that is scored
   double mean_field_seconds;
   double submod_seconds;
-  // Shares of pixels off by more than 1 px: mean field as published, Submod, mean field on the
+  // Fractions of pixels off by more than 1 px: mean field as published, Submod, mean field on the
   // scored kernel.
   std::optional<double> mean_field_bad;
   std::optional<double> submod_bad;

@@ -1,5 +1,5 @@
-// Between numpy's arrays and the library's containers. Whatever dtype, strides and byte order an array has, its
-// values are converted once, straight into the memory where they stay.
+// Conversions between numpy arrays and the library's containers. Whatever its dtype, strides and
+// byte order, an array's values are converted once, directly into their final memory.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -37,12 +37,12 @@ py::array ReadOnlyViewOf(const T* data, const Shape& shape, py::handle owner) {
   return view;
 }
 
-// Throws what numpy throws where values of another kind, such as complex ones, would lose something.
+// Throws what numpy throws if the conversion would lose something, as from complex values.
 inline void CopyTo(const py::array& target, const py::array& source) {
   py::module_::import("numpy").attr("copyto")(target, source, "same_kind");
 }
 
-// The last axis becomes the columns, all others together the rows.
+// The last axis becomes the columns, all others together become the rows.
 template <class T>
 Matrix<T> ToMatrix(const py::array& source) {
   const Shape shape = ShapeOf(source);

@@ -1,4 +1,5 @@
-// The engines below submarine.compat and submarine.torch: filters and their mean field with numpy's arrays.
+// The C++ side of submarine.compat and submarine.torch: filters and their mean field on numpy
+// arrays.
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -24,7 +25,8 @@ constexpr std::array kNormalisations = {KernelNormalisation::kNone, KernelNormal
                                         KernelNormalisation::kAfter,
                                         KernelNormalisation::kSymmetric};
 
-// Costs (labels, variables) of any kind; those that are already laid out in single precision are read where they are.
+// Costs (labels, variables) of any dtype; contiguous single-precision arrays are read without a
+// copy.
 void SetUnary(FilteredMeanField& self, const py::array& costs) {
   if (py::isinstance<py::array_t<float, py::array::c_style>>(costs)) {
     const std::span<const float> values(static_cast<const float*>(costs.data()),
@@ -59,7 +61,8 @@ std::vector<float> Scaled(std::size_t count, float sigma) {
   return scaled;
 }
 
-// A row x / sigma_x, y / sigma_y, colours / their sigmas per pixel. Samples of a byte have few quotients: those are looked up.
+// One row per pixel: x / sigma_x, y / sigma_y, colours / their sigmas. The few quotients of byte
+// samples are looked up.
 template <class Sample>
 Matrix<float> PictureFeatures(std::size_t width, std::size_t height, const Sample* colours,
                               const std::vector<float>& sigma) {
@@ -90,8 +93,8 @@ Matrix<float> PictureFeatures(std::size_t width, std::size_t height, const Sampl
   return rows;
 }
 
-// The same with positions and, where there is a picture (height, width, channels), its colours, each divided by its sigma
-// in single precision.
+// The same with positions and, if there is a picture (height, width, channels), its colours, each
+// divided by its sigma in single precision.
 void AddPictureTerm(FilteredMeanField& self, std::size_t width, std::size_t height,
                     const py::array& colours, const std::vector<float>& sigma,
                     std::size_t normalisation, std::vector<float> compatibility) {

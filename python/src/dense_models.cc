@@ -59,7 +59,8 @@ Kernel BilateralFrom(const std::vector<int>& size, int channels, const py::array
                                      colour, weight));
 }
 
-// Bytes, and whatever else single precision holds without rounding, are read as such.
+// Whether single precision holds the values without rounding, as for bytes; then they are read as
+// floats.
 bool FitsFloat(const py::array& values) {
   return values.itemsize() <= (values.dtype().kind() == 'f' ? 4 : 2);
 }

@@ -1,4 +1,4 @@
-// The library's errors become those of submarine/_errors.py.
+// Translates the library's errors to those of submarine/_errors.py.
 #include <pybind11/pybind11.h>
 
 #include <exception>

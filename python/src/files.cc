@@ -1,4 +1,4 @@
-// Models from and to files.
+// Reading and writing models.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -98,7 +98,7 @@ py::dict ReadParameters(const std::string& path) {
   return dict;
 }
 
-// The bytes of a colour for every value: shape (..., 3).
+// The colour of every value, as bytes of shape (..., 3).
 py::array ColoursOf(const py::array& values) {
   const std::vector<double> t = ToVector<double>(values);
   std::vector<std::uint8_t> bytes;

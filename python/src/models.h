@@ -1,4 +1,5 @@
-// Models as Python holds them: immutable, shared with whatever solves them, freed with the last holder.
+// Models as held by Python: immutable, shared with the solvers that use them, freed with the last
+// reference.
 #pragma once
 
 #include <mutex>
@@ -11,13 +12,14 @@
 
 namespace submarine::python {
 
-// A label space and what its author should be told about it.
+// A label space and the warnings about it.
 struct Labels {
   LabelSpace space;
   std::vector<std::string> warnings = {};
 };
 
-// A dense model whose kernels are normalised, by the row sums of the exact Gaussians, when somebody first needs it.
+// A dense model whose kernels are normalised, by the row sums of the exact Gaussians, when first
+// needed.
 class DenseModel {
  public:
   explicit DenseModel(DenseCrf model) : model_(std::move(model)) {}

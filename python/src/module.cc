@@ -1,5 +1,6 @@
-// submarine._core: the library's public headers as Python sees them. Arguments are checked for their kind here and
-// for their meaning by the library; defaults, layouts and documentation are in the Python files beside this folder.
+// submarine._core: the library's public headers for Python. The types of arguments are checked here
+// and their meaning by the library; defaults, layouts and documentation are in the Python files
+// beside this folder.
 #include <pybind11/pybind11.h>
 
 #include <string>
@@ -10,7 +11,8 @@
 PYBIND11_MODULE(_core, m) {
   using namespace submarine::python;  // NOLINT(google-build-using-namespace)
 #if PYBIND11_VERSION_MAJOR == 2 && PYBIND11_VERSION_MINOR < 12
-  // Older ones read numpy 2's arrays by the layout of numpy 1, which gives wrong numbers without a word.
+  // Older versions of pybind11 read numpy 2's arrays with the layout of numpy 1, which silently
+  // gives wrong numbers.
   const auto version = pybind11::module_::import("numpy").attr("__version__").cast<std::string>();
   if (version.rfind("1.", 0) != 0)
     throw pybind11::import_error(

@@ -1,4 +1,5 @@
-// What models are made of as plain Python objects and back, number by number: what is unpickled is the same model.
+// Converts the parts of models to plain Python objects and back without rounding, so that an
+// unpickled model is the same model.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -22,7 +22,7 @@
 namespace submarine::python {
 namespace {
 
-// The value of an enum by the name that ToString, or the table, gives it.
+// The value of an enum by its name, from ToString or the table.
 template <class T, std::size_t n>
 T ByName(const std::string& name, const std::array<std::pair<std::string_view, T>, n>& table,
          std::string_view what) {
@@ -70,7 +70,7 @@ constexpr std::array<std::pair<std::string_view, DenseMarginals>, 4> kMarginals 
      {"mean", DenseMarginals::kMean},
      {"routed", DenseMarginals::kRouted}}};
 
-// Takes options out of a dict, so that what is left over can be named.
+// Takes options out of a dict, so that unknown ones can be named.
 class OptionReader {
  public:
   explicit OptionReader(py::dict options) : options_(std::move(options)) {}
@@ -148,7 +148,7 @@ py::tuple ToTuple(const SolveRecord& record) {
                         OrNone(record.lower), OrNone(record.done));
 }
 
-// What stands between the solver, which runs without the GIL, and Python: the callback and Ctrl-C.
+// Connects the solver, which runs without the GIL, to Python: the callback and Ctrl-C.
 class PythonWatch {
  public:
   explicit PythonWatch(py::object callback) : callback_(std::move(callback)) {}
@@ -171,7 +171,7 @@ class PythonWatch {
   }
 
   bool interrupted() const { return interrupted_; }
-  // Raises what the callback raised.
+  // Raises the exception of the callback again.
   void RaiseAgain() {
     if (!error_) return;
     const std::unique_ptr<py::error_already_set> error = std::move(error_);

@@ -1,4 +1,4 @@
-// Matching costs, disparities and their judgement.
+// Matching costs, disparities and their evaluation.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -14,7 +14,8 @@
 namespace submarine::python {
 namespace {
 
-// Samples of a picture of shape (height, width) or (height, width, channels), held for as long as the view is used.
+// Samples of a picture of shape (height, width) or (height, width, channels), kept alive with the
+// view.
 struct HeldView {
   explicit HeldView(const py::array& image) : samples(ToVector<float>(image)) {
     if (image.ndim() != 2 && image.ndim() != 3)

@@ -5,7 +5,7 @@ import {axis, numbersOf, Plot, seriesColour, seriesDash, yAxis} from "./plots.js
 import {quantity} from "./text.js";
 
 const NAMES = ["upper", "dual", "lower"];
-const SETTLED = 0.1;  // this share of a curve is its beginning, whose values say little
+const SETTLED = 0.1;  // the first tenth of a curve, whose values say little
 
 export class Convergence {
   constructor(summary, theme) {
@@ -16,7 +16,7 @@ export class Convergence {
     this.seconds = records.map((record) => record.seconds);
     this.curves = NAMES.map((name) => records.map((record) => isNumber(record[name]) ? record[name] : null));
     this.names = NAMES.map((name) => name);
-    // Solvers that end with a lower bound have no curve of it: a line says where it is.
+    // Solvers that compute a lower bound only at the end have no curve of it: draw a line.
     if (this.curves[2].every((value) => value === null) && isNumber(summary.lower)) {
       this.curves[2] = records.map(() => summary.lower);
       this.names[2] = "lower (at the end)";

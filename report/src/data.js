@@ -65,7 +65,7 @@ export class Marginals {
     return this.entries(pixel).sort((a, b) => b.p - a.p || a.label - b.label).slice(0, count);
   }
 
-  // The next two are asked for every pixel of a picture, so they make no objects.
+  // The next two are called for every pixel of a picture, so they create no objects.
 
   bestLabel(pixel) {
     const begin = pixel * this.kept;

@@ -1,4 +1,4 @@
-// What a task has come to: large numbers, and the pictures of a call that had several.
+// The main results of a task in large numbers, and the pictures of a call with several.
 import {element} from "./dom.js";
 
 /** [[number, rest of the sentence], ...] */

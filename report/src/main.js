@@ -120,7 +120,7 @@ async function build() {
   const place = element("div");
   const add = (...nodes) => main.append(...nodes.flat().filter(Boolean));
   const proof = [headline(summary), meaning(summary)];
-  const task = (page.lead ?? []).length > 0;  // what it was for comes first, and log Z after it
+  const task = (page.lead ?? []).length > 0;  // its own result comes first, then log Z
   add(element("h1", {id: "title"}, title), leadList(page.lead ?? []), task ? [] : proof, place, gallery(page.gallery, bundle.files.gallery),
     figures(bundle), task && proof.some(Boolean) && element("section", {"aria-labelledby": "proof-title"},
       element("h2", {id: "proof-title"}, "What is proven"), proof),

@@ -5,7 +5,7 @@ import {fixed, significant} from "./format.js";
 
 const DASHES = [[], [8, 5], [2, 4], [10, 4, 2, 4], [4, 4], [1, 3]];
 const DIGIT_WIDTH = 7.4;
-const BAR_SHARE = 0.8;  // of the distance of neighbours
+const BAR_SHARE = 0.8;  // of the distance between neighbouring bars
 
 export const seriesColour = (k) => () => themeColour(`--series-${(k % 6) + 1}`);
 export const seriesDash = (k) => DASHES[k % DASHES.length];

@@ -1,4 +1,4 @@
-// What all panels share: the pixel under the cursor and the part of the picture in sight.
+// What all panels share: the pixel under the cursor and the visible part of the picture.
 
 const MAX_PIXEL_SIZE = 64;  // on the screen, in CSS pixels
 
@@ -14,7 +14,7 @@ export class View {
     this.x = Math.floor(width / 2);
     this.y = Math.floor(height / 2);
     this.pinned = false;
-    this.zoom = 1;  // relative to the whole picture in sight
+    this.zoom = 1;  // 1: the whole picture is visible
     this.centreX = width / 2;
     this.centreY = height / 2;
     this.listeners = [];

@@ -13,7 +13,8 @@ constexpr std::align_val_t kCacheLine{64};
 constexpr std::align_val_t kHugePage{std::size_t{2} << 20};
 constexpr std::size_t kSlack = 64;
 
-// One huge page. What is beyond the last whole one is in small pages, so that no memory is wasted but addresses.
+// One huge page. The tail of an array beyond its last whole huge page uses small pages, so only
+// address space is wasted.
 constexpr std::size_t kLarge = std::size_t{2} << 20;
 
 std::align_val_t Alignment(std::size_t bytes) { return bytes >= kLarge ? kHugePage : kCacheLine; }
@@ -23,7 +24,7 @@ std::align_val_t Alignment(std::size_t bytes) { return bytes >= kLarge ? kHugePa
 void* AllocateAligned(std::size_t bytes) {
   void* memory = ::operator new(bytes + kSlack, Alignment(bytes));
 #ifdef __linux__
-  // Advice: where the system has no huge pages, small ones do.
+  // Only advice: a system without huge pages uses small ones.
   if (bytes >= kLarge) madvise(memory, bytes + kSlack, MADV_HUGEPAGE);
 #endif
   return memory;

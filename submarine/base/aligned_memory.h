@@ -6,11 +6,11 @@
 
 namespace submarine {
 
-// 64-byte alignment: one cache line, the widest SIMD register in use. As many bytes are allocated
-// beyond the end, so that kernels may load (not store) a whole register at the end of the last row.
-// Large arrays ask for huge pages: rows met out of order would otherwise wait for address translation
-// more than for their values, and fresh pages come one fault per 2 MiB instead of one per 4 KiB.
-// Throws std::bad_alloc. `bytes` is the same in both calls.
+// Aligned to 64 bytes: a cache line, and the widest SIMD register in use. 64 more bytes are
+// allocated beyond the end, so that kernels may load (not store) a whole register at the end of the
+// last row. Large arrays ask for huge pages: with small ones, access to rows out of order spends
+// more time on address translation than on the values, and new memory costs one page fault per 4
+// KiB instead of one per 2 MiB. Throws std::bad_alloc. Pass the same `bytes` to both functions.
 void* AllocateAligned(std::size_t bytes);
 void FreeAligned(void* memory, std::size_t bytes);
 
@@ -26,8 +26,8 @@ struct AlignedAllocator {
   bool operator==(const AlignedAllocator&) const = default;
 };
 
-// Leaves what is allocated as it is: an array that several threads are about to fill need not be filled
-// with zeros by one of them first, page by fresh page.
+// Leaves new elements uninitialised: an array that several threads are about to fill need not first
+// be zeroed, one page fault after the other, by a single thread.
 template <class T>
 struct UninitialisedAllocator : AlignedAllocator<T> {
   template <class U>

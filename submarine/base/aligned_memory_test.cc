@@ -24,7 +24,7 @@ TEST(AlignedMemoryTest, IsAlignedAndReadableBeyondItsEnd) {
 
 TEST(AlignedMemoryTest, ServesVectorsThatGrow) {
   std::vector<int, AlignedAllocator<int>> values;
-  constexpr int kCount = 6'000'000;  // beyond the size of huge pages' use
+  constexpr int kCount = 6'000'000;  // large enough for huge pages
   for (int k = 0; k < kCount; ++k) values.push_back(k);
   for (int k = 0; k < kCount; k += 1009) ASSERT_EQ(values[static_cast<std::size_t>(k)], k);
 }

@@ -38,13 +38,13 @@ class TooLarge : public Error {
   using Error::Error;
 };
 
-// A callback asked for the end of work that has nothing to show before it is done.
+// A callback interrupted work that has no partial result to return.
 class Interrupted : public Error {
  public:
   using Error::Error;
 };
 
-// Such work was not done when its time limit passed.
+// The time limit passed before such work was done.
 class TimeLimit : public Interrupted {
  public:
   using Interrupted::Interrupted;

@@ -1,4 +1,4 @@
-// For tests of what bad input is told.
+// For tests of error messages for bad input.
 #pragma once
 
 #include <gmock/gmock.h>

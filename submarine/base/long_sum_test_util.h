@@ -5,7 +5,7 @@
 
 namespace submarine::internal::testing {
 
-// The value is high + low, high being it rounded.
+// The value is high + low, where high is the value rounded to a long double.
 struct LongSum {
   long double high = 0.0L;
   long double low = 0.0L;

@@ -6,10 +6,10 @@
 
 namespace submarine::internal {
 
-// While it lives, ParallelFor and ParallelSum that begin in the thread which made it can be interrupted: they ask the
-// function before every chunk that this thread works on, and once it has said true they begin no more
-// chunks and throw Interrupted. What such a loop was writing is then incomplete. Scopes nest, the
-// innermost counts; an empty function is never asked.
+// While this object lives, every ParallelFor and ParallelSum started by the thread that made it can
+// be interrupted: they call the function before every chunk that this thread works on, and once it
+// has returned true they start no more chunks and throw Interrupted. The output of such a loop is
+// then incomplete. Scopes nest and the innermost one counts; an empty function is never called.
 class LoopInterrupt {
  public:
   explicit LoopInterrupt(const std::function<bool()>& interrupted);
@@ -17,8 +17,8 @@ class LoopInterrupt {
   LoopInterrupt(const LoopInterrupt&) = delete;
   LoopInterrupt& operator=(const LoopInterrupt&) = delete;
 
-  // Throws Interrupted once the function has said true. Any thread may call it, but only the one that made
-  // this asks the function.
+  // Throws Interrupted once the function has returned true. Any thread may call this, but the
+  // function is called only on the thread that made the object.
   void Check();
 
  private:

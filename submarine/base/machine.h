@@ -1,4 +1,4 @@
-// What this machine has.
+// Properties of this machine.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@ namespace submarine::internal {
 // Physical memory in bytes; 0 where the system does not say. A container may be allowed less.
 std::size_t PhysicalMemoryBytes();
 
-// How long it takes now to get this much new memory and to write to all of it. Where others use the machine,
-// or a virtual one has to be given the memory first, it is many times what it takes otherwise.
+// How long it takes at present to allocate this much memory and write to all of it: many times
+// longer than usual where others use the machine, or where a virtual machine must be given the
+// memory first.
 double SecondsToTouch(std::size_t bytes);
 
 }  // namespace submarine::internal

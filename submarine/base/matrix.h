@@ -16,7 +16,7 @@ class Matrix {
   Matrix() = default;
   Matrix(std::size_t rows, std::size_t cols, T value = T{})
       : rows_(rows), cols_(cols), values_(rows * cols, value) {}
-  // Its values are whatever the memory holds, until every one of them is written.
+  // The values are indeterminate until written.
   static Matrix Unset(std::size_t rows, std::size_t cols) {
     Matrix matrix;
     matrix.rows_ = rows;

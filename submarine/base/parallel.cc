@@ -28,9 +28,8 @@ thread_local LoopInterrupt* current_interrupt = nullptr;
 std::size_t ChunkCount(std::size_t n, std::size_t grain) { return (n + grain - 1) / grain; }
 
 #ifdef __SANITIZE_THREAD__
-// The thread sanitizer does not see how a TBB that is not instrumented orders memory, and would
-// report every hand-over as a race. Plain threads let it watch the bodies, which are what could
-// race.
+// The thread sanitizer does not see how an uninstrumented TBB orders memory, and would report every
+// hand-over as a race. Plain threads let it watch the bodies, where real races would be.
 template <class Run>
 void ForEachChunk(std::size_t chunks, const Run& run) {
   std::atomic<std::size_t> next{0};
@@ -49,7 +48,7 @@ void ForEachChunk(std::size_t chunks, const Run& run) {
   const auto loop = [&] {
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run); });
   };
-  // Workers have no limit of their own: they are in the arena of the loop that they work for.
+  // Workers have no limit of their own: they run in the arena of the loop that they work for.
   if (current_arena != nullptr) {
     current_arena->tasks.execute(loop);
   } else {

@@ -19,8 +19,9 @@ double ParallelSum(std::size_t n, std::size_t grain,
 // A grain that suits rows of labels: enough of them to outweigh the cost of a task.
 inline constexpr std::size_t kRowGrain = 256;
 
-// While it lives, calls above that begin in the thread which made it use at most this many threads; 0 means
-// all cores. Limits nest, the innermost counts. Other threads are not concerned.
+// While this object lives, calls of the above by the thread that made it use at most this many
+// threads; 0 means all cores. Limits nest and the innermost one counts. Other threads are not
+// affected.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);

@@ -1,4 +1,4 @@
-// Sums that also know how wrong they may be, for values that have to stay on their safe side.
+// Sums that bound their own rounding error, for values that must be rounded to the safe side.
 #pragma once
 
 #include <cmath>
@@ -8,12 +8,12 @@
 namespace submarine::internal {
 
 // Neumaier's compensation keeps the error of the additions near one ulp of the sum of magnitudes;
-// what the terms bring along is added up in slack_.
+// slack_ adds up the errors of the terms themselves.
 class SafeSum {
  public:
   // x is exact to a few ulps.
   void Add(double x) { Add(x, 0.0, 0.0); }
-  // x has gone through this many roundings, each of at most an ulp of |x| + magnitude.
+  // x is the result of this many roundings, each of at most an ulp of |x| + magnitude.
   void Add(double x, double magnitude, double roundings) {
     AddExactly(x);
     slack_ += kEpsilon * (32.0 + roundings) * (std::abs(x) + magnitude);
@@ -21,7 +21,7 @@ class SafeSum {
   void Add(double x, double magnitude, std::size_t roundings) {
     Add(x, magnitude, static_cast<double>(roundings));
   }
-  // What was added may be off by this many ulps of 1 more.
+  // The terms added may be off by a further `ulps` ulps of 1.
   void Widen(double ulps) { slack_ += kEpsilon * ulps; }
   void Add(const SafeSum& other) {
     AddExactly(other.sum_);
@@ -39,8 +39,8 @@ class SafeSum {
     slack_ += std::abs(factor) * other.slack_;
   }
   // The slack is a sum of positive terms and has roundings of its own, far below its 32 spare ulps.
-  // A term of -infinity makes the sum that, from above as well; +infinity may be an overflow and
-  // leaves nothing known.
+  // A term of -infinity makes the sum -infinity, also as an upper bound; +infinity may be an
+  // overflow, after which nothing is known.
   double Above() const {
     if (!finite()) return sum_ < 0.0 ? sum_ : kInfinity;
     return sum_ + compensation_ + slack_;
@@ -62,9 +62,9 @@ class SafeSum {
   double slack_ = 0.0;
 };
 
-// A sum of terms that are what they are, such as the energy of one labeling: nothing but the result
-// is rounded, unless it cancels some hundred bits deep. Neumaier's sum is Sum2 of Ogita, Rump and
-// Oishi (2005), whose error is at most u |sum| + (n u)^2 sum |x| for n terms, u half an epsilon.
+// A sum of exact terms, such as the energy of one labeling: only the result is rounded, unless
+// terms cancel to about a hundred bits. Neumaier's sum is Sum2 of Ogita, Rump and Oishi (2005),
+// whose error is at most u |sum| + (n u)^2 sum |x| for n terms, u half an epsilon.
 class ExactSum {
  public:
   void Add(double x) {
@@ -78,7 +78,7 @@ class ExactSum {
     const double product = x * y;
     Add(product);
     Add(std::fma(x, y, -product));
-    underflow_ += std::numeric_limits<double>::denorm_min();  // what fma may lose far below 1
+    underflow_ += std::numeric_limits<double>::denorm_min();  // fma may lose this much to underflow
   }
   double Value() const { return sum_ + compensation_; }
   double Error() const {
@@ -86,7 +86,7 @@ class ExactSum {
     const double depth = terms_ * kEpsilon;
     return 2.0 * kEpsilon * std::abs(Value()) + depth * depth * magnitude_ + underflow_;
   }
-  // An overflow or an infinite term leaves nothing known.
+  // After an overflow or an infinite term nothing is known.
   double Above() const { return finite() ? Value() + Error() : kInfinity; }
   double Below() const { return finite() ? Value() - Error() : -kInfinity; }
   bool finite() const { return std::isfinite(magnitude_) && std::isfinite(Value()); }

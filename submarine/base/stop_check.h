@@ -23,7 +23,7 @@ class StopCheck {
     return interrupted_ || TimeIsUp();
   }
   bool TimeIsUp() const { return clock_.Seconds() >= seconds_; }
-  // What Stopped() was told by the callback.
+  // Whether the callback asked to stop.
   bool interrupted() const { return interrupted_; }
   double Seconds() const { return clock_.Seconds(); }
 

@@ -1,4 +1,4 @@
-// How verifiers make bounds; tools/check_includes.py keeps it inside bound/.
+// How verifiers make bounds; tools/check_includes.py allows this header only inside bound/.
 #pragma once
 
 #include "submarine/bound/bound.h"

@@ -1,5 +1,5 @@
-// The bounds that unaries alone prove, in one pass over them: for any pair weights >= 0 and any metric,
-// labelings that give all variables one label pay nothing for pairs, so
+// The bounds that unaries alone prove, in one pass over them: for any pair weights >= 0 and any
+// metric, labelings that give all variables the same label pay nothing for pairs, so
 //
 //   max_i -(sum_a phi_a(i) + constant)  <=  -min E  <=  T log Z_T  <=  sum_a T log sum_i exp(-phi_a(i)/T) - constant.
 //
@@ -16,7 +16,7 @@ namespace submarine::internal {
 
 struct ConstantLabeling {
   int label;
-  Bound energy;  // at least that of all variables having the label
+  Bound energy;  // at least the energy of giving every variable the label
 };
 ConstantLabeling BestConstantLabeling(const DenseCrf& model);
 

@@ -1,4 +1,4 @@
-// What the verifiers ask of a temperature.
+// The check of temperatures that the verifiers share.
 #pragma once
 
 #include <fmt/format.h>

@@ -31,7 +31,7 @@ DenseExtension::DenseExtension(const DenseCrf& model, const GaussianOperator& pa
     if (l == 0.0) continue;
     active_.push_back(c);
     length_.push_back(static_cast<float>(l));
-    // A cut and its complement are the same cut: what counts is the smaller side.
+    // A cut and its complement are the same cut: the smaller side counts.
     const std::size_t inside = cuts.set(c).size();
     const std::size_t smaller = std::max<std::size_t>(1, std::min(inside, num_labels() - inside));
     mobility_.push_back(1.0F / static_cast<float>(smaller));

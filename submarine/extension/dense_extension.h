@@ -2,8 +2,8 @@
 // applied by an operator: what all dense solvers are made of. Maps: potentials or marginals to s',
 // and marginals to the costs of mean field. Values: upper bound, dual value, energy.
 //
-// Potentials v have one column per *active* cut, that is per cut of positive length: a linear metric
-// has L - 1 of them, not the 2 L - 1 of its family.
+// Potentials v have one column per *active* cut, that is per cut of positive length: a linear
+// metric has L - 1 of them, not the 2 L - 1 of its family.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ namespace submarine::internal {
 
 class DenseExtension final : public Extension<float, FlowProof> {
  public:
-  // `pairs` has the entries w_ab of the model, or an approximation of them; both must outlive this.
-  // Throws InvalidInput when they differ in size. A pass over all pairs may take seconds: where
-  // `interrupted` is given, all functions below that make one ask it on the way, in the thread of the
-  // caller, and throw Interrupted once it says true.
+  // `pairs` has the entries w_ab of the model, or approximates them; both must outlive this object.
+  // Throws InvalidInput when they differ in size. A pass over all pairs may take seconds: if
+  // `interrupted` is given, all functions below that make such a pass call it from time to time, on
+  // the caller's thread, and throw Interrupted once it returns true.
   DenseExtension(const DenseCrf& model, const GaussianOperator& pairs,
                  std::function<bool()> interrupted = {});
 
@@ -41,8 +41,8 @@ class DenseExtension final : public Extension<float, FlowProof> {
   // the cuts of a label, with the mobilities m_c = 1 / |S_c| of StepPotentials, and with m_c = 1.
   double reach() const { return reach_; }
   double quadratic_reach() const { return quadratic_reach_; }
-  // sum over kernels of c w^(m) r_a^2: the diagonal that the Gaussian matrix has and the model has not.
-  // With it the matrix is positive semidefinite, so D - K <= D + diag(self weights).
+  // sum over kernels of c w^(m) r_a^2: the diagonal of the Gaussian matrix, which the model leaves
+  // out. With it the matrix is positive semidefinite, so D - K <= D + diag(self weights).
   std::span<const float> self_weights() const { return self_weights_; }
 
   // v += step m_c z_c, z the active cut sums of one variable's row y.
@@ -52,35 +52,36 @@ class DenseExtension final : public Extension<float, FlowProof> {
 
   // s'(a, i) = phi_a(i) + sum over cuts containing i of l_c sum_b w_ab psi(v_a, v_b).
   void LabelModular(const Matrix<float>& v, FlowShape shape, Matrix<float>* s) const;
-  // The same for psi(v_a, v_b) = v_a - v_b where v are the cut sums of y: one plain product.
+  // The same for psi(v_a, v_b) = v_a - v_b, where v are the cut sums of y: one plain product.
   void QuadraticModular(const Matrix<float>& y, Matrix<float>* s) const;
-  // s(a, i) = phi_a(i) + sum_b w_ab sum_j d(i, j) y_b(j) - MeanFieldConstant(a), for marginals y. The
-  // constant, which no update of marginals sees, spares Potts models a pass over all numbers.
+  // s(a, i) = phi_a(i) + sum_b w_ab sum_j d(i, j) y_b(j) - MeanFieldConstant(a), for marginals y.
+  // The constant does not affect updates of marginals; leaving it out saves Potts models a pass
+  // over s.
   void MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) const;
   double MeanFieldConstant(std::size_t a) const;
-  // Whether these costs are phi - factor times the plain product of y, and that factor; else 0.
+  // If these costs are phi minus a factor times the plain product of y, that factor; otherwise 0.
   float MeanFieldFactor() const { return plain_ ? 2.0F * length_[0] : 0.0F; }
 
   FlowProof Start() const override { return {}; }
-  // A convex combination of potentials; its shares may sum to less than 1, the rest is flow 0.
+  // A convex combination of potentials; shares may sum to less than 1, and the rest has flow 0.
   void LabelModular(const FlowProof& proof, Matrix<float>* s) const override;
   void VertexAt(const Matrix<float>& y, Matrix<float>* s) const override;
   void MoveTowardsVertex(const Matrix<float>& y, double rate, FlowProof* proof) const override;
   double LovaszAt(const Matrix<float>& y) const override;
 
-  // Values at the temperature T >= 0: sum_a T log sum_i exp(-s_ai / T) - constant, at T = 0 the sum of
-  // -min_i s_ai; and T H(y) - f(y) - constant.
+  // Values at the temperature T >= 0: sum_a T log sum_i exp(-s_ai / T) - constant, at T = 0 the sum
+  // of -min_i s_ai; and T H(y) - f(y) - constant.
   double Upper(const Matrix<float>& s, double temperature) const;
   double Dual(const Matrix<float>& y, double temperature) const;
   double Energy(const std::vector<int>& labels) const override;
 
-  // v as evidence for the verifier, whose columns are all cuts; reuses the memory of `term`.
+  // v as evidence for the verifier, which has a column for every cut; reuses the memory of `term`.
   void StoreEvidence(const Matrix<float>& v, FlowShape shape, double share, FlowTerm* term) const;
 
  private:
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor, Matrix<float>* out) const;
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const;
-  // s += what flows f on the active cuts add to the labels, for all variables.
+  // Adds to s what the flows f on the active cuts contribute to the labels, for all variables.
   void AddToLabels(const Matrix<float>& f, Matrix<float>* s) const;
 
   const DenseCrf& model_;
@@ -89,7 +90,7 @@ class DenseExtension final : public Extension<float, FlowProof> {
   std::vector<int> active_;
   std::vector<float> length_;    // of the active cuts
   std::vector<float> mobility_;  // of the active cuts
-  bool plain_;                   // the active cuts are the leaves, all of one length (Potts)
+  bool plain_;                   // the active cuts are the leaves, all of equal length (Potts)
   double reach_ = 0.0;
   double quadratic_reach_ = 0.0;
   std::vector<float> degrees_;
@@ -98,9 +99,9 @@ class DenseExtension final : public Extension<float, FlowProof> {
 
 // The most probable label of every variable.
 std::vector<int> ArgmaxLabels(const Matrix<float>& y);
-// *to = from, by several threads.
+// *to = from, with several threads.
 void CopyMatrix(const Matrix<float>& from, Matrix<float>* to);
-// All mass on the labels of a labeling.
+// Marginals that put all mass on the given labels.
 Matrix<float> Indicator(const std::vector<int>& labels, std::size_t num_labels);
 
 }  // namespace submarine::internal

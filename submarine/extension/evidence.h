@@ -22,9 +22,9 @@ struct Flow {
 
 // --- Dense extension (extension/dense_extension.h): potentials, whose flows are never stored.
 // A convex combination of potentials is the evidence for an upper bound:
-//   q_ab = sum_t share_t psi_t(v^t_a - v^t_b),
-// with differences rounded to single precision, which are antisymmetric as well.
-// The columns of v are the cuts of the model's label space.
+//   q_ab = sum_t share_t psi_t(v^t_a - v^t_b).
+// Differences are rounded to single precision, which keeps them antisymmetric. The columns of v are
+// the cuts of the model's label space.
 struct FlowTerm {
   double share = 1.0;
   FlowShape shape = FlowShape::kClip;
@@ -43,15 +43,15 @@ struct RoutedDualPoint {
 };
 struct RoutedProof {
   Routing routing;
-  FlowProof flows;  // on what routing leaves, clip or sign
+  FlowProof flows;  // on the weight that routing leaves; clip or sign
   RoutedDualPoint dual_point = {};
 };
 
 // --- Forests
 // The model as a convex combination of forests: unary[f] holds the unary costs of forest f
-// (variables x largest number of labels; what stands beyond a variable's labels is ignored), and
-// each of its edges has the model's energies divided by rho_e. For weights p_f that average to
-// the model, sum_f p_f phi^f = phi,
+// (variables x largest number of labels; entries beyond a variable's labels are ignored), and each
+// of its edges has the model's energies divided by rho_e. For weights p_f with sum_f p_f phi^f =
+// phi,
 //
 //   T log Z_T <= sum_f p_f T log Z_T(forest f),
 //
@@ -64,27 +64,28 @@ struct TrwEvidence {
 // `amount` of the weights of `first` and `second`, which join the ends of `edge` to the same third
 // variable, is moved to `edge` (docs/math.md, "Routing").
 struct EdgeRoute {
-  std::size_t edge = 0;  // of the forest
+  std::size_t edge = 0;  // an edge of the forest
   std::size_t first = 0;
   std::size_t second = 0;
   double amount = 0.0;
 };
 
-// One forest with the flows on the other edges (0 on its own), once the routes have moved weight to the
-// forest: the evidence for VerifiedHybridUpper, and for VerifiedRoutedUpper where there are routes.
+// One forest, and flows on the other edges (0 on its own), after the routes have moved weight to
+// the forest: the evidence for VerifiedHybridUpper, or for VerifiedRoutedUpper where there are
+// routes.
 struct HybridPart {
   double weight = 1.0;
   std::vector<std::size_t> forest;
   Matrix<double> flow;
-  // Node costs of the forest's distribution that proves the dual value (variables x labels): the
-  // evidence for VerifiedHybridDual (bound/verify/sparse/hybrid_dual.h).
+  // Node costs (variables x labels) of the distribution on the forest that proves the dual value:
+  // the evidence for VerifiedHybridDual (bound/verify/sparse/hybrid_dual.h).
   Matrix<double> costs;
   std::vector<EdgeRoute> routes = {};
 };
 
-// The distribution on a forest whose edges have the model's energies and whose nodes have these costs
-// (variables x labels). Where no other edge joins two variables of one tree, it is the evidence for
-// VerifiedForestLower (bound/verify/sparse/forest_lower.h).
+// The distribution on a forest whose edges have the model's energies and whose nodes have these
+// costs (variables x labels). If no other edge joins two variables of one tree, it is the evidence
+// for VerifiedForestLower (bound/verify/sparse/forest_lower.h).
 struct ForestDistribution {
   std::vector<std::size_t> forest;
   Matrix<double> costs;

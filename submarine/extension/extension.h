@@ -31,7 +31,7 @@ class Extension {
   virtual std::size_t num_labels() const = 0;
   virtual double offset() const = 0;  // E(x) = F(A_x) + offset
 
-  // The point at which solvers start, and s' of any evidence.
+  // The point at which solvers start, and s' of given evidence.
   virtual Evidence Start() const = 0;
   virtual void LabelModular(const Evidence& evidence, Matrix<Real>* s) const = 0;
 

@@ -1,4 +1,5 @@
-// What every implementation of the seam promises, whatever its precision and evidence.
+// What every implementation of the Extension interface promises, whatever its precision and
+// evidence.
 #include "submarine/extension/extension.h"
 
 #include <gtest/gtest.h>

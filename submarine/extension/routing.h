@@ -24,7 +24,7 @@ struct RoutedPaths {
   std::vector<std::uint32_t> begin;  // positions in `order` where paths begin, ascending, 0 first
   int thickness = 1;                 // 1 to kMaxThickness
 
-  // Of every position, how many of those after it belong to the same path.
+  // For every position, how many of the positions after it belong to the same path.
   std::vector<std::uint32_t> Followers() const;
 };
 
@@ -49,7 +49,8 @@ struct Routing {
   bool everywhere() const { return z.size() == 0; }
 };
 
-// Throws InvalidInput for invalid paths, shares outside 0..1, wrong shapes and z that are not finite.
+// Throws InvalidInput for invalid paths, a share outside 0..1, wrong shapes and z that is not
+// finite.
 void CheckRouting(const Routing& routing, std::size_t num_variables, std::size_t num_cuts);
 
 }  // namespace submarine::internal

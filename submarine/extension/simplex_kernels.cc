@@ -1,4 +1,4 @@
-#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+#include "submarine/base/fixed_width_simd.h"  // must come before every Highway header
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "submarine/extension/simplex_kernels.cc"
@@ -33,8 +33,8 @@ HWY_INLINE void ForRow(std::size_t n, Body&& body) {
   if (i < n) body(i, hn::FirstN(d, n - i));
 }
 
-// Rows of different threads follow each other, so the last register of a row does not touch the next
-// row where the hardware has masked loads. Elsewhere MaskedLoad would need aligned rows.
+// Adjacent rows may belong to different threads. With masked loads the last register of a row does
+// not touch the next row; on other hardware MaskedLoad would need aligned rows.
 template <class Mask>
 HWY_INLINE Vec LoadRow(Mask mask, const float* from, std::size_t i, std::size_t n) {
   const Wide d;
@@ -65,16 +65,16 @@ HWY_INLINE float Least(const float* s, std::size_t n) {
   return hn::GetLane(hn::MinOfLanes(d, least));
 }
 
-// exp(x) for x <= 0, within 2 epsilon; 0 where it would be below the least normal number.
-// x = n log 2 + r, |r| <= log(2) / 2, and a polynomial within 1.05e-7 of exp(r), best in the sense of
-// Chebyshev among those of its degree that begin with 1 + r.
+// exp(x) for x <= 0, within 2 epsilon; 0 where it would be below the least normal number. x = n log
+// 2 + r, |r| <= log(2) / 2, and a polynomial within 1.05e-7 of exp(r), the minimax polynomial of
+// its degree among those that begin with 1 + r.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpOfNonPositive(D d, V x) {
   const hn::RebindToSigned<D> integers;
   const V shift = hn::Set(d, 12582912.0F);  // floats next to 1.5 2^23 are whole numbers
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), shift);
   const V n = hn::Sub(shifted, shift);
-  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);  // the leading bits of log 2, and the rest
+  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);  // log 2 in two parts, leading bits first
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
   V p = hn::MulAdd(r, hn::Set(d, 0.00831250101F), hn::Set(d, 0.0418903306F));
   p = hn::MulAdd(r, p, hn::Set(d, 0.166671157F));
@@ -85,8 +85,8 @@ HWY_INLINE V ExpOfNonPositive(D d, V x) {
   return hn::IfThenElseZero(hn::Gt(x, hn::Set(d, -87.33F)), scaled);
 }
 
-// omega(x), x clamped to [-60, inf): a guess within 7%, then one step of Fritsch, Shafer and Crowley on
-// w + log w = x, which raises the relative error to the fourth power.
+// omega(x), x clamped to [-60, inf): a guess within 7%, then one step of Fritsch, Shafer and
+// Crowley on w + log w = x, which raises the relative error to the fourth power.
 HWY_INLINE Vec WrightOmega(Vec x) {
   const Wide d;
   const Vec one = hn::Set(d, 1.0F);
@@ -113,9 +113,10 @@ HWY_INLINE Vec WrightOmega(Vec x) {
 // Below this omega(x) = exp(x) (1 - exp(x)) to single precision.
 constexpr float kOmegaIsExponential = -9.0F;
 
-// The offset at which omega(x_i - top + offset) sum to G, by Newton's method on a function that is
-// convex and increasing: from the second step on the offsets fall. The largest entry has between G / n
-// and all of G, which bounds the offset; entries too small to matter at the upper bound never do.
+// The offset at which the omega(x_i - top + offset) sum to G, by Newton's method on a convex
+// increasing function: from the second step on the offsets decrease. The largest entry is between G
+// / n and G, which bounds the offset; entries negligible at the upper bound are negligible
+// throughout.
 HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size_t n, float guess,
                                float* scratch) {
   const Wide d;
@@ -129,7 +130,7 @@ HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size
     const auto matters = hn::And(mask, hn::Ge(relative, least));
     if (!hn::AllFalse(d, matters)) count += StoreCompressed(d, relative, matters, scratch + count);
   });
-  // NaN: no guess.
+  // The guess may be NaN, which means none.
   float offset = guess < largest ? std::max(guess, share + std::log(share)) : largest;
   for (int k = 0; k < 50; ++k) {
     Vec sum = hn::Zero(d);
@@ -143,7 +144,8 @@ HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size
     const float excess = hn::GetLane(hn::SumOfLanes(d, sum)) - ratio;
     const float step = excess / hn::GetLane(hn::SumOfLanes(d, slope));
     offset = std::min(largest, offset - step);
-    // omega'' <= omega', so that at most the product of both is left of the excess.
+    // As omega'' <= omega', the step leaves an excess of at most the product of the excess and the
+    // step.
     if (std::abs(excess) * std::min(1.0F, std::abs(step)) <= 1e-6F * ratio ||
         std::abs(excess) <= 1e-5F * ratio)
       break;
@@ -151,9 +153,9 @@ HWY_INLINE float SimplexOffset(const float* x, float top, float ratio, std::size
   return offset;
 }
 
-// The offset at which max(0, r_i + offset) sum to 1, r <= 0 with 0 among them. Newton's method on a sum
-// that is convex and increasing: from above, the offsets fall and labels drop out until all that are
-// left stay.
+// The offset at which the max(0, r_i + offset) sum to 1, where r <= 0 and max r = 0. Newton's
+// method on a convex increasing sum, from above: the offsets decrease and labels drop out until no
+// more do.
 HWY_INLINE float ProjectionOffset(const float* r, std::size_t n) {
   const Wide d;
   float offset = 1.0F;
@@ -183,7 +185,7 @@ void Project(const float* s, const float* centre, float g, std::size_t n, float*
     StoreRow(x, mask, y, i, n);
   });
   const float top = hn::GetLane(hn::MaxOfLanes(d, largest));
-  // Differences first: quotients may be beyond the range of floats, and are then far from the simplex.
+  // Subtract before dividing: quotients may overflow, which is then far from the simplex.
   const Vec inverse = hn::Set(d, InverseTemperature(g));
   ForRow(n, [&](std::size_t i, auto mask) HWY_ATTR {
     const Vec x = hn::Mul(hn::Sub(LoadRow(mask, y, i, n), hn::Set(d, top)), inverse);
@@ -219,7 +221,7 @@ void SimplexProxRow(const float* s, const float* centre, float g, float temperat
     StoreRow(x, mask, y, i, n);
   });
   const float top = hn::GetLane(hn::MaxOfLanes(d, largest));
-  // Costs so large beside T and g leave one label, if not several that are equal.
+  // Costs this large beside T and g leave one label, or several of equal cost.
   if (!std::isfinite(top)) return Project(s, centre, g, n, y, lambda);
   thread_local std::vector<float> scratch;
   scratch.resize(n + 2 * hn::Lanes(d));
@@ -246,7 +248,7 @@ struct Normaliser {
   float least;  // of the s_i
 };
 
-// Rows of up to kVectors registers stay in them from the first load to the last store.
+// Rows of up to kVectors registers stay in registers from the first load to the last store.
 template <std::size_t kVectors>
 HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, float inverse, std::size_t n, float* y) {
   const Wide d;
@@ -290,7 +292,7 @@ Normaliser SoftmaxOfLongRow(const float* s, float inverse, std::size_t n, float*
   return {total, least};
 }
 
-// softmax(s, 1/T, n, y) of the right number of registers, given to `body`.
+// Calls `body` with softmax(s, 1/T, n, y) for the right number of registers.
 template <class Body>
 HWY_INLINE auto WithSoftmax(std::size_t n, const Body& body) {
   switch ((n + hn::Lanes(Wide()) - 1) / hn::Lanes(Wide())) {
@@ -325,8 +327,8 @@ void Softmaxes(const float* s, float temperature, std::size_t rows, std::size_t 
 using Lanes8 = hn::CappedTag<float, kBlockLanes>;
 
 #if HWY_TARGET != HWY_SCALAR
-// Entry r of every 128-bit block: op over all lanes of v[r]. A quarter of the shuffles, and of the
-// divisions that follow, of doing this row by row.
+// Entry r of every 128-bit block: op over all lanes of v[r]. Needs a quarter of the shuffles, and
+// of the divisions that follow, compared with row by row.
 template <class Op>
 HWY_INLINE hn::Vec<Lanes8> ReduceFourRows(const hn::Vec<Lanes8>* v, const Op& op) {
   const Lanes8 d;
@@ -344,7 +346,7 @@ HWY_INLINE hn::Vec<Lanes8> ReduceFourRows(const hn::Vec<Lanes8>* v, const Op& op
   }
 }
 
-// SoftmaxBlock of four rows of kVectors registers each; `writable` floats at y.
+// SoftmaxBlock for four rows of kVectors registers each; y has room for `writable` floats.
 template <std::size_t kVectors>
 HWY_INLINE void SoftmaxOfFourRows(float inverse, std::size_t n, float* rows, float* y,
                                   std::size_t writable) {
@@ -384,7 +386,7 @@ HWY_INLINE void SoftmaxOfFourRows(float inverse, std::size_t n, float* rows, flo
       const V p = hn::Mul(hn::Load(d, at), scales[r]);
       hn::Store(p, d, at);
       if (y == nullptr) continue;
-      // What is written beyond a row is written over by the next one, if there is one.
+      // Floats written beyond the end of a row are overwritten by the next row, if there is one.
       const std::size_t to = r * n + k * lanes;
       if (to + lanes <= writable) {
         hn::StoreU(p, d, y + to);
@@ -395,7 +397,7 @@ HWY_INLINE void SoftmaxOfFourRows(float inverse, std::size_t n, float* rows, flo
   }
 }
 
-// As many rows from the first on as can be done four at a time; returns their number.
+// Processes rows four at a time from the first on, as many as possible; returns their number.
 template <std::size_t kVectors>
 HWY_INLINE std::size_t SoftmaxByFours(float inverse, std::size_t count, std::size_t n, float* rows,
                                       float* y) {
@@ -407,7 +409,7 @@ HWY_INLINE std::size_t SoftmaxByFours(float inverse, std::size_t count, std::siz
   }
   return a;
 }
-// The first rows, where their number of registers is a common one; returns how many.
+// Processes the first rows if their number of registers is a common one; returns how many.
 std::size_t SoftmaxFirstRows(float inverse, std::size_t count, std::size_t n, std::size_t stride,
                              float* rows, float* y) {
   const std::size_t lanes = hn::Lanes(Lanes8());

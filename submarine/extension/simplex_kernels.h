@@ -1,6 +1,6 @@
 // The per-variable work of the dense solvers, on rows of n floats (one variable's labels). SIMD
-// chosen at run time, scalar twins in `scalar`. Rows may be read up to one register beyond their
-// end (base/matrix.h) but are written exactly.
+// code is chosen at run time; namespace `scalar` has the scalar forms. Rows may be read up to one
+// register beyond their end (base/matrix.h) but are written exactly.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 
 namespace submarine::internal {
 
-// So small a square moves the marginals by no more than rounding does; a smaller G would be beyond
-// the range of exp in the search for lambda.
+// A quadratic term this small moves the marginals by no more than rounding does; a smaller G would
+// be beyond the range of exp in the search for lambda.
 inline constexpr float kLeastProxRatio = 1e-6F;
 
-// So low a temperature moves them by less than rounding, too, and is taken for 0.
+// A temperature this low also moves them by less than rounding, and is treated as 0.
 inline constexpr float kLeastProxTemperature = 1e-9F;
 
-// 1 / T, finite at T = 0: no difference of floats that matters is left of exp once it is multiplied by
-// this.
+// 1 / T, finite at T = 0: multiplied by this, every difference of floats that matters makes exp
+// vanish.
 inline float InverseTemperature(float temperature) {
   return temperature > 0.0F ? std::min(1.0F / temperature, std::numeric_limits<float>::max())
                             : std::numeric_limits<float>::max();
@@ -36,21 +36,21 @@ namespace scalar {
 // With G = g/T, its optimality condition log y_i + G y_i = (g centre_i - s_i)/T - lambda has the
 // solution y_i = omega(x_i - lambda)/G, omega the Wright function (omega + log omega = x); lambda
 // follows from sum_i y_i = 1 by Newton's method, which is monotone as the sum is convex in lambda.
-// g below kLeastProxRatio T counts as that. lambda comes as a guess, which saves time, such as the last
-// one of this variable, and leaves as what was found.
-// At T = 0, and below kLeastProxTemperature g, it is the projection of centre - s/g onto the simplex.
+// g below kLeastProxRatio T is raised to that. On entry, lambda is an initial guess that saves
+// time, such as the last lambda of this variable; on return, the lambda found. At T = 0, and for T
+// below kLeastProxTemperature g, y is the projection of centre - s/g onto the simplex.
 void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
                     float* y, float* lambda);
 
-// y = softmax(-s/T); at T = 0 all labels of least cost have the same share. Returns the value of
-// LogSumExpRow.
+// y = softmax(-s/T); at T = 0 all labels of least cost get equal shares. Returns LogSumExpRow.
 float SoftmaxRow(const float* s, float temperature, std::size_t n, float* y);
 
-// The same for rows that follow each other.
+// The same for consecutive rows.
 void SoftmaxRows(const float* s, float temperature, std::size_t rows, std::size_t n, float* y);
 
-// softmax(-s/T) in place of `count` rows s that are `stride` apart, a multiple of kBlockLanes and at
-// least n; sets the floats between n and the stride to 0. Copies rows of n to y unless that is null.
+// softmax(-s/T) in place, for `count` rows s that are `stride` apart, a multiple of kBlockLanes and
+// at least n; sets the floats between n and the stride to 0. Also copies the rows to y unless that
+// is null.
 void SoftmaxBlock(float temperature, std::size_t count, std::size_t n, std::size_t stride,
                   float* rows, float* y);
 

@@ -14,8 +14,9 @@ double WrightOmega(double x) {
   return w;
 }
 
-// max(0, r_i + offset) sum to 1; r <= 0 with 0 among them. Newton's method on a sum that is convex and
-// increasing: from above, the offsets fall and labels drop out until all that are left stay.
+// The offset at which the max(0, r_i + offset) sum to 1, where r <= 0 and max r = 0. Newton's
+// method on a convex increasing sum, from above: the offsets decrease and labels drop out until no
+// more do.
 double ProjectionOffset(const std::vector<double>& r) {
   double offset = 1.0;
   for (std::size_t k = 0; k <= r.size(); ++k) {

@@ -117,8 +117,8 @@ void ExpectDistribution(const Row& y) {
   ASSERT_NEAR(sum, 1.0, kEpsilon * static_cast<double>(y.size()));
 }
 
-// Since log y + G y = x - lambda, dy/dx = y / (1 + G y): what an error of x costs y, and once more
-// through lambda.
+// Since log y + G y = x - lambda, dy/dx = y / (1 + G y): the error of y from an error of x, counted
+// again for the error of lambda.
 void ExpectProx(const ProxCase& c, float guess) {
   const std::size_t n = c.s.size();
   Row fast(n, 3);

@@ -132,7 +132,7 @@ void SparseExtension::BlendTowardsGreedy(const Matrix<double>& z, double rate, F
   });
 }
 
-// s_(a,i) of the unary part: phi_i itself, or what leaves i on the cycle minus what arrives from
+// The unary part of s_(a,i): phi_i itself, or what leaves i on the cycle minus what arrives from
 // i-1.
 void SparseExtension::AddUnaryModularRow(std::span<const double> cycle, std::size_t a,
                                          double* s) const {

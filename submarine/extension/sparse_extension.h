@@ -1,9 +1,9 @@
 // Submodular extensions of a sparse CRF (docs/math.md, "Submodular extension").
 //
-// The ground set has one element (a,c) per variable and label cut; a labeling x picks
-// A_x = {(a,c) : x_a in S_c}. An extension is a submodular F with F(A_x) + offset = E(x) for all x,
-// where E is the energy with the cut metric d' <= d. Both of ours share the pairwise part and differ
-// in how they spread the unaries:
+// The ground set has one element (a,c) per variable and label cut; a labeling x selects A_x =
+// {(a,c) : x_a in S_c}. An extension is a submodular F with F(A_x) + offset = E(x) for all x, where
+// E is the energy with the cut metric d' <= d. The two extensions here share the pairwise part and
+// differ in how they spread the unaries:
 //
 //   optimal:    sum over (a,i) in A of phi_a(i)
 //   alternate:  sum_a sum_i phi_a(i) [(a,i) in A, (a,i+1) not in A],  labels in a cycle;
@@ -12,8 +12,8 @@
 //   pairwise:   sum_edges w_ab sum_c l_c [exactly one of (a,c), (b,c) in A]
 //
 // F is a sum of cut functions of arcs, so its extended polymatroid EP(F) is described by flows: one
-// number per arc, as far as its capacity goes. A Flow therefore *proves* that its modular function
-// is in EP(F), which is why solvers carry flows and certificates are checked from them.
+// number per arc, within its capacity. A Flow therefore *proves* that its modular function is in
+// EP(F), which is why solvers carry flows and certificates are checked from them.
 #pragma once
 
 #include <span>
@@ -42,7 +42,7 @@ class SparseExtension final : public Extension<double, Flow> {
   void VertexAt(const Matrix<double>& y, Matrix<double>* s_label) const override;
   void MoveTowardsVertex(const Matrix<double>& y, double rate, Flow* flow) const override;
   double LovaszAt(const Matrix<double>& y) const override;
-  // In the metric of the cuts, which is the model's or less.
+  // With the metric of the cuts, d' <= d.
   double Energy(const std::vector<int>& labels) const override;
 
   // F(A); `in_set` has one entry per element, (a,c) at a * num_cuts + c.
@@ -51,14 +51,14 @@ class SparseExtension final : public Extension<double, Flow> {
   // The Lovasz extension of F at a point z of the ground set (variables x cuts).
   double Lovasz(const Matrix<double>& z) const;
 
-  // The flow of Edmonds' greedy vertex at z: saturated from large to small, ties 0 (the mean of two
-  // vertices).
+  // The flow of Edmonds' greedy vertex at z: saturated from large to small, 0 at ties (the mean of
+  // two vertices).
   Flow GreedyFlow(const Matrix<double>& z) const;
 
   // Optimal extension only: q_ab = clip(v_a - v_b, -1, 1), a valid flow for every potential v.
   Flow PotentialFlow(const Matrix<double>& v) const;
 
-  // All-zero edge flows, half-open cycles: where solvers start.
+  // Edge flows 0 and cycle flows 1/2: where solvers start.
   Flow NeutralFlow() const;
 
   // The modular function of a flow on the ground set (variables x cuts), and summed over the cuts
@@ -81,11 +81,11 @@ class SparseExtension final : public Extension<double, Flow> {
   const SparseCrf& model_;
   ExtensionKind kind_;
   double offset_;
-  std::vector<double> shift_;  // of every variable's unaries; empty for the optimal extension
+  std::vector<double> shift_;  // subtracted from unaries, per variable; empty for kOptimal
 };
 
-// y(S_c) for every variable and cut. `storage` holds the result unless all cuts are leaves, where y
-// is its own answer.
+// y(S_c) for every variable and cut. Returns y itself if all cuts are leaves; otherwise the result
+// is in `storage`.
 const Matrix<double>& CutSums(const SparseCrf& model, const Matrix<double>& y,
                               Matrix<double>* storage);
 

@@ -12,11 +12,12 @@ namespace internal {
 class LatticeOperator;
 }
 
-// sum_{b != a} k_ab x_b with k_ab near exp(-|f_a - f_b|^2 / 2), by the permutohedral lattice: symmetric, so that it is
-// its own transpose, and linear in N (docs/filters.md).
+// sum_{b != a} k_ab x_b with k_ab near exp(-|f_a - f_b|^2 / 2), by the permutohedral lattice:
+// symmetric, hence its own transpose, and linear in N (docs/filters.md).
 class GaussianFilter {
  public:
-  // A row of features per variable, each already divided by its sigma. Throws InvalidInput and TooLarge.
+  // One row of features per variable, already divided by their sigmas. Throws InvalidInput and
+  // TooLarge.
   explicit GaussianFilter(Matrix<double> features, std::size_t max_bytes = std::size_t{8} << 30);
   ~GaussianFilter();
   GaussianFilter(GaussianFilter&&) noexcept;

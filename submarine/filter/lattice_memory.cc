@@ -9,7 +9,7 @@
 namespace submarine::internal {
 namespace {
 
-// Sizes of counts as numbers to calculate with.
+// The counts converted to double.
 struct Sizes {
   explicit Sizes(const LatticeCounts& counts)
       : pixels(static_cast<double>(counts.pixels)),
@@ -19,10 +19,11 @@ struct Sizes {
         chunk_vertices(static_cast<double>(counts.chunk_vertices)),
         rows(static_cast<double>(counts.part_rows)) {}
 
-  // BuildSplatParts.
+  // As in BuildSplatParts.
   bool in_parts() const { return 2.0 * vertices <= pixels && 2.0 * rows <= pixels; }
-  // Ways round a simplex make neighbours of its corners, 2 each, and no vertex has more than 2 for each corner. Others
-  // are rare but where most vertices have all.
+  // The corners of a simplex form a cycle of neighbours, so it contributes 2 per corner, and no
+  // vertex has more than 2 (d+1). Neighbours without a common simplex are rare, except where most
+  // vertices have all.
   double neighbours() const { return 2.0 * corners * std::min(vertices, simplices); }
   double lattice() const {
     return pixels * (4.0 + 4.0 * corners) + 4.0 * simplices * corners + 4.0 * vertices +
@@ -43,7 +44,7 @@ std::size_t CellsOf(const LatticeOptions& options) {
   return static_cast<std::size_t>(std::max(options.levels, options.hard_bins)) - 1;
 }
 
-// LatticeOperator::ColumnsAtATime.
+// As in LatticeOperator::ColumnsAtATime.
 std::size_t FlowColumns(const LatticeCounts& counts, std::size_t columns,
                         const LatticeOptions& options) {
   const std::size_t per_column =
@@ -64,7 +65,7 @@ double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
                         const LatticeOptions& options) {
   const Sizes size(counts);
   double bytes = size.lattice();
-  double table = Padded(use.columns);  // floats of a vertex
+  double table = Padded(use.columns);  // floats per vertex
   if (size.in_parts()) {
     bytes += 4.0 * size.simplices * size.corners + 4.0 * size.vertices + 8.0 * size.rows;
     bytes += 4.0 * size.rows * table;
@@ -82,15 +83,15 @@ double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
 double LatticeBuildBytes(const LatticeCounts& counts) {
   const Sizes size(counts);
   const double pixels = size.pixels * (4.0 + 4.0 * size.corners);
-  // The simplices of the chunks (base, permutation, corners) and their vertices (key, place, number), in
-  // vectors that have grown.
+  // The simplices of the chunks (base, permutation, corners) and their vertices (key, place,
+  // number), in vectors with spare capacity.
   constexpr double kGrown = 1.25;
   const double chunks =
       kGrown * size.simplices * (16.0 + 4.0 * size.corners) + kGrown * 16.0 * size.chunk_vertices;
-  // Keys of the shards, then in two arrays to sort, then sorted with their places.
+  // Keys of the shards, then in two arrays for sorting, then sorted with their places.
   const double numbering = size.vertices * (8.0 + 2.0 * 16.0 + 4.0 + 8.0);
   const double vertices = 4.0 * size.simplices * size.corners;
-  // Keys, places of neighbours upwards, then both ways.
+  // Keys, neighbours upwards, then neighbours both ways.
   const double neighbours = size.vertices * (8.0 + 1.0 + 4.0 * size.corners + 4.0);
   return std::max(pixels + chunks + numbering + vertices, size.lattice() + neighbours);
 }
@@ -106,7 +107,7 @@ double LatticeDiagonalBytes(const LatticeCounts& counts) {
 
 double LatticeFlowBytes(const LatticeCounts& counts, std::size_t columns,
                         const LatticeOptions& options) {
-  // Where each variable's entries are, and an entry for every level above the least.
+  // The start of each variable's entries, and one entry for every level above the least.
   return static_cast<double>(counts.pixels) *
          (8.0 + 8.0 * static_cast<double>(FlowColumns(counts, columns, options)));
 }
@@ -119,7 +120,8 @@ double ReferenceHeldBytes(const LatticeCounts& counts) {
 
 double ReferenceBuildBytes(const LatticeCounts& counts) {
   const Sizes size(counts);
-  // Coordinates of the vertices and their table, in vectors that have grown; a batch of simplices.
+  // Coordinates of the vertices and their hash table, in vectors with spare capacity; a batch of
+  // simplices.
   constexpr double kBatch = 16384.0;
   return size.vertices * (1.5 * 8.0 * size.corners + 3.0 * 4.0) +
          std::min(kBatch, size.pixels) * size.corners * size.corners * 8.0;

@@ -1,4 +1,4 @@
-// What lattices take, from what CountLattice found: before any is built. In double, as sums of estimates are.
+// The memory that lattices need, estimated from the counts of CountLattice before any is built.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace submarine::internal {
 // Throws InvalidInput like LatticeOperator; the kernel need not be normalised yet.
 LatticeCounts CountLattice(const GaussianKernel& kernel, const LatticeOptions& options);
 
-// How a lattice is used: products of this many columns; with flows also AddFlow and TotalVariation of them.
+// How a lattice is used: products with this many columns; with flows also AddFlow and
+// TotalVariation.
 struct LatticeUse {
   std::size_t columns = 1;
   bool flows = false;
@@ -21,17 +22,17 @@ struct LatticeUse {
 // LatticeOperator::bytes() once it has been used.
 double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
                         const LatticeOptions& options);
-// Before that, and at most at a time while it is built.
+// LatticeOperator::bytes() before its first use, and the peak while it is built.
 double LatticeBytes(const LatticeCounts& counts);
 double LatticeBuildBytes(const LatticeCounts& counts);
-// What finding its diagonal adds for a while.
+// Temporary memory for finding its diagonal.
 double LatticeDiagonalBytes(const LatticeCounts& counts);
-// That a call of AddFlow or TotalVariation adds for its own duration.
+// Temporary memory of a call of AddFlow or TotalVariation.
 double LatticeFlowBytes(const LatticeCounts& counts, std::size_t columns,
                         const LatticeOptions& options);
 
-// LatticeReference: what it holds, what building adds to that, and what filtering as many columns as it takes
-// at a time adds, the columns given and the result included.
+// LatticeReference: what it holds; what building it adds; and what filtering as many columns as it
+// takes at a time adds, including input and result.
 double ReferenceHeldBytes(const LatticeCounts& counts);
 double ReferenceBuildBytes(const LatticeCounts& counts);
 double ReferenceProductBytes(const LatticeCounts& counts, std::size_t columns);

@@ -69,7 +69,8 @@ TEST(CountLattice, CountsWhatIsBuilt) {
   }
 }
 
-// Of the bytes that the operator reports: neighbours are counted from above, the rest is known.
+// Compared with the bytes that the operator reports: neighbours are bounded from above, the rest is
+// exact.
 TEST(LatticeHeldBytes, IsWhatAnOperatorHolds) {
   for (const auto& [name, kernel] : Cases()) {
     for (const std::size_t columns : {4U, 21U}) {

@@ -11,11 +11,11 @@
 namespace submarine::internal {
 namespace {
 
-constexpr std::size_t kBlockFloats = 2048;  // a block and what it is made of stay in the L1 cache
+constexpr std::size_t kBlockFloats = 2048;  // a block and its inputs stay in the L1 cache
 
 using WeightedLattice = LatticeStream::WeightedLattice;
 
-// Empty where anything but lattices is among the parts.
+// The lattices that `op` is the sum of; empty if it has other parts.
 std::vector<WeightedLattice> ListLattices(const GaussianOperator& op) {
   if (const auto* lattice = dynamic_cast<const LatticeOperator*>(&op)) return {{1.0, lattice}};
   const auto* sum = dynamic_cast<const SumOperator*>(&op);
@@ -55,7 +55,7 @@ std::unique_ptr<LatticeStream> LatticeStream::Make(std::span<const WeightedLatti
                    [](const WeightedLattice& part) { return part.op->Parts().empty(); });
   if (!suitable) return nullptr;
   std::unique_ptr<LatticeStream> stream(new LatticeStream(lattices.front().op->size(), columns));
-  // By the number of pixels alone, so all have the same.
+  // Depends on the number of pixels only, so it is the same for all.
   stream->part_pixels_ = lattices.front().op->Parts().part_pixels;
   for (const auto& [factor, lattice] : lattices) {
     auto lease = std::make_unique<LatticeOperator::WorkspaceLease>(*lattice);
@@ -130,7 +130,7 @@ void LatticeStream::Slice(std::size_t first, std::size_t last, const float* base
     SliceRows(first, last, base, nullptr, block);
     return;
   }
-  // The last rows of x are read only as a copy, whose padding is our own.
+  // The last rows of x are read from a copy, which has padding.
   const std::size_t copied = std::min(last - first, (padded_ - columns_ + columns_ - 1) / columns_);
   const std::size_t before = last - first - copied;
   Matrix<float> copy(copied, columns_);

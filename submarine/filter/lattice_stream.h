@@ -1,11 +1,11 @@
-// Products with a sum of lattices for rows that are made, used and forgotten: a solver that turns
-// row a of K x into row a of the next x needs neither matrix.
+// Products with a sum of lattices, block by block without storing a matrix: a solver that turns row
+// a of K x into row a of the next x needs to hold neither.
 //
 //   stream.Spread(make_row)                              x, row by row
 //   stream.Blur(factor)                                  factor K x is ready
 //   stream.Spread(rows that come from stream.Slice)      the next x
 //
-// The same numbers as AddProduct but for rounding, and like those bit-equal for any number of
+// The same numbers as AddProduct up to rounding, and like those bit-identical for any number of
 // threads.
 #pragma once
 
@@ -23,10 +23,10 @@ class LatticeOperator;
 
 class LatticeStream {
  public:
-  // Null unless `op`, which must outlive this, is a lattice or a sum of lattices, all with few
-  // vertices for their pixels. Throws TooLarge.
+  // Null unless `op`, which must outlive this object, is a lattice or a sum of lattices, all with
+  // few vertices compared to pixels. Throws TooLarge.
   static std::unique_ptr<LatticeStream> Make(const GaussianOperator& op, std::size_t columns);
-  // The same for a sum of lattices, which must be at least one.
+  // The same for a sum of at least one lattice.
   struct WeightedLattice {
     double factor;
     const LatticeOperator* op;
@@ -37,26 +37,28 @@ class LatticeStream {
   LatticeStream(const LatticeStream&) = delete;
   LatticeStream& operator=(const LatticeStream&) = delete;
 
-  // Rows of blocks have this many floats; those beyond the columns have no meaning, but are finite.
+  // Rows of blocks have this many floats; those beyond the columns are padding, but finite.
   std::size_t row_stride() const { return padded_; }
-  // Whether Slice needs the x that was spread, to take its self terms out again.
+  // Whether Slice needs the x that was spread, to subtract its self terms.
   bool needs_x() const { return !self_.empty(); }
 
   // Calls make_rows(first, last, block) for ranges of a few rows, which it writes to `block`, and
-  // spreads them. Ranges are visited by several threads, within a larger range in ascending order.
+  // spreads them. Several threads visit the ranges; each visits those of a larger range in
+  // ascending order.
   using MakeRows = std::function<void(std::size_t first, std::size_t last, float* block)>;
   void Spread(const MakeRows& make_rows);
-  // The same without spreading: for the last rows, with which there is no product.
+  // The same without spreading: for the last x, which is not multiplied any more.
   void Visit(const MakeRows& make_rows) const;
 
   void Blur(float factor);
-  // The same for the last time: nothing is spread after it, and the memory for that is freed.
+  // The same for the last time: nothing is spread afterwards, and the memory for it is freed.
   void BlurLast(float factor);
 
   // block_a = base_a + factor sum_{b != a} k_ab x_b for rows first..last-1 of the x that was spread
-  // before Blur. `base` points to row `first`, and so does x, null where it is not needed. Rows of
-  // both have as many floats as columns; base may be read a register beyond its end
-  // (base/matrix.h), but of x, which another thread may write to, nothing beyond row last - 1 is.
+  // before Blur. `base` and `x` point to row `first`; x may be null where needs_x() is false. Rows
+  // of both have as many floats as columns. base may be read one register beyond its end
+  // (base/matrix.h); x is not read beyond row last - 1, because another thread may be writing
+  // there.
   void Slice(std::size_t first, std::size_t last, const float* base, const float* x,
              float* block) const;
 
@@ -66,7 +68,7 @@ class LatticeStream {
   void VisitBlocks(std::size_t begin, std::size_t end, const MakeRows& make_rows,
                    const AfterBlock& after_block) const;
   LatticeStream(std::size_t size, std::size_t columns);
-  // x null: without self terms to take out. Row last - 1 of x may be read beyond its end.
+  // If x is null, no self terms are subtracted. Row last - 1 of x may be read beyond its end.
   void SliceRows(std::size_t first, std::size_t last, const float* base, const float* x,
                  float* block) const;
 
@@ -76,7 +78,7 @@ class LatticeStream {
   std::size_t part_pixels_ = 0;
   float factor_ = 0.0F;
   std::vector<Part> parts_;
-  std::vector<float> self_;  // sum over parts of their k_aa, unless they stay in
+  std::vector<float> self_;  // sum over parts of their k_aa; empty if self terms stay
 };
 
 }  // namespace submarine::internal

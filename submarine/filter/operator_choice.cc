@@ -16,8 +16,8 @@ namespace {
 constexpr double kListNanoseconds = 0.12;
 constexpr double kLatticeNanoseconds = 0.6;
 constexpr double kListBytesPerEntry = 8.0;
-// A list has the true weights, and flows without levels converge in fewer iterations: it may take
-// this much longer than a lattice and still be the better choice.
+// A list has the true weights, and flows without levels converge in fewer iterations: it is the
+// better choice even if it takes this many times as long as a lattice.
 constexpr double kPriceOfTruth = 8.0;
 
 bool PrefersList(const WeightedKernel& kernel, double list_bytes, const OperatorUse& use,

@@ -1,4 +1,4 @@
-// From the kernels of a model to the operator that applies their weighted sum.
+// Chooses the operator that applies the weighted sum of a model's kernels.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace submarine::internal {
 
-// What the operator will be used for most: kAuto chooses per kernel what is faster for it, by
+// What the operator will mostly be used for: kAuto chooses the faster one for each kernel, by
 // estimated time and within the memory allowed.
 struct OperatorUse {
   std::size_t columns = 1;
-  bool flows = true;  // ordered applications, which cost a lattice one filter per level
+  bool flows = true;  // AddFlow, which costs a lattice one filter per level
 };
 
-// sum of parts, each with a factor. No part at all is K = 0.
+// A weighted sum of operators. Without any part, K = 0.
 class SumOperator final : public GaussianOperator {
  public:
   struct Part {
@@ -49,23 +49,24 @@ class SumOperator final : public GaussianOperator {
 
 struct ChosenOperator {
   std::unique_ptr<GaussianOperator> op;
-  bool exact = true;  // every kernel exactly, up to the cutoff: no lattice among the parts
-  std::vector<OperatorKind> kinds = {};  // of the kernels given, in their order: never kAuto
+  bool exact = true;  // every kernel is exact up to the cutoff: no lattice among the parts
+  std::vector<OperatorKind> kinds = {};  // one per kernel, never kAuto
 };
 
-// How each kernel is applied, never kAuto. `list_bytes` are what lists of the kernels, one each, would take; where
-// the options leave no choice, they are not looked at.
+// How each kernel is applied, never kAuto. `list_bytes` holds, per kernel, the memory of its
+// neighbour list; it is not used where the options leave no choice.
 std::vector<OperatorKind> ChooseKinds(std::span<const WeightedKernel> kernels,
                                       std::span<const double> list_bytes, const OperatorUse& use,
                                       const OperatorOptions& options);
 
-// Kernels of factor 0 are dropped. `kinds`, if given, are what ChooseKinds has said. Throws TooLarge with the number
-// when what was asked for does not fit, InvalidInput for invalid kernels.
+// Kernels with factor 0 are dropped. `kinds`, if given, is the result of ChooseKinds. Throws
+// TooLarge, stating the size, when the chosen operator does not fit, and InvalidInput for invalid
+// kernels.
 ChosenOperator MakeOperator(std::size_t size, std::span<const WeightedKernel> kernels,
                             const OperatorUse& use, const OperatorOptions& options,
                             std::vector<OperatorKind> kinds = {});
 
-// The list that all kernels of such an operator are in; null where it is made of anything else.
+// The list, if the operator is one list of all kernels; otherwise null.
 const NeighbourList* ListOf(const GaussianOperator& op);
 
 }  // namespace submarine::internal

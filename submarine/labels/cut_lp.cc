@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kTolerance = 1e-9;          // of the simplex method, primal and dual
 constexpr double kLeastReducedValue = 1e-8;  // of a column worth adding
-constexpr double kFloor = 2.0 / 3.0;         // d' below this part of d is penalised ...
-constexpr double kFloorPenalty = 10.0;       // ... this many times as much as above it
-constexpr std::size_t kColumnsPerLabel = 4;  // in one round
+constexpr double kFloor = 2.0 / 3.0;         // d' below this fraction of d is penalised ...
+constexpr double kFloorPenalty = 10.0;       // ... at this multiple of the pair's value
+constexpr std::size_t kColumnsPerLabel = 4;  // added in one round
 constexpr double kMostColumnsPerRow = 4.0;   // beyond this, columns are dropped ...
 constexpr double kKeptColumnsPerRow = 2.0;   // ... down to this
 constexpr double kLeastPivots = 1000, kMostPivots = 1e9;  // of one solve
-constexpr int kPatience = 10;  // rounds: a degenerate one gains nothing, yet the next may
+constexpr int kPatience = 10;  // rounds without gain: after a degenerate one, the next may gain
 constexpr int kPatienceWhenExact = 3;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
@@ -60,7 +60,7 @@ class CutLp::Simplex {
   }
 
   // New distances leave the basis dual feasible, new columns leave it primal feasible. Returns the
-  // work.
+  // work spent.
   double Optimise(bool dual_feasible, double max_work) {
     const double pivot_work = model_.numberRows() + model_.numberColumns();
     const double pivots = std::clamp(max_work / pivot_work, kLeastPivots, kMostPivots);

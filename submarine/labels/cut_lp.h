@@ -5,8 +5,8 @@
 //   where       d'(i,j) = sum_c l_c [S_c separates i, j].
 //
 // The penalty on r keeps a good total from being bought with a few pairs whose d' is far below d.
-// There are 2^(L-1) - 1 cuts, so columns are generated: a cut worth adding is one of positive value
-// once the dual prices of the pairs are subtracted from value.pair.
+// There are 2^(L-1) - 1 cuts, so columns are generated: a cut is worth adding if its value is
+// positive after the dual prices of the pairs are subtracted from value.pair.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@
 
 namespace submarine::internal {
 
-// The labels nearer to i than to k, for all i < k. On geometric metrics these are nearly all the
-// cuts that matter, which a search from random sets is slow to find.
+// For all i < k, the labels nearer to i than to k. On geometric metrics these are nearly all the
+// cuts that matter, and a search from random sets is slow to find them.
 std::vector<CutMask> NearerSides(const Matrix<double>& d);
 
 class CutLp {
@@ -26,18 +26,18 @@ class CutLp {
   explicit CutLp(CutValue value);  // starts without columns
   ~CutLp();
 
-  // Makes the cut a column; a cut that is one already, or separates nothing, changes nothing.
+  // Adds the cut as a column, unless it is one already or separates nothing.
   void AddCut(CutMask cut);
 
-  // Solves for distances d (symmetric, entries in [0, 1]) with the columns at hand, then generates
-  // more while that pays and the limits allow. Columns and basis stay for the next call, except
-  // that columns of no use to d are dropped when they become many.
+  // Solves for distances d (symmetric, entries in [0, 1]) with the current columns, then generates
+  // more while that pays and the limits allow. Columns and basis are kept for the next call, but
+  // columns that d does not use are dropped when there are too many.
   struct Limits {
     int max_rounds = 0;
     std::size_t max_cuts = 0;
     double max_work = 0.0;         // of this call, see work()
-    double least_gain = 0.0;       // of the objective, relative, over some rounds, else stop
-    bool stop_when_exact = false;  // d' = d is enough, value.size notwithstanding
+    double least_gain = 0.0;       // relative gain of the objective over some rounds; stop below it
+    bool stop_when_exact = false;  // stop at d' = d even if value.size leaves something to gain
   };
   void Solve(const Matrix<double>& d, const Limits& limits);
 

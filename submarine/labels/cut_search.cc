@@ -47,7 +47,7 @@ class FlippingSet {
     }
   }
 
-  // Every flip gains more than rounding can take back; the limit is for values of wild magnitude.
+  // Every flip gains more than rounding can take back; the limit guards against extreme values.
   void Climb(double least_gain) {
     for (std::size_t step = 0; step < 16 * flip_.size(); ++step) {
       std::size_t best = 0;

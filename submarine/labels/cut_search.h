@@ -11,7 +11,7 @@
 namespace submarine::internal {
 
 // Bit i is set when label i is in the set. S and its complement are the same cut; CanonicalCut
-// picks the side with fewer labels, and the one without label 0 when both have as many.
+// picks the side with fewer labels, or the one without label 0 when both have equally many.
 using CutMask = std::uint64_t;
 inline constexpr int kMaxMaskLabels = 64;
 CutMask CanonicalCut(CutMask cut, int num_labels);

@@ -191,7 +191,7 @@ struct Interval {
   double length;
 };
 
-// The space of min(|i-j|, truncation), given intervals of labels whose cuts sum up to it.
+// The label space of min(|i-j|, truncation), given intervals of labels whose cuts add up to it.
 LabelSpace OrderedLabels(int num_labels, int truncation, const std::vector<Interval>& intervals,
                          std::string name) {
   const auto labels = static_cast<std::size_t>(num_labels);

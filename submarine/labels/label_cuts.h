@@ -4,8 +4,8 @@
 //
 // Potts, hierarchical Potts trees, linear and truncated linear metrics are all of this form, and
 // the rest of the library sees nothing else. A LabelCuts is the family of sets S_c; a LabelMetric
-// gives the lengths l_c. Several metrics can share one family, which is how models with a table of
-// its own on every edge are expressed.
+// gives the lengths l_c. Several metrics can share one family, which is how models with a different
+// table on every edge are expressed.
 //
 // The first L cuts of every family are the leaves S_i = {i}, in label order, present even where
 // their length is zero: the unaries live on them. Hence the ground set of the extension is exactly
@@ -36,7 +36,7 @@ class LabelCuts {
   bool contains(int cut, int label) const;
 
   // z_c = y(S_c) = sum of y over the labels of the cut. `y` has num_labels values, `z` num_cuts;
-  // they may share their beginning (the leaves are copied through).
+  // they may start at the same address (the leaves are copied through).
   void SumOverCuts(std::span<const double> y, std::span<double> z) const;
 
   // The transpose: s'_i = sum of s over the cuts that contain i. `s` is used as scratch space.
@@ -54,7 +54,7 @@ class LabelCuts {
   int num_labels_;
   std::vector<std::vector<int>> sets_;
   std::vector<int> order_;               // composite cuts, small sets first
-  std::vector<std::size_t> term_begin_;  // of the k-th cut in `order_`
+  std::vector<std::size_t> term_begin_;  // for the k-th cut in `order_`
   std::vector<Term> terms_;
 };
 
@@ -84,7 +84,7 @@ LabelSpace PottsLabels(int num_labels);
 LabelSpace LinearLabels(int num_labels);
 LabelSpace TruncatedLinearLabels(int num_labels, int truncation);  // min(|i-j|, truncation)
 
-// d'(i,j) of lengths `length` over `cuts`, by definition.
+// d'(i,j) of the lengths `length` on `cuts`, by definition.
 Matrix<double> CutDistance(const LabelCuts& cuts, std::span<const double> length);
 
 // Throws InvalidInput unless 2 <= num_labels <= 1024.

@@ -44,7 +44,7 @@ int FindRoot(const std::vector<TreeNode>& nodes) {
   return root;
 }
 
-// Parents before children. Shorter than the number of nodes when some nodes hang on a cycle.
+// Parents before children. Nodes on or below a cycle are missing.
 std::vector<int> TopDown(const std::vector<std::vector<int>>& children, int root) {
   std::vector<int> order{root};
   for (std::size_t k = 0; k < order.size(); ++k) {
@@ -112,13 +112,13 @@ int CheckLeaves(const std::vector<TreeNode>& nodes, const std::vector<std::vecto
   return num_labels;
 }
 
-// The tree without nodes of a single child: what hangs on such a node is the same set of labels as
-// its child, so the two edges in a row are one longer edge.
+// The tree without nodes that have a single child: such a node has the same labels below it as its
+// child, so the two consecutive edges are one longer edge.
 struct BranchingTree {
   struct Node {
     int parent = -1;  // -1 when nothing branches above
     double length = 0.0;
-    std::vector<int> labels;  // below it, ascending only at leaves
+    std::vector<int> labels;  // below it; ascending only at leaves
   };
   std::vector<Node> nodes;   // parents before children
   std::vector<int> leaf_of;  // node of every label

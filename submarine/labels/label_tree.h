@@ -31,9 +31,8 @@ class LabelTree {
   int num_labels() const { return num_labels_; }
   const std::vector<TreeNode>& nodes() const { return nodes_; }
 
-  // What keeps the tree from being an r-HST (edges below one parent of equal length; every edge at
-  // most half as long as the edge above it): one sentence per violated rule, empty when there is
-  // none.
+  // Why the tree is not an r-HST (edges below one parent of equal length; every edge at most half
+  // as long as the edge above it): one sentence per violated rule, empty when there is none.
   std::vector<std::string> HstViolations() const;
 
   LabelSpace ToLabels(const std::string& name = "tree") const;

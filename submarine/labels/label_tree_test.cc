@@ -100,7 +100,7 @@ TEST(LabelTreeTest, RandomTreesHavePathLengthsAndCutsAgree) {
       const double length = static_cast<double>(random() % 8) / 8;
       nodes.push_back({static_cast<int>(random() % n), length, -1});
     }
-    // Children get their parents before them, so shuffling the labels is all the disorder left.
+    // Parents come before their children, so only the labels are shuffled.
     std::vector<bool> leaf(nodes.size(), true);
     for (const TreeNode& node : nodes) {
       if (node.parent >= 0) leaf[node.parent] = false;

@@ -24,19 +24,19 @@ using internal::CutValue;
 using internal::LabelsOf;
 using internal::NearerSides;
 
-constexpr double kRelativeTolerance = 1e-9;  // of known metrics
+constexpr double kRelativeTolerance = 1e-9;  // for recognising known metrics
 constexpr double kExactWithin = 1e-8;        // d/d' - 1 that counts as exact
 
-// Column generation: for the mean metric, and for each metric after it, whose cuts all others have
-// to carry.
+// Limits of column generation: for the mean metric, and ("shared") for each single metric after it,
+// whose cuts all other metrics have to carry.
 constexpr int kMaxRounds = 200;
 constexpr int kMaxSharedRounds = 20;
 constexpr double kLeastGain = 1e-6;
 constexpr double kLeastSharedGain = 1e-5;
-constexpr double kLeastShape = 1e-3;    // smaller distances weigh no more than this one
-constexpr std::size_t kFewLabels = 32;  // more have too many pairs to start from
+constexpr double kLeastShape = 1e-3;    // smaller distances get the weight of this one
+constexpr std::size_t kFewLabels = 32;  // with more labels there are too many pairs to start from
 
-// Relative to the largest distance; shorter cuts are the tolerance of the simplex method.
+// Relative to the largest distance; shorter cuts are artefacts of the simplex method's tolerance.
 constexpr double kDust = 2e-9;
 constexpr double kMixed =
     1e-6;  // part of a metric that separates all labels, where the fit does not
@@ -133,7 +133,7 @@ Matrix<double> MeanShape(const std::vector<const Matrix<double>*>& metrics) {
   return mean;
 }
 
-// Pair weights 1/d make the objective the mean of d'/d over the pairs. Added to it, times
+// Pair weights 1/d make the objective the mean of d'/d over the pairs. The second part, times
 // spread_weight, is what cuts are worth when marginals are independent noise: y_a(S) - y_b(S) then
 // has a standard deviation proportional to sqrt(|S| (L - |S|)). For single labels both parts are
 // equal on average.
@@ -178,9 +178,9 @@ std::set<CutMask> Balls(const Matrix<double>& shape) {
   return balls;
 }
 
-// Cuts to start from: single labels, prefixes, pairs of labels, the labels nearer to one of two. A
-// metric of few different balls is close to a tree, and the balls are the cuts of that tree. Labels
-// at distance 0 count as one.
+// Cuts to start from: single labels, prefixes, pairs of labels, and the labels nearer to one label
+// than to another. A metric with few different balls is close to a tree, and the balls are the cuts
+// of that tree. Labels at distance 0 count as one.
 void AddSimpleCuts(const Matrix<double>& shape, CutLp& lp) {
   const std::size_t labels = shape.rows();
   std::vector<CutMask> point(labels, 0);
@@ -204,8 +204,8 @@ void AddSimpleCuts(const Matrix<double>& shape, CutLp& lp) {
   }
 }
 
-// The cuts and lengths of an LP solved for distances d. Degenerate solutions come with many cuts
-// whose lengths are nothing but the tolerance; then the LP is solved again without them.
+// The cuts and lengths of an LP solved for distances d. Degenerate solutions contain many cuts
+// whose lengths are within the tolerance of 0; then the LP is solved again without them.
 std::map<CutMask, double> Lengths(const CutLp& lp, const Matrix<double>& d) {
   const std::vector<double> length = lp.lengths();
   std::map<CutMask, double> kept;
@@ -234,7 +234,7 @@ SparseLengths Stretched(const std::map<CutMask, double>& lengths, double factor)
 }
 
 // The mean shape decides which cuts are worth having; each metric then starts from those and the
-// ones added for metrics before it, and gets new cuts only where they cannot express it.
+// ones added for earlier metrics, and gets new cuts only where these cannot express it.
 std::vector<SparseLengths> FitGeneral(const std::vector<const Matrix<double>*>& metrics,
                                       const MetricFitOptions& options) {
   const Matrix<double> shape = MeanShape(metrics);
@@ -253,7 +253,7 @@ std::vector<SparseLengths> FitGeneral(const std::vector<const Matrix<double>*>& 
   CutLp shared(value);
   for (const auto& [cut, length] : mean_lengths) shared.AddCut(cut);
   std::vector<SparseLengths> fitted;
-  double work_spent = 0.0;  // on new cuts; solving with those at hand has to be done anyway
+  double work_spent = 0.0;  // on new cuts only: solving with the existing ones is needed anyway
   for (const Matrix<double>* d : metrics) {
     const double largest = Largest(*d), work_before = shared.work();
     const Matrix<double> normalised = Normalised(*d);
@@ -357,7 +357,7 @@ double Distortion(const Matrix<double>& d, const Matrix<double>& cut_distance) {
   return worst <= 1.0 + kExactWithin ? 1.0 : worst;
 }
 
-// The distances without repetitions; index_of[m] is where the m-th went.
+// The distances without repetitions; index_of[m] is the index of the m-th metric among them.
 std::vector<const Matrix<double>*> Different(const std::vector<Matrix<double>>& distances,
                                              std::vector<std::size_t>& index_of) {
   std::vector<const Matrix<double>*> different;
@@ -370,7 +370,7 @@ std::vector<const Matrix<double>*> Different(const std::vector<Matrix<double>>& 
   return different;
 }
 
-// One family of all the cuts in use, and the metrics on it.
+// One family of all the cuts in use, and the metrics expressed in it.
 LabelSpace Assemble(const std::vector<const Matrix<double>*>& distances,
                     const std::vector<std::string>& names,
                     const std::vector<SparseLengths>& lengths) {
@@ -422,7 +422,7 @@ LabelSpace FitMetrics(const std::vector<Matrix<double>>& distances,
                       const MetricFitOptions& options) {
   CheckDistances(distances);
   const int labels = static_cast<int>(distances.front().rows());
-  std::vector<std::size_t> index_of;  // which of the different metrics each one is
+  std::vector<std::size_t> index_of;  // of each metric among the different ones
   const std::vector<const Matrix<double>*> different = Different(distances, index_of);
 
   std::vector<std::string> names(different.size(), "fitted");

@@ -1,4 +1,4 @@
-// Label metrics that are given as tables: fitted from below by sums of cuts.
+// Label metrics given as tables, fitted from below by sums of cuts.
 //
 // Any d' <= d keeps the upper bound on log Z valid (docs/math.md, "Label cuts"), and d' = d exactly
 // when d is an l1 metric. Among the lengths that fit equally well, those on small sets are
@@ -20,18 +20,20 @@ struct KnownMetric {
   double scale = 1.0;
 };
 
-// The known metric within 1e-9 of the largest distance everywhere, if there is one. d is square.
+// The known metric that agrees with d to 1e-9 of its largest distance, if there is one. d is
+// square.
 std::optional<KnownMetric> RecogniseMetric(const Matrix<double>& d);
 
-// General tables are fitted up to this many labels; known metrics up to kMaxLabels.
+// General tables are fitted for up to this many labels; known metrics for up to kMaxLabels.
 inline constexpr int kMaxFittedLabels = 64;
 
 struct MetricFitOptions {
-  // How much spread-out marginals count against d' = d. The default only breaks ties; about 1 gives
-  // up exactness (a few percent of d) for half of the cuts and sometimes a slightly tighter bound.
+  // How much the preference for small sets counts against d' = d. The default only breaks ties;
+  // about 1 gives up exactness (a few percent of d) for half as many cuts and sometimes a slightly
+  // tighter bound.
   double spread_weight = 1e-3;
-  // Effort in CutLp::work (3e7: about half a minute): to find the cuts for the mean of the
-  // metrics, and then to add cuts for single metrics, all of them together.
+  // Limits on CutLp::work (3e7 is about half a minute): for finding the cuts of the mean metric,
+  // and for adding cuts for all single metrics together.
   double max_work = 3e7;
   double max_shared_work = 2e7;
   // Single metrics add cuts to those of the mean only while there are fewer than this per label.
@@ -40,12 +42,11 @@ struct MetricFitOptions {
 
 // One family of cuts for all the metrics, each of which gets lengths with d' <= d (in floating
 // point, as CutDistance adds them up) and `distortion` = max d/d', set to 1 where that is below 1 +
-// 1e-8. Known metrics are named after what they are, others "fitted". Cuts that no metric uses are
+// 1e-8. Known metrics get their own names, others the name "fitted". Cuts that no metric uses are
 // left out.
 //
 // Throws InvalidInput unless the matrices are symmetric and of one size with zero diagonals and
-// finite entries >= 0; NotExpressible for a table of more than kMaxFittedLabels labels that is not
-// known.
+// finite entries >= 0; NotExpressible for an unknown metric of more than kMaxFittedLabels labels.
 LabelSpace FitMetrics(const std::vector<Matrix<double>>& distances,
                       const MetricFitOptions& options = {});
 

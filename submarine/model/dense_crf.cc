@@ -13,8 +13,8 @@
 namespace submarine {
 namespace {
 
-// Throws InvalidInput for a number that is not finite. Finite floats order like their bits without the
-// sign, which compilers turn into fast loops.
+// Throws InvalidInput for a number that is not finite. Magnitudes of floats are ordered like their
+// bits as integers, which compilers turn into fast loops.
 double LargestMagnitude(const Matrix<float>& unary) {
   constexpr std::uint32_t kInfinity = 0x7f800000;
   std::uint32_t largest = 0;
@@ -57,7 +57,7 @@ DenseCrf::DenseCrf(Matrix<float> unary, std::vector<GaussianKernel> kernels, Lab
     throw InvalidInput(fmt::format("the constant is {}, expected a finite number", constant_));
   }
   double largest = std::max(std::abs(constant_), LargestMagnitude(unary_));
-  // Sums are formed in single precision on the way; leave them room.
+  // Intermediate sums are in single precision and must not overflow.
   constexpr double kLargest = 1e30;
   const double pairs = static_cast<double>(unary_.rows()) * pair_factor() *
                        *std::max_element(metric().distance.data(),
@@ -164,8 +164,8 @@ double EnergyError(const DenseCrf& model) {
   for (const GaussianKernel& kernel : model.kernels()) {
     CheckNormalised(kernel);
     const double of_features = FeatureErrorOfValue(kernel);
-    // exp turns half of the distance's roundings, one per dimension and a few, into its own; products
-    // and sums over kernels add one each.
+    // exp carries over half of the distance's relative roundings (one per dimension and a few
+    // more); products and sums over kernels add one each.
     const double per_distance =
         of_features + 0.5 * kEpsilon * static_cast<double>(kernel.dimension() + 3);
     const double roundings = 8.0 + static_cast<double>(model.kernels().size());

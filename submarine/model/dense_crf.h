@@ -1,11 +1,12 @@
 // The fully connected CRF (docs/math.md, "Model"):
 //
 //   E(x) = constant + sum_a phi_a(x_a) + sum_{a<b} w_ab d(x_a, x_b),
-//   w_ab = c sum_m w^(m) k^(m)_ab,   c = 2 when pairs are counted as ordered ones (the paper's and
-//   the default), c = 1 when once. No self terms.
+//   w_ab = c sum_m w^(m) k^(m)_ab,   c = 2 when pairs are counted as ordered pairs (the paper's
+//   convention and the default), c = 1 when counted once. No self terms.
 //
-// Unaries are held in single precision: the model is about the numbers stored here. Its kernels are
-// those meant (filter/kernel/gaussian_kernel.h), which the ones stored are near.
+// Unaries are held in single precision, and the model is defined by these rounded numbers. Its
+// kernels are the exact ones, to which the stored features are close
+// (filter/kernel/gaussian_kernel.h).
 #pragma once
 
 #include <cstdint>
@@ -44,15 +45,16 @@ class DenseCrf {
   PairCounting counting() const { return counting_; }
   double pair_factor() const { return counting_ == PairCounting::kOrdered ? 2.0 : 1.0; }  // c
 
-  // w_ab of the unordered pair, in double, by definition; here and below, throws InvalidInput where a
-  // kernel is not normalised yet.
+  // w_ab of the unordered pair, in double, by definition. This and the functions below throw
+  // InvalidInput where a kernel is not normalised yet.
   double PairWeight(std::size_t a, std::size_t b) const;
 
-  // By definition, over all pairs: O(N^2 kernels). bound/verify/dense/dense_verifier.h has bounds that scale.
+  // By definition, over all pairs: O(N^2 kernels). For bounds that scale, see
+  // bound/verify/dense/dense_verifier.h.
   double Energy(std::span<const int> labeling) const;
 
-  // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) + ...,
-  // ordered pairs"
+  // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) +
+  // ..., ordered pairs"
   std::string Description() const;
 
  private:
@@ -70,9 +72,9 @@ std::vector<WeightedKernel> PairWeights(const DenseCrf& model);
 // have the weights of PairWeight.
 SparseCrf ToSparseCrf(const DenseCrf& model);
 
-// The energies of a labeling with the weights of PairWeight and with those meant differ by no more
-// than this, whatever the labeling; neither do T log Z_T at any temperature. Rounding of weights,
-// features and scale factors is in it, that of sums over them is not. O(N^2 kernels).
+// For every labeling, the energies with the weights of PairWeight and with the exact weights differ
+// by at most this; so does T log Z_T at every temperature. Covers the rounding of weights, features
+// and scale factors, but not of sums over them. O(N^2 kernels).
 double EnergyError(const DenseCrf& model);
 
 }  // namespace submarine

@@ -145,8 +145,8 @@ TEST(DenseCrfTest, HasNoPairsBeforeItIsNormalised) {
   EXPECT_EQ(DenseCrf(Matrix<float>(2, 2), {kernel}, PottsLabels(2)).PairWeight(0, 1), 0.0);
 }
 
-// Features moved by as much as they may be off, scale factors likewise: no energy moves by more than
-// EnergyError says, and some by a fair share of it.
+// Features and scale factors moved by their maximal errors: no energy moves by more than
+// EnergyError, and some by a good part of it.
 TEST(DenseCrfTest, EnergyErrorHoldsForFeaturesAndScales) {
   RandomModels random(77);
   double largest_share = 0.0;

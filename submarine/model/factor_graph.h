@@ -1,4 +1,4 @@
-// A discrete factor graph as files describe it: P(x) = exp(-E(x)) / Z, E(x) = sum_f
+// A discrete factor graph as read from files: P(x) = exp(-E(x)) / Z, E(x) = sum_f
 // energy_f(x_scope). Exact inference works on it directly; SparseCrf is the subset that has a
 // submodular extension.
 #pragma once

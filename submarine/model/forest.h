@@ -1,4 +1,4 @@
-// Forests of a graph, and convex combinations of them: what tree-reweighted bounds are made of.
+// Forests of a graph, and convex combinations of them, for tree-reweighted bounds.
 //
 // The edges of a model are numbered as the model lists them: those of a SparseCrf as in edges(),
 // those of a FactorGraph are its factors of two variables, in order. Parallel edges are different
@@ -22,30 +22,30 @@ struct Link {
 std::vector<Link> Links(const SparseCrf& model);
 std::vector<Link> Links(const FactorGraph& graph);
 
-// Components of a growing graph.
+// Connected components of a growing graph (union-find).
 class DisjointSets {
  public:
   explicit DisjointSets(std::size_t size);
   std::size_t Find(std::size_t x);
-  // False when x and y were already together.
+  // False when x and y were already in one component.
   bool Join(std::size_t x, std::size_t y);
 
  private:
   std::vector<std::size_t> parent_;
 };
 
-// One forest of a convex combination; no edges at all is a forest, too.
+// One forest of a convex combination; a forest may have no edges.
 struct WeightedForest {
   double weight = 1.0;
   std::vector<std::size_t> edges;
 };
 
-// Throws InvalidInput unless every edge exists and no cycle is closed.
+// Throws InvalidInput unless every edge exists and there is no cycle.
 void CheckForest(std::span<const std::size_t> edges, std::span<const Link> links,
                  std::size_t num_variables);
 
-// Throws InvalidInput unless there is a forest, each passes the above, and the weights are >= 0 and
-// add up to 1 (to 1e-9).
+// Throws InvalidInput unless there is at least one forest, each passes CheckForest, and the weights
+// are >= 0 and add up to 1 (to 1e-9).
 void CheckForests(std::span<const WeightedForest> forests, std::span<const Link> links,
                   std::size_t num_variables);
 

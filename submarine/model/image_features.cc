@@ -54,7 +54,7 @@ std::string SigmaText(std::span<const double> sigmas) {
   return fmt::format("{:g}", fmt::join(equal ? sigmas.first(1) : sigmas, ","));
 }
 
-// What kernels are made of: columns of data, divided by their sigmas.
+// The features of a kernel: columns of data, divided by their sigmas.
 class Features {
  public:
   Features(std::string_view kernel, std::size_t rows, std::size_t cols)
@@ -84,8 +84,8 @@ class Features {
 
   // The same for numbers that are known to lie between `low` and `high`.
   //
-  // Any c leaves the kernel as it is. Subtracting the middle c of numbers that lie close together, far
-  // from 0, saves their digits; otherwise c = 0.
+  // The kernel does not depend on c. For numbers that lie close together but far from 0,
+  // subtracting the middle of their range saves digits; otherwise c = 0.
   template <class Value>
   void SetColumn(std::size_t d, double sigma, double low, double high, const Value& value) {
     const double width = high - low;
@@ -100,7 +100,7 @@ class Features {
                       kernel_, d, largest, sigma, kMostSigmas));
     }
     for (std::size_t a = 0; a < rows(); ++a) features_(a, d) = (value(a) - centre) / sigma;
-    // Half an ulp each of the difference, the quotient, and x itself where it was a large integer.
+    // Half an ulp each for the difference, the quotient, and x itself where it was a large integer.
     constexpr double kRoundings = 1.5 * 1.001 * std::numeric_limits<double>::epsilon();
     error_ = std::max(error_, kRoundings * largest);
   }

@@ -1,12 +1,12 @@
 // Kernels of dense CRFs over pictures and volumes.
 //
-// Variable a of a picture is pixel (x, y) with a = y width + x; of a volume, voxel (x, y, z) with
-// a = (z height + y) width + x. Everything throws InvalidInput, naming the argument: sizes that are
-// not positive or do not match, sigmas that are not finite and > 0, values that are not finite or that
-// span so many sigmas that double precision cannot tell neighbours apart.
+// Variable a of a picture is pixel (x, y) with a = y width + x; of a volume, voxel (x, y, z) with a
+// = (z height + y) width + x. All functions throw InvalidInput, naming the argument, for sizes that
+// are not positive or do not match, sigmas that are not finite and > 0, and values that are not
+// finite or that span so many sigmas that double precision cannot tell neighbours apart.
 //
-// Kernels are those of the numbers given, to all their digits: what is rounded on the way stands in
-// GaussianKernel::feature_error.
+// Kernels are about the numbers given, with all their digits: GaussianKernel::feature_error bounds
+// the rounding.
 #pragma once
 
 #include <array>

@@ -70,8 +70,8 @@ class RandomModels {
     return Model(variables, Labels(labels), Real(-10.0, 0.0), Real(0.0, 10.0));
   }
 
-  // Kernels from far narrower to far wider than the points lie apart, with repeated points among
-  // them.
+  // Kernels from far narrower to far wider than the spacing of the points, some of which are
+  // repeated.
   GaussianKernel Kernel(int variables) {
     const auto rows = static_cast<std::size_t>(variables);
     const auto dimension = static_cast<std::size_t>(Integer(1, 6));
@@ -137,7 +137,7 @@ class RandomModels {
   std::mt19937_64 rng_;
 };
 
-// All labelings of a small model, as odometer digits.
+// Steps through all labelings of a small model, like an odometer.
 inline bool NextLabeling(std::vector<int>* labeling, int num_labels) {
   for (int& label : *labeling) {
     if (++label < num_labels) return true;

@@ -17,12 +17,12 @@
 namespace submarine::internal {
 namespace {
 
-// Entries of tables come from decimal files: what differs by less than this, relative to the
-// largest entry, is equal.
+// Tables come from decimal files: entries that differ by less than this, relative to the largest
+// entry, count as equal.
 constexpr double kTolerance = 1e-9;
-constexpr double kRoundingTolerance = 1e-14;  // for metrics, where the above changes too much
+constexpr double kRoundingTolerance = 1e-14;  // for metrics, where kTolerance changes too much
 
-// A defect beyond this, relative to what log Z is made of, would be most of what an interval shows.
+// A larger defect, relative to the scale of log Z, would dominate the width of the interval.
 constexpr double kLargestDefect = 1e-6;
 constexpr std::size_t kNoEdge = std::numeric_limits<std::size_t>::max();
 
@@ -68,17 +68,17 @@ void RequireFinite(const Factor& factor, std::size_t index, int num_labels) {
 
 // The sum of the factors on a pair (a,b), a < b, split into u_i + v_j + w d(i,j).
 struct PairTable {
-  Matrix<double> energy;  // of (x_a, x_b), as doubles add up
+  Matrix<double> energy;  // of (x_a, x_b), summed in double
   std::vector<const Factor*> factors;
   std::vector<double> u;
   std::vector<double> v;
-  std::size_t edge = kNoEdge;  // of the model
+  std::size_t edge = kNoEdge;  // index in the model
 };
 
-// The factors sorted by what they are about.
+// The factors sorted by their scopes.
 struct Tables {
   std::vector<double> constants;
-  std::vector<std::vector<std::span<const double>>> unary;  // per variable, what adds up to it
+  std::vector<std::vector<std::span<const double>>> unary;  // per variable, the terms of its unary
   std::map<Pair, PairTable> pairs;
 };
 
@@ -115,7 +115,7 @@ Tables CollectTables(const FactorGraph& graph, int num_labels) {
   return tables;
 }
 
-// Sets the modular part u, v of a pair table; what is left is d, symmetric with zero diagonal.
+// Sets the modular part u, v of a pair table; returns the rest, d, symmetric with zero diagonal.
 Matrix<double> TakeModularPart(const Pair& pair, PairTable* table) {
   const Matrix<double>& e = table->energy;
   const std::size_t labels = e.rows();
@@ -179,13 +179,13 @@ void RequireTriangles(const Pair& pair, const Matrix<double>& metric, double wei
   }
 }
 
-// Finds or adds the metric among those seen, so that proportional tables share one.
+// Finds a metric among those seen, or adds it, so that proportional tables share one.
 class MetricIndex {
  public:
   explicit MetricIndex(double tolerance) : tolerance_(tolerance) {}
 
   int Find(const Matrix<double>& metric) {
-    // Rounding makes the key coarse; neighbours in it are compared in full.
+    // The key is coarse because of rounding; metrics with neighbouring keys are compared in full.
     double sum = 0.0;
     for (std::size_t k = 0; k < metric.size(); ++k) sum += metric.data()[k];
     for (auto it = by_sum_.lower_bound(sum * (1.0 - tolerance_));
@@ -216,7 +216,7 @@ class MetricIndex {
 // |x|, rounded upwards.
 double Magnitude(const ExactSum& x) { return std::max(std::abs(x.Above()), std::abs(x.Below())); }
 
-// The sum as one double; what that loses is added to the defect.
+// The sum rounded to one double; the rounding error is added to the defect.
 double Rounded(ExactSum sum, UpwardSum* defect) {
   const double value = sum.Value();
   sum.Add(-value);
@@ -240,8 +240,8 @@ Matrix<double> SumOfUnaries(const Tables& tables, int num_labels, UpwardSum* def
   return unary;
 }
 
-// The largest |e_ij - u_i - v_j - w d(i,j)| over labels, with the factors as they were given and w d
-// as the model has it.
+// The largest |e_ij - u_i - v_j - w d(i,j)| over all labels, with the original factors and the
+// model's own w d.
 double PairDefect(const PairTable& table, const SparseCrf& model) {
   const std::size_t labels = table.u.size();
   const Edge* edge = table.edge == kNoEdge ? nullptr : &model.edges()[table.edge];
@@ -262,7 +262,7 @@ double PairDefect(const PairTable& table, const SparseCrf& model) {
   return worst;
 }
 
-// About what |log Z| is: the energy of a plausible labeling, and the entropy of none.
+// The rough size of |log Z|: the energy of a plausible labeling plus the largest possible entropy.
 double ScaleOfAnswer(const SparseCrf& model) {
   std::vector<int> labels;
   for (std::size_t a = 0; a < model.unary().rows(); ++a) {
@@ -273,8 +273,8 @@ double ScaleOfAnswer(const SparseCrf& model) {
          static_cast<double>(model.num_variables()) * std::log(model.num_labels());
 }
 
-// The model of the tables, whose modular parts are known, and its defect. Metrics within the
-// tolerance of each other are one.
+// The model of the tables, whose modular parts are known, and its defect. Metrics that agree within
+// the tolerance are merged.
 RecognisedCrf Assemble(Tables* tables, int num_labels, const std::map<Pair, Matrix<double>>& d,
                        double tolerance) {
   MetricIndex index(tolerance);
@@ -287,7 +287,7 @@ RecognisedCrf Assemble(Tables* tables, int num_labels, const std::map<Pair, Matr
     const std::size_t known = index.metrics().size();
     table.edge = edges.size();
     edges.push_back({pair.first, pair.second, weight, index.Find(metric)});
-    // Cubic in the labels, hence once per metric and not once per pair.
+    // Cubic in the number of labels, hence checked once per metric and not once per pair.
     if (index.metrics().size() > known) RequireTriangles(pair, metric, weight);
   }
   UpwardSum defect;
@@ -321,7 +321,7 @@ RecognisedCrf RecogniseSparseCrf(const FactorGraph& graph) {
   }
   RecognisedCrf result = Assemble(&tables, num_labels, distances, kTolerance);
   const double allowed = kLargestDefect * ScaleOfAnswer(result.model);
-  // Metrics that are only nearly the same may be what makes it large.
+  // The defect may be large because metrics that differ slightly were merged.
   if (!(result.defect <= allowed))
     result = Assemble(&tables, num_labels, distances, kRoundingTolerance);
   if (!(result.defect <= allowed)) {

@@ -254,7 +254,7 @@ TEST(RecogniseTest, ExactTablesHaveNoDefect) {
   EXPECT_LE(RecogniseSparseCrf(graph).defect, 1e-27);  // the squared epsilon of a few terms
 }
 
-// Two pairs that cost 1e-10 less when unequal: less than the table's digits, more than nothing.
+// Two edges that cost 1e-10 less with unequal labels: below the table's precision, but not 0.
 TEST(RecogniseTest, RepulsionBelowTheToleranceIsADefect) {
   FactorGraph graph{{2, 2, 2, 2}, {}};
   graph.factors.push_back({{0, 1}, {1e-10, 0.0, 0.0, 1e-10}});
@@ -281,8 +281,8 @@ TEST(RecogniseTest, MetricsThatAreOnlyNearlyProportionalAreADefect) {
   EXPECT_LE(apart.defect, 1e-11);
 }
 
-// Unaries of -5500 take back what the table of about 11000 costs: log Z is 1.39, and a change of 1e-5
-// would be what an interval around it shows.
+// Unaries of -5500 cancel the table's entries of about 11000: log Z is 1.39, and a change of 1e-5
+// would dominate an interval around it.
 TEST(RecogniseTest, RefusesADefectThatIsLargeBesideTheAnswer) {
   FactorGraph graph{{2, 2}, {}};
   graph.factors.push_back({{0}, {-5500, -5500}});

@@ -51,7 +51,8 @@ void CheckEdge(std::size_t index, const Edge& e, std::size_t variables, std::siz
   }
 }
 
-// Every sum that a solver or a certificate forms is at most a few times the sum of the largest terms.
+// Every sum formed by a solver or a certificate is at most a few times the sum of the largest
+// terms.
 void CheckTotal(const Matrix<double>& unary, const std::vector<Edge>& edges,
                 const LabelSpace& labels, double constant) {
   constexpr double kLargestTotal = 1e300;

@@ -22,8 +22,7 @@ struct Edge {
   int metric = 0;  // index into LabelSpace::metrics
 };
 
-// The edges at one variable, with the sign of the variable in the flow of the edge: +1 where it is
-// `a`.
+// One edge at a variable, with the variable's sign in the flow of the edge: +1 where it is `a`.
 struct Incidence {
   std::uint32_t edge;
   std::int32_t sign;

@@ -16,7 +16,7 @@ namespace submarine::internal {
 namespace {
 
 constexpr int kMaxRadius = 50;
-constexpr double kRowSumTolerance = 1e-3;  // single precision over 1024 labels, with room
+constexpr double kRowSumTolerance = 1e-3;  // single precision over 1024 labels, with a margin
 
 void CheckSize(std::string_view array, std::size_t size, std::size_t expected) {
   if (size != expected) {

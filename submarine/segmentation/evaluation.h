@@ -1,8 +1,8 @@
-// How good a segmentation is, and whether its probabilities mean what they say.
+// The quality of a segmentation, and the calibration of its probabilities.
 //
-// All arrays hold one entry per pixel, a = y width + x. Labels are 0 to num_labels - 1; a true label of
-// kUnknownLabel is unknown, and such pixels are not compared. Everything throws InvalidInput: sizes that
-// do not match, labels that are out of range, no pixel to compare at all.
+// All arrays hold one entry per pixel, a = y width + x. Labels are 0 to num_labels - 1; pixels
+// whose true label is kUnknownLabel are not compared. All functions throw InvalidInput for sizes
+// that do not match, labels out of range, and no pixel to compare.
 #pragma once
 
 #include <cstdint>
@@ -15,44 +15,45 @@ namespace submarine::internal {
 
 inline constexpr int kUnknownLabel = -1;
 
-// Entry (t, l): pixels of true label t that were given label l. A pixel is compared if its true label is
-// known and its mask is not zero; an empty mask takes all pixels. Counts of several pictures may be added.
+// Entry (t, l): the number of pixels of true label t that were given label l. A pixel is compared
+// if its true label is known and its mask is not zero; an empty mask takes all pixels. Counts of
+// several pictures may be added.
 Matrix<std::int64_t> CountLabels(std::span<const int> truth, std::span<const int> labels,
                                  int num_labels, std::span<const std::uint8_t> mask = {});
 
 struct LabelScores {
-  std::int64_t pixels = 0;  // how many were compared
-  double accuracy = 0.0;    // the share of them with the true label
-  // Per label, intersection over union of the pixels that have it and those that were given it; NaN for
-  // a label that occurs in neither. `mean_iou` is the mean over the others.
+  std::int64_t pixels = 0;  // number of pixels compared
+  double accuracy = 0.0;    // the fraction of them with the true label
+  // Per label, intersection over union of the pixels that have it and those that were given it; NaN
+  // for a label that occurs in neither. `mean_iou` is the mean over the others.
   std::vector<double> iou;
   double mean_iou = 0.0;
 };
 LabelScores ScoreLabels(const Matrix<std::int64_t>& counts);
 
-// The trimap: 1 for the pixels whose distance (between centres) to the nearest pixel of another true
-// label is at most `radius` pixels (1 to 50). Unknown counts as another label, as objects are often drawn with
-// unknown rims. All 0 where the truth has one label only.
+// The trimap: 1 for the pixels whose distance (between centres) to the nearest pixel of another
+// true label is at most `radius` pixels (1 to 50). Unknown counts as another label, as objects are
+// often drawn with unknown rims. All 0 if the truth has only one label.
 std::vector<std::uint8_t> BoundaryBand(std::span<const int> truth, int width, int height,
                                        int radius);
 
-// Probabilities below this count as this much in the negative log-likelihood: one pixel that is wrong
-// with certainty would make it infinite.
+// Smaller probabilities are raised to this in the negative log-likelihood: otherwise a single pixel
+// that is wrong with certainty would make it infinite.
 inline constexpr double kLikelihoodClip = 1e-5;
 
-// Of the largest probability of each pixel, in bins of equal width.
+// Bins of equal width for the largest probability of each pixel.
 inline constexpr int kCalibrationBins = 15;
 
 struct ProbabilityScores {
   std::int64_t pixels = 0;
-  // Over the bins, the mean of |share of right labels - mean largest probability|, weighted by pixels. A
-  // probability on a border belongs to the upper bin.
+  // Over the bins, the mean of |fraction of correct labels - mean largest probability|, weighted by
+  // pixels. A probability on a border belongs to the upper bin.
   double calibration_error = 0.0;
   double negative_log_likelihood = 0.0;  // mean of -log of the true label's probability, in nats
 };
 
-// Row a of `probabilities` is the distribution of pixel a. Also throws InvalidInput where a compared row
-// has an entry that is negative or not finite, or a sum further than 0.001 from 1.
+// Row a of `probabilities` is the distribution of pixel a. Also throws InvalidInput for a compared
+// row with an entry that is negative or not finite, or with a sum further than 0.001 from 1.
 ProbabilityScores ScoreProbabilities(const Matrix<float>& probabilities,
                                      std::span<const int> truth);
 

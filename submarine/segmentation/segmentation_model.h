@@ -1,5 +1,5 @@
-// The dense CRF that refines what a classifier says about a picture: two kernels, one of positions and one
-// of positions and colours, over the unaries of its softmax.
+// The dense CRF that refines a classifier's output for a picture: two kernels, one of positions and
+// one of positions and colours, over the unaries of the classifier's softmax.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace submarine {
 
-// The defaults are those that pydensecrf's README made common. What `submarine fit` finds is such a set, as a
-// file (io/segmentation/segmentation_parameters.h).
+// The defaults are those of pydensecrf's README, which are in common use. `submarine fit` finds
+// such a set and writes it to a file (io/segmentation/segmentation_parameters.h).
 struct SegmentationParameters {
   double position_sigma = 3.0;  // pixels
   double position_weight = 3.0;
@@ -28,11 +28,11 @@ struct SegmentationParameters {
   bool operator==(const SegmentationParameters&) const = default;
 };
 
-// Throws InvalidInput: sigmas and the temperature must be finite and > 0, weights finite and >= 0, iterations
-// from 0 to 1000000, the normalisation symmetric or none.
+// Throws InvalidInput unless sigmas and the temperature are finite and > 0, weights finite and >=
+// 0, iterations from 0 to 1000000, and the normalisation symmetric or none.
 void CheckParameters(const SegmentationParameters& parameters);
 
-// A picture as kernels see it: samples from 0 to 255 whatever their depth was, channels innermost.
+// A picture for kernels: samples scaled to 0 to 255 from any depth, channels innermost.
 struct PictureView {
   int width = 0;
   int height = 0;
@@ -40,12 +40,13 @@ struct PictureView {
   std::span<const float> samples = {};
 };
 
-// Those with a weight above 0, marked for their normalisation (bound/verify/dense/normalisation.h).
+// The kernels of positive weight, marked for their normalisation
+// (bound/verify/dense/normalisation.h).
 std::vector<GaussianKernel> SegmentationKernels(const PictureView& picture,
                                                 const SegmentationParameters& parameters);
 
-// Pairs are counted once. `softmax` has a row per pixel (softmax.h) and is not checked again; without `labels` the
-// metric is Potts. Throws InvalidInput where sizes or parameters are wrong.
+// Pairs are counted once. `softmax` has one row per pixel (softmax.h) and is not checked again;
+// without `labels` the metric is Potts. Throws InvalidInput for wrong sizes or parameters.
 DenseCrf SegmentationModel(const Matrix<float>& softmax, const PictureView& picture,
                            const SegmentationParameters& parameters,
                            const std::optional<LabelSpace>& labels = {});

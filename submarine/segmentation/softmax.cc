@@ -22,7 +22,7 @@ std::string ShapeText(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-// The sentence about one row, or nothing.
+// The sentence about one row, or "" if it is valid.
 std::string RowProblem(std::span<const float> row, std::size_t pixel, std::size_t width) {
   double sum = 0.0;
   for (std::size_t label = 0; label < row.size(); ++label) {

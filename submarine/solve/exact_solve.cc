@@ -17,8 +17,8 @@
 namespace submarine::internal {
 namespace {
 
-// Exact inference is cheap up to this many table entries (a few seconds), bytes of memory, and entries of
-// the given tables.
+// Exact inference is cheap up to this many table entries (a few seconds), bytes of memory, and
+// entries in the given tables.
 constexpr double kCheapEntries = 6e8;
 constexpr double kCheapBytes = 2e9;
 constexpr double kCheapTables = 2e7;
@@ -47,7 +47,7 @@ SolveResult Eliminate(const SolveTask<Model>& task, std::string description) {
   return solved;
 }
 
-// Whether exact inference takes a second or so, and no more than a third of the time limit.
+// Whether exact inference takes about a second, and no more than a third of the time limit.
 bool ExactIsCheap(const FactorGraph& graph, const SolveOptions& options, double seconds) {
   const double bytes = std::min(kCheapBytes, static_cast<double>(options.max_bytes));
   const ExactPlan plan = PlanExact(graph, bytes);
@@ -55,7 +55,7 @@ bool ExactIsCheap(const FactorGraph& graph, const SolveOptions& options, double 
          EliminationSeconds(plan.table_entries) <= (options.time_limit_seconds - seconds) / 3.0;
 }
 
-// Exact inference where it is cheap, unless it turns out not to be.
+// Exact inference if it is cheap; none if it is not, or turns out not to be.
 template <class Model>
 std::optional<SolveResult> TryElimination(const SolveTask<Model>& task, const FactorGraph& graph,
                                           std::string description) {
@@ -82,9 +82,9 @@ double TableEntries(const FactorGraph& graph) {
   return entries;
 }
 
-// Tables of a model's edges exist only once they are built, so what they take is checked before.
+// The tables of a model's edges exist only once they are built, so their memory is checked before.
 void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
-  // As they are given, as they are solved, and messages of their size.
+  // The tables as given, as solved, and messages of their size.
   const double bytes = 3.0 * 8.0 * TableEntries(model);
   if (bytes > static_cast<double>(max_bytes)) {
     throw TooLarge(fmt::format(
@@ -94,8 +94,8 @@ void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
   }
 }
 
-// Every pair is an edge, so that elimination meets one table over all variables. Beyond 64 of them it
-// has more than 2^64 entries, so that building the pairs first would be wasted.
+// Every pair is an edge, so elimination needs one table over all variables. With more than 64
+// variables it has more than 2^64 entries, and building the pairs first would be wasted work.
 void CheckTableOfAll(const DenseCrf& model, std::size_t max_bytes) {
   constexpr std::size_t kMostVariables = 64;
   if (model.num_variables() <= kMostVariables) return;
@@ -167,7 +167,7 @@ SolveResult DenseExactly(const SolveTask<DenseCrf>& task) {
   SolveResult result =
       Eliminate(SolveTask<FactorGraph>{graph, task.options, task.clock, task.watch},
                 model.Description() + ", exact Gaussians");
-  // Pair weights are rounded on the way there.
+  // Pair weights are rounded in the conversion.
   const double error = has_pairs ? EnergyError(model) : 0.0;
   result.certificate.lower = Lowered(*result.certificate.lower, error);
   result.certificate.upper = Raised(*result.certificate.upper, error);

@@ -10,7 +10,7 @@
 
 namespace submarine::internal {
 
-// Nothing where it would take more than a second or so, a third of the time limit, or too much memory.
+// None if it would take more than about a second, a third of the time limit, or too much memory.
 std::optional<SolveResult> TryExactly(const SolveTask<SparseCrf>& task);
 std::optional<SolveResult> TryExactly(const SolveTask<FactorGraph>& task);
 

@@ -11,7 +11,8 @@
 
 namespace submarine::internal {
 
-// The time limit of a call and the watch that may end it sooner: from then on `grace` seconds are left.
+// The time limit of a call and the watch that may end it sooner: after that, `grace` seconds are
+// left.
 class Alarm {
  public:
   Alarm(const Stopwatch& clock, double limit_seconds, double grace, const Watch& watch)
@@ -22,13 +23,13 @@ class Alarm {
   double deadline() const { return deadline_; }
   bool stopped() const { return stopped_; }
 
-  // Shows the record; false once the watch has asked to stop.
+  // Passes the record to the watch; false once the watch has asked to stop.
   bool Tell(std::string_view phase, const SolveRecord& record);
   // Shows how far a phase without iterations has come, beside the latest record; false once no more
   // than `reserve` seconds are left.
   bool Progress(std::string_view phase, double done, double reserve);
-  // For work that asks often and has nothing new to show: whether the watch, which is asked again now and
-  // then, or the time limit puts an end to it.
+  // For work that checks often and has nothing new to report: whether the watch, which is called
+  // again from time to time, or the time limit ends it.
   bool Rings();
 
  private:
@@ -39,7 +40,7 @@ class Alarm {
   bool stopped_ = false;
   std::string phase_;
   SolveRecord latest_;
-  double next_question_ = 0.0;  // of Rings
+  double next_question_ = 0.0;  // when Rings calls the watch again
 };
 
 // Whether the certified gap is at most the one asked for, with some tolerance.
@@ -47,7 +48,7 @@ bool KeepsGap(const Certificate& certificate, double gap);
 
 // What a call may overrun its time limit by: a tenth of it or two seconds, whichever is more.
 double Overrun(double limit);
-// Whether work that takes this many seconds is begun with `left` seconds of the time limit.
+// Whether to start work that takes this many seconds when `left` seconds of the time limit remain.
 bool FitsTime(double seconds, double left);
 
 }  // namespace submarine::internal

@@ -6,7 +6,8 @@
 namespace submarine::internal {
 namespace {
 
-// `auto` of sparse models has become another method by now, unless there is time for none.
+// On sparse models, `auto` has been replaced by another method here, unless there is no time for
+// any.
 constexpr std::array<MethodSolvers, 10> kSolvers = {{
     {Method::kAuto, SparseByUnaries, TablesByTrw, DenseByAuto},
     {Method::kPdhg, SparseByPdhg, nullptr, DenseByPdhg},

@@ -7,7 +7,7 @@
 
 namespace submarine::internal {
 
-// A call of Solve once its options are checked and its method is chosen.
+// A call of Solve after its options were checked and its method chosen.
 template <class Model>
 struct SolveTask {
   const Model& model;
@@ -19,7 +19,7 @@ struct SolveTask {
 template <class Model>
 using Solver = SolveResult (*)(const SolveTask<Model>& task);
 
-// Null for models that the method does not accept.
+// Null for kinds of models that the method does not accept.
 struct MethodSolvers {
   Method method;
   Solver<SparseCrf> sparse;
@@ -29,15 +29,15 @@ struct MethodSolvers {
 
 const MethodSolvers& SolversOf(Method method);
 
-// --- sparse_solve.cc: upper bound, labeling, lower bound, and the independent check of each
-SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task);  // what can be said at once
+// --- sparse_solve.cc: upper bound, labeling and lower bound, each verified independently
+SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task);  // when there is no time for more
 SolveResult SparseByPdhg(const SolveTask<SparseCrf>& task);
 SolveResult SparseByFrankWolfe(const SolveTask<SparseCrf>& task);
 SolveResult SparseByBlockFrankWolfe(const SolveTask<SparseCrf>& task);
 SolveResult SparseByTrw(const SolveTask<SparseCrf>& task);
 SolveResult SparseByHybrid(const SolveTask<SparseCrf>& task);  // with or without routes
 SolveResult SparseByMeanField(const SolveTask<SparseCrf>& task);
-SolveResult TablesByTrw(const SolveTask<FactorGraph>& task);  // on the tables as they are
+SolveResult TablesByTrw(const SolveTask<FactorGraph>& task);  // on the given tables
 
 // --- dense_solve.cc: normalisation -> operator -> chain of solvers (dense_chain.h) -> verified bounds
 // (dense_certify.h), all within the limits

@@ -44,7 +44,7 @@ using internal::TryExactly;
 constexpr double kShareOfMachine = 0.75;
 constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 
-// What every solve does around its pipeline.
+// The steps that all solves share.
 class Call {
  public:
   explicit Call(const SolveOptions& options) : options_(options) {
@@ -70,10 +70,10 @@ class Call {
                     ToString(options_.method)));
   }
 
-  // Refuses a method whose first bound does not fit the time limit; `auto` becomes one that does, or stays
-  // where none does.
+  // Refuses a method whose first bound does not fit the time limit; replaces `auto` by one that
+  // does, or keeps it if none does.
   void FitMethodTo(const SparseCrf& model) {
-    if (options_.method == Method::kExact) return;  // which knows its own limits
+    if (options_.method == Method::kExact) return;  // checks its own limits
     const SparseSize size = MeasuredSize(model);
     const double left = options_.time_limit_seconds - clock_.Seconds();
     if (options_.method == Method::kAuto) {
@@ -94,7 +94,8 @@ class Call {
   }
 
  private:
-  // Models of a size that matters take gigabytes, and what those take depends on the machine's state.
+  // Large models take gigabytes, and the time to get new memory depends on the state of the
+  // machine.
   SparseSize MeasuredSize(const SparseCrf& model) const {
     constexpr double kMatters = 0.25;  // seconds
     constexpr std::size_t kSample = std::size_t{64} << 20;
@@ -113,7 +114,7 @@ class Call {
   const Stopwatch clock_;
 };
 
-// For tables whose energies differ from the solved model's by at most the defect, for any labeling.
+// For tables whose energies differ from those of the solved model by at most the defect.
 SolveResult Widened(SolveResult solved, double defect) {
   Certificate& certificate = solved.certificate;
   certificate.defect = defect;
@@ -229,7 +230,7 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
 void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,
                  const LabelSpace& labels, const SolveOptions& given) {
   Call call(given);
-  if (call.options().method == Method::kExact) return;  // which knows its own limits
+  if (call.options().method == Method::kExact) return;  // checks its own limits
   std::vector<WeightedKernel> weighted;
   for (const GaussianKernel& kernel : kernels) weighted.push_back({&kernel, kernel.weight});
   PlanDense(SizeOf(num_variables, labels), weighted, call.options(),

@@ -65,7 +65,7 @@ TEST(SolveTest, AutoIsExactWhereThatIsCheap) {
   EXPECT_LT(*result.certificate.upper - *result.certificate.lower, 1e-10 * std::abs(exact));
 }
 
-// What is said of routing is true of the graph: three models that differ in their triangles alone.
+// The notes about routing match the graph: three models that differ only in their triangles.
 TEST(SolveTest, RoutedSaysWhatWasRouted) {
   RandomModels random(19);
   const Matrix<double> unary = random.Points(25, 3, 0.0, 1.0);

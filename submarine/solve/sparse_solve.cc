@@ -30,13 +30,13 @@
 namespace submarine::internal {
 namespace {
 
-// Mean field beside an upper bound.
+// Mean field after an upper bound.
 constexpr int kMeanFieldSweeps = 200;
 constexpr double kMeanFieldTolerance = 1e-6;
-constexpr double kClosed = 1e-9;  // an interval of this relative width
+constexpr double kClosed = 1e-9;  // relative width at which an interval counts as closed
 
-// All mass on the labels of a labeling: as a start of mean field its value is minus the labeling's
-// energy.
+// Marginals that put all mass on a labeling: as a start of mean field, their value is minus the
+// labeling's energy.
 Matrix<double> Indicator(const std::vector<int>& labels, std::size_t num_labels) {
   Matrix<double> y(labels.size(), num_labels);
   for (std::size_t a = 0; a < labels.size(); ++a) y(a, static_cast<std::size_t>(labels[a])) = 1.0;
@@ -60,7 +60,7 @@ int CheapestLabel(const Matrix<double>& unary) {
   return static_cast<int>(std::min_element(total.begin(), total.end()) - total.begin());
 }
 
-// "gap reached" would promise a certified gap, which TRW does not know.
+// "gap reached" would promise a certified gap, which TRW does not compute.
 Termination TrwTermination(Termination termination) {
   return termination == Termination::kGapReached ? Termination::kConverged : termination;
 }
@@ -79,7 +79,7 @@ class SparseRun {
         max_iterations_(options_.max_iterations.value_or(
             DefaultIterations(options_.method, ModelKind::kSparse))) {}
 
-  // `run` is one of those below.
+  // `run` is one of the functions below.
   SolveResult Solve(void (SparseRun::*run)()) {
     solved_.certificate.model = model_.Description();
     solved_.method = options_.method;
@@ -218,14 +218,14 @@ class SparseRun {
   }
 
  private:
-  // Estimates may be wrong, or others may use the machine: whether the time limit has passed by so much, and
-  // without a first bound, that only that of the unaries can still be had.
+  // Estimates may be wrong, or the machine busy: whether, without a first bound, the time limit has
+  // been exceeded by so much that only the unaries' bound still fits.
   bool TooLate() const {
     constexpr double kShareOfOverrun = 0.5;
     return !has_bound_ && SecondsLeft() < -kShareOfOverrun * Overrun(options_.time_limit_seconds);
   }
   double SecondsLeft() const { return options_.time_limit_seconds - clock_.Seconds(); }
-  // What is left for a solver when the given work still has to follow it.
+  // The time left for a solver if `reserve` seconds of work must follow it.
   double SecondsFor(double reserve) const { return std::max(0.0, SecondsLeft() - reserve); }
 
   bool Tell(std::string_view phase, const SolveRecord& record) {
@@ -235,7 +235,7 @@ class SparseRun {
     stopped_ = stopped_ || (watch_ && !watch_(phase, record));
     return !stopped_;
   }
-  // Within an iteration: shows the last record again.
+  // Called within an iteration: passes the last record to the watch again.
   bool StopAsked() {
     stopped_ = stopped_ || (watch_ && !watch_(phase_, latest_));
     return stopped_;
@@ -268,7 +268,7 @@ class SparseRun {
     return frank_wolfe;
   }
 
-  // What flows prove, of a solver that began at the time given.
+  // Takes what the flows of a solver prove, which started at time `begin`.
   void TakeFlows(BoundResult bound, double begin) {
     solved_.certificate.extension =
         options_.extension == ExtensionKind::kOptimal ? "optimal" : "alternate";
@@ -310,9 +310,9 @@ class SparseRun {
     return grid && grid->connectivity == 4 ? HybridForest::kBest : HybridForest::kSpanning;
   }
 
-  // The best labeling found from the marginals of an upper bound, and the lower bound:
-  // T log Z_T >= -E(x) for every labeling; mean field started there, or at the marginals, only
-  // improves on it, and so does mean field between trees started where that ended.
+  // The best labeling found from the marginals of an upper bound, and the lower bound: T log Z_T >=
+  // -E(x) for every labeling. Mean field started there, or at the marginals, only improves on it,
+  // and so does mean field between trees started from that result.
   void LabelAndBoundBelow(Matrix<double> marginals) {
     TakeLabels(Rounded(marginals));
     solved_.certificate.lower = Negated(*solved_.energy);
@@ -365,7 +365,7 @@ class SparseRun {
     return result;
   }
 
-  // Nothing where there is nothing to gain, or no time for a sweep and its certificate.
+  // None if there is nothing to gain, or no time for a sweep and its certificate.
   std::optional<ForestMeanFieldResult> ImproveLowerByForest(
       const std::vector<Matrix<double>>& starts, ForestMeanFieldOptions forest) {
     if (model_.num_edges() == 0 || stopped_ || IsClosed() ||
@@ -378,7 +378,7 @@ class SparseRun {
     return result;
   }
 
-  // Whether no lower bound could be better by more than rounding.
+  // Whether no lower bound can be better by more than rounding.
   bool IsClosed() const {
     const Certificate& certificate = solved_.certificate;
     return certificate.upper && certificate.lower &&
@@ -444,7 +444,7 @@ SolveResult SparseByMeanField(const SolveTask<SparseCrf>& task) {
   return SparseRun(task).Solve(&SparseRun::SolveByMeanField);
 }
 
-// There is no mean field for tables, but every labeling bounds from below.
+// There is no mean field for tables, but every labeling gives a lower bound.
 SolveResult TablesByTrw(const SolveTask<FactorGraph>& task) {
   const FactorGraph& graph = task.model;
   const SolveOptions& options = task.options;
@@ -480,7 +480,7 @@ SolveResult TablesByTrw(const SolveTask<FactorGraph>& task) {
         static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin()));
   }
   const Bound energy = VerifiedEnergy(graph, solved.labels);
-  if (std::isfinite(energy.value())) {  // else the labeling is impossible and says nothing
+  if (std::isfinite(energy.value())) {  // otherwise the labeling is forbidden and proves nothing
     solved.energy = energy;
     solved.certificate.lower = Negated(energy);
   }

@@ -12,7 +12,7 @@
 namespace submarine::internal {
 namespace {
 
-// Whatever is chosen leaves time for a few iterations: fewer prove nothing useful.
+// The chosen method must have time for a few iterations: fewer prove nothing useful.
 constexpr double kFewIterations = 12.0;
 
 bool AcceptsTemperature(Method method, double temperature) {
@@ -50,9 +50,9 @@ bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double
   return stage > strategy.first_stage && gap > strategy.stall_ratio * gap_before;
 }
 
-// TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted bounds"),
-// nor far from the hybrid one, and its first sweep is worth many iterations of the others; but its
-// certificate looks at all pairs of labels, and it has none at T = 0.
+// TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted
+// bounds") nor far from the hybrid one, and its first sweep is worth many iterations of the others;
+// but its certificate visits all pairs of labels, and it does not accept T = 0.
 Method ChooseSparse(const SparseSize& size, double temperature, double left) {
   if (FirstBoundFits(Method::kTrw, size, temperature, left)) return Method::kTrw;
   const double pdhg = LeastSeconds(Method::kPdhg, size) + kFewIterations * IterationSeconds(size);

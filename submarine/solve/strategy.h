@@ -1,5 +1,5 @@
-// What `auto` decides, and what is refused before it starts, apart from doing it: pure functions of sizes,
-// bounds and limits, and the numbers they are tuned by.
+// What `auto` decides, and what is refused before it starts, separate from the work itself: pure
+// functions of sizes, bounds and limits, and their tuned constants.
 #pragma once
 
 #include <cstddef>
@@ -14,73 +14,76 @@ namespace submarine::internal {
 
 struct DenseStrategy {
   // --- Upper bound
-  // Number of potentials whose convex combination may prove it: the verifier's time grows with them.
+  // The most potentials whose convex combination proves it: the verifier's time grows with them.
   std::size_t max_hull_terms = 3;
-  // The certificate counts the pairs that the lists leave out; solving to less than the gap asked for
-  // makes room for them. At the default cutoff they cost some 0.3% of the bound.
+  // The certificate also counts the pairs that the lists leave out; the solver aims at a smaller
+  // gap than requested to make room for them. At the default cutoff they cost some 0.3% of the
+  // bound.
   double share_for_solver = 0.5;
   double room_for_far_pairs = 0.004;
-  // What an iteration of mean field, or one more potential in a proof, must gain relative to the gap
-  // asked for.
+  // The least gain of an iteration of mean field, or of one more potential in a proof, relative to
+  // the requested gap.
   double worthwhile_gain = 1.0 / 25.0;
 
-  // --- A sample of the pairs comes first, with this many neighbours of a variable on average. Fewer, and
-  // its state takes longer to settle on all pairs; more, and the marginals are no longer what an iteration
-  // spends its time on. Gaps on a sample are those on all pairs but for its noise, which is of this size.
+  // --- A sample of the pairs comes first, with this many neighbours per variable on average. With
+  // fewer, it takes longer to converge on all pairs afterwards; with more, pairs dominate the time
+  // of an iteration. Gaps on the sample equal those on all pairs up to its noise, which is of size
+  // gap_of_sample.
   double sample_neighbours = 96.0;
   double gap_of_sample = 0.03;
-  // Before it, a few iterations on all pairs prove something at once; later, all pairs are looked at after
-  // this many iterations on the sample, then after twice as many.
+  // Before it, a few iterations on all pairs prove a first bound; later, all pairs are evaluated
+  // after this many iterations on the sample, then after twice as many.
   int iterations_before_sample = 3;
   int first_look = 64;
-  // Errors of the sample at single variables are corrected soonest with the step sizes of this early an
-  // iteration.
+  // Errors of the sample at single variables are corrected fastest with the step sizes of an
+  // iteration this early.
   int balance_after_sample = 10;
 
-  // --- Then iterations double from stage to stage, and the gap should halve about. Where it falls by less
-  // than a tenth, more stages will not reach it, either.
+  // --- Then iterations double from stage to stage, and the gap should about halve. If it falls by
+  // less than a tenth, more stages will not reach the requested one.
   int first_stage = 64;
   double stall_ratio = 0.9;
 
-  // --- Mean field closes the last half of the gap faster than PDHG: it is called as soon as the gap
-  // is this multiple of the one asked for, and at the end of a stage; unless the labels are worse than
-  // the dual value by more than this share of it, which mean field does not make up for.
+  // --- Mean field closes the last half of the gap faster than PDHG: it is run as soon as the gap
+  // is this multiple of the requested one, and at the end of a stage, unless the labels are worse
+  // than the dual value by more than mean_field_reach of it, which mean field cannot make up for.
   double call_mean_field = 2.0;
   double mean_field_reach = 0.02;
   int mean_field_iterations = 100;
 
   // --- Certificate
-  // What bounding far pairs in groups may cost it, relative to the gap asked for and at most.
+  // The loss by bounding far pairs in groups, relative to the requested gap, and its upper limit.
   double share_for_groups = 1.0 / 50.0;
   double max_far_tolerance = 1e-3;
-  // A lower bound that is better than the labels' by less than this share of the gap asked for is left.
+  // A lower bound that improves on the labels' by less than this fraction of the requested gap is
+  // not verified.
   double worth_verifying = 1.0 / 20.0;
-  // kAuto accepts this many seconds of enumerating pairs, and this share of the time limit.
+  // kAuto accepts this many seconds for enumerating pairs, and this fraction of the time limit.
   double patience_seconds = 60.0;
   double certificate_share = 0.5;
 };
 
-// The first of the cutoffs, which rise, whose list can be built, used for a few iterations and verified
-// within the limit; their numbers of pairs are given. The last one where none can.
+// The first of the ascending cutoffs, given their numbers of pairs, whose list can be built, used
+// for a few iterations and verified within the limit; the last one if none can.
 std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double seconds);
 
-// Where a solver of the upper bound stops so that the certificate, which counts far pairs as well, has
-// the gap asked for.
+// The gap at which a solver of the upper bound stops so that the certificate, which also counts far
+// pairs, has the requested gap.
 double SolverGap(const DenseStrategy& strategy, double gap, bool certifies_exactly);
 
 // Whether mean field from the labels can reach the dual value.
 bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual);
 
-// Whether another stage is expected to bring the gap down.
+// Whether another stage is unlikely to reduce the gap.
 bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap);
 
 // --- Sparse models
 
-// The method whose bound is the tightest that the time allows; kAuto where there is none, not even for the
-// first bound of one, so that the unaries have to do.
+// The method with the tightest bound that the time allows; kAuto if there is no time for the first
+// bound of any, so that only the unaries' bound remains.
 Method ChooseSparse(const SparseSize& size, double temperature, double left);
 
-// Throws TooLarge, with the number, what is left and what would do, unless the method's first bound fits.
+// Throws TooLarge, stating the time needed and the time left, unless the method's first bound fits.
 void RequireTime(Method method, const SparseSize& size, double temperature, double left);
 
 }  // namespace submarine::internal

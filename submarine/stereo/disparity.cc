@@ -16,13 +16,14 @@ namespace {
 
 using internal::ShrinkImage;
 
-constexpr int kGuessColumns = 200;      // of the copies that the guess is made on
-constexpr int kGuessWindow = 2;         // radius of the windows that are matched
-constexpr double kGuessShare = 0.002;   // of consistent pixels that may lie beyond
-constexpr float kDistinctRatio = 1.3F;  // by which other disparities must be dearer to be ruled out
+constexpr int kGuessColumns = 200;      // width of the reduced copies
+constexpr int kGuessWindow = 2;         // radius of the matching windows
+constexpr double kGuessShare = 0.002;   // fraction of consistent pixels that may lie beyond
+constexpr float kDistinctRatio = 1.3F;  // by which the cost of other disparities must be higher
 constexpr int kLeastDisparities = 8;
 
-// costs(a, k) for the pixels of the right view: its pixel x has k at x + k of the left.
+// costs(a, k) for the pixels of the right view, where pixel x at disparity k matches x + k of the
+// left.
 Matrix<float> CostsOfRight(const Matrix<float>& costs, int width) {
   Matrix<float> right(costs.rows(), costs.cols(), 1e30F);
   for (std::size_t a = 0; a < costs.rows(); ++a) {
@@ -41,8 +42,8 @@ std::vector<int> Cheapest(const Matrix<float>& costs) {
   return best;
 }
 
-// Whether no disparity further than a pixel away costs nearly as little: repetitions and bare walls match
-// anything.
+// Whether every disparity more than a pixel away costs clearly more: repetitive or uniform surfaces
+// match anything.
 bool IsDistinct(std::span<const float> costs, int best) {
   const float limit = kDistinctRatio * costs[static_cast<std::size_t>(best)];
   for (int k = 0; k < static_cast<int>(costs.size()); ++k) {
@@ -51,7 +52,7 @@ bool IsDistinct(std::span<const float> costs, int best) {
   return true;
 }
 
-// Disparities on which both views agree without doubt, how often each.
+// A histogram of the disparities on which both views clearly agree.
 std::vector<std::int64_t> ConsistentDisparities(const StereoView& left, const StereoView& right,
                                                 int disparities) {
   const Matrix<float> costs = MatchingCosts(
@@ -113,7 +114,8 @@ int GuessDisparities(const StereoView& left, const StereoView& right) {
   int needed = 0;
   while (needed < static_cast<int>(counts.size()) && static_cast<double>(beyond) > allowed)
     beyond -= counts[static_cast<std::size_t>(needed++)];
-  // `needed` small disparities reach to (needed + 1/2) factor of the views' at least; the rest is for what lies beyond.
+  // `needed` disparities of the small copies cover at least (needed + 1/2) factor of the views';
+  // the rest is a margin.
   return std::clamp((needed + 2) * factor, kLeastDisparities, most);
 }
 

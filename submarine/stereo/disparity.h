@@ -1,5 +1,5 @@
-// From marginals over whole-pixel disparities to one number per pixel, and how many disparities there
-// are to choose from.
+// Converts marginals over whole-pixel disparities to one number per pixel, and estimates the number
+// of disparities.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 
 namespace submarine {
 
-// The mean disparity of each marginal among the labels l - 1, l, l + 1 around the pixel's label l: between
-// pixels where the marginal is, and never further than that from the labeling. A marginal that is
-// zero there leaves the label as it is. Throws InvalidInput for sizes that disagree.
+// The mean disparity of each marginal over the labels l - 1, l, l + 1 around the pixel's label l: a
+// sub-pixel estimate that is never further than one from the labeling. If the marginal is zero
+// there, the label is returned. Throws InvalidInput for sizes that disagree.
 std::vector<float> RefinedDisparities(const Matrix<float>& marginals, std::span<const int> labels);
 
-// How many disparities 0..K-1 the pair needs, from the pair itself: matched by census over small
-// windows, left to right and right to left, on copies about 200 pixels wide, the greatest disparity that at least
-// one in 500 of the pixels that agree both ways and without a close second has, and a little more. At least 8, at most a third of the
-// columns (and kMaxLabels). Views too small to tell: as many as there may be.
+// Estimates how many disparities 0..K-1 the pair needs: census costs over small windows are matched
+// left to right and right to left on copies about 200 pixels wide. Of the pixels that agree both
+// ways without a close second, at most one in 500 lies beyond; a margin is added. At least 8, at
+// most a third of the columns (and kMaxLabels); the maximum for views too small to tell.
 int GuessDisparities(const StereoView& left, const StereoView& right);
 
 }  // namespace submarine

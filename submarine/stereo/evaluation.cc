@@ -14,7 +14,7 @@ namespace submarine::internal {
 namespace {
 
 constexpr int kMaxSteps = 10000;
-constexpr double kRowSumTolerance = 1e-3;  // single precision over 1024 labels, with room
+constexpr double kRowSumTolerance = 1e-3;  // single precision over 1024 labels, with a margin
 
 struct ComparedPixel {
   std::size_t index;
@@ -76,8 +76,8 @@ struct RankedPixel {
   bool bad;
 };
 
-// The share of bad pixels among the least uncertain 1 - removed of them, for every `removed`
-// (ascending; walked from the last to the first, so that the pixels kept only grow).
+// The fraction of bad pixels among the 1 - removed least uncertain ones, for every `removed`
+// (ascending; processed from the last to the first, so that the pixels kept only grow).
 std::vector<double> BadAmongTheRest(std::vector<RankedPixel> pixels,
                                     std::span<const double> removed) {
   std::sort(pixels.begin(), pixels.end(), [](const RankedPixel& p, const RankedPixel& q) {
@@ -85,7 +85,7 @@ std::vector<double> BadAmongTheRest(std::vector<RankedPixel> pixels,
   });
   const auto total = static_cast<double>(pixels.size());
   std::vector<double> shares(removed.size());
-  std::size_t begin = 0;  // the group of equal uncertainty that is cut into is [begin, end)
+  std::size_t begin = 0;  // [begin, end) is the group of equal uncertainty at the cut
   std::size_t end = 0;
   double bad_before = 0.0;  // in [0, begin)
   double bad_in_group = 0.0;
@@ -99,7 +99,7 @@ std::vector<double> BadAmongTheRest(std::vector<RankedPixel> pixels,
         bad_in_group += pixels[end].bad ? 1.0 : 0.0;
       }
     }
-    // Written so that one group alone (begin = 0) gives its share without rounding.
+    // Written so that a single group (begin = 0) gives its fraction without rounding.
     const double share_of_group = bad_in_group / static_cast<double>(end - begin);
     shares[k] = bad_before / kept + share_of_group * ((kept - static_cast<double>(begin)) / kept);
   }

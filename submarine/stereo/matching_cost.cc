@@ -108,7 +108,7 @@ Matrix<float> AbsoluteDifferences(const StereoView& left, const StereoView& righ
       });
 }
 
-// The least and the greatest value that each sample takes within half a pixel of its row.
+// The least and the greatest value of each sample within half a pixel along its row.
 struct HalfPixelRange {
   std::vector<float> low;
   std::vector<float> high;
@@ -197,15 +197,15 @@ void Truncate(double at, Matrix<float>* costs) {
   });
 }
 
-// out = the mean of `costs` over the windows: running sums along rows, then along columns, both of
-// the costs and of how many there are. Costs without a match (x < k) are not counted.
+// The mean of `costs` over the windows: running sums along rows, then along columns, of the costs
+// and of their number. Costs without a match (x < k) are not counted.
 Matrix<float> WindowMeans(const StereoView& view, const Matrix<float>& costs, int radius) {
   const int width = view.width;
   const int height = view.height;
   const int disparities = static_cast<int>(costs.cols());
   Matrix<float> means = costs;
-  // Column sums over 2 radius + 1 rows slide down in double: additions and subtractions of truncated
-  // costs of moderate size stay accurate to far more than a float holds.
+  // Column sums over 2 radius + 1 rows slide down in double: additions and subtractions of
+  // truncated costs of moderate size stay accurate to far more than a float holds.
   const int blocks = std::min(height, 16);
   ParallelFor(static_cast<std::size_t>(blocks), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t block = begin; block < end; ++block) {

@@ -31,7 +31,7 @@ Blocks CheckedBlocks(std::string_view what, std::size_t samples, int width, int 
     throw InvalidInput(fmt::format("{}: the factor is {}, expected 1 to {} for {} x {} pixels",
                                    what, factor, std::min(width, height), width, height));
   }
-  // Compared by division: the product of three ints may not fit.
+  // Compared by division, as the product of three ints may overflow.
   const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
   if (samples % pixels != 0 || samples / pixels != static_cast<std::size_t>(channels)) {
     throw InvalidInput(fmt::format("{}: there are {} samples, expected {} x {} x {} channels", what,

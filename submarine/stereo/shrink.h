@@ -6,9 +6,9 @@
 // coordinates X and (x - d - (factor - 1) / 2) / factor = X - d / factor. Disparities of the small
 // pair are those of the large one divided by the factor, without any half-pixel correction.
 //
-// The small image has floor(width / factor) x floor(height / factor) pixels; columns and rows left
-// over at the right and at the bottom are dropped (in both views alike, so the above holds still).
-// Everything throws InvalidInput: sizes that are not positive or do not match, a factor below 1 or
+// The small image has floor(width / factor) x floor(height / factor) pixels; remaining columns and
+// rows at the right and bottom are dropped (in both views alike, so the above still holds). All
+// functions throw InvalidInput for sizes that are not positive or do not match, a factor below 1 or
 // larger than width or height, infinite values, and NaN in images.
 #pragma once
 
@@ -22,8 +22,8 @@ std::vector<float> ShrinkImage(std::span<const float> values, int width, int hei
                                int factor);
 
 // The median of the known (not NaN) disparities of every block divided by the factor; NaN unless at
-// least half of the block is known. Of an even number of values the smaller middle one is taken: at
-// a depth edge, the mean of the two would be a depth where there is nothing.
+// least half of the block is known. For an even number of values the smaller middle one is taken:
+// at a depth edge, the mean of the two would be a depth where there is nothing.
 std::vector<float> ShrinkTruth(std::span<const float> disparity, int width, int height, int factor);
 
 }  // namespace submarine::internal

@@ -46,7 +46,7 @@ struct Solved {
   std::string termination;
 };
 
-// Seconds of all threads of the process: times on a machine that others use are compared by it.
+// CPU seconds of all threads of the process: comparable even on a machine that others use.
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 SolveOptions MeanFieldOptions(int iterations) {
@@ -83,7 +83,7 @@ Solved SolveByBound(const LabelledPicture& picture, const SegmentationParameters
   return SolveModel(picture, parameters, options, watch);
 }
 
-// Without kernels: the distribution that the unaries have.
+// Without kernels, the result is the distribution of the unaries.
 FilteredMeanField PackageMeanField(const LabelledPicture& picture,
                                    const SegmentationParameters& parameters, bool with_kernels) {
   FilteredMeanField mean_field(picture.softmax.rows(), picture.softmax.cols());

@@ -17,7 +17,7 @@ struct SegmentMethod {
     kUnary,       // the softmax alone
     kMeanField,   // the classic update, as `submarine segment` makes it
     kConverged,   // mean field until it converges, damped
-    kPydensecrf,  // that package's update, self terms and all
+    kPydensecrf,  // the update of that package, including self terms
     kAuto,
     kRouted,
   };
@@ -37,11 +37,11 @@ struct NamedParameters {
 };
 nlohmann::ordered_json ToJson(const SegmentationParameters& parameters);
 
-// All of pixels whose true label is known. Labels are the most probable ones.
+// Over the pixels whose true label is known. Labels are the most probable ones.
 struct SegmentResult {
   double accuracy = 0.0;
   double mean_iou = 0.0;
-  // Accuracy within 3 and 6 pixels of a boundary; nothing where the truth has none.
+  // Accuracy within 3 and 6 pixels of a boundary; none if the truth has no boundary.
   std::optional<double> boundary_3, boundary_6;
   double calibration_error = 0.0;
   double negative_log_likelihood = 0.0;
@@ -50,22 +50,23 @@ struct SegmentResult {
   std::string termination;
 };
 
-// What a run is about: two runs with the same parameters have the same result, but for seconds.
+// The parameters of a run: runs with the same parameters have the same result, except for seconds.
 nlohmann::ordered_json RunParameters(const LabelledPicture& picture,
                                      const SegmentationParameters& parameters,
                                      const SegmentMethod& method, double time_limit);
 
-// The scores of probabilities, a row per pixel, and of their labels.
+// The scores of probabilities (one row per pixel) and of their labels.
 SegmentResult Score(const LabelledPicture& picture, const Matrix<float>& probabilities);
 
-// `watch` is told what is going on and returns false to stop: then there is no result. `time_limit` is for auto and routed.
+// `watch` is called with the current activity and returns false to stop, which gives no result.
+// `time_limit` applies to auto and routed.
 using SegmentWatch = std::function<bool(const std::string& doing)>;
 std::optional<SegmentResult> RunSegmentMethod(const LabelledPicture& picture,
                                               const SegmentationParameters& parameters,
                                               const SegmentMethod& method, double time_limit,
                                               const SegmentWatch& watch);
 
-// Marginals after so many classic updates; 0: until it converges.
+// Marginals after this many classic updates; 0: until convergence.
 Matrix<float> MeanFieldMarginals(const LabelledPicture& picture,
                                  const SegmentationParameters& parameters, int iterations);
 

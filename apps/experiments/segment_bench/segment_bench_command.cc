@@ -81,7 +81,7 @@ std::vector<NamedParameters> Parameters(const std::vector<std::string>& texts) {
   return sets;
 }
 
-// Runs what is missing, picture by picture, and shows how far it is.
+// Runs what is missing, picture by picture, and shows progress.
 class SegmentBenchmark {
  public:
   SegmentBenchmark(const SegmentBenchCommand& command, std::vector<LabelledFiles> files,
@@ -169,7 +169,7 @@ class SegmentBenchmark {
   Stopwatch clock_;
 };
 
-// summary.json last: what it names is there.
+// summary.json comes last, so that all files it names exist.
 void WriteResults(const std::filesystem::path& directory, const SegmentRows& rows) {
   WriteFileAtomically(directory / "table.csv", SegmentCsv(rows));
   WriteFileAtomically(directory / "table.md", SegmentMarkdown(rows));
@@ -181,7 +181,7 @@ void RunSegmentBenchmark(const SegmentBenchCommand& command) {
   std::vector<SegmentMethod> methods = Methods(command.methods);
   std::vector<NamedParameters> parameters = Parameters(command.parameters);
   std::vector<LabelledFiles> files = FindLabelledPictures(command.inputs);
-  ReadLabelledPicture(files.front(), command.unknown);  // before a directory is made for nothing
+  ReadLabelledPicture(files.front(), command.unknown);  // fail before a directory is created
   const ThreadLimit thread_limit(command.threads);
   const RunStore store(command.output, "segment-bench");
   CatchInterrupts();

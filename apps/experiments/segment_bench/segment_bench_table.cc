@@ -50,7 +50,7 @@ std::optional<double> NumberOrNull(const nlohmann::json& value) {
   return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
 
-// Every pair of parameters and method that has a mean.
+// Calls `use` for every pair of parameters and method that has a mean.
 template <class Use>
 void ForMeans(const SegmentRows& rows, const Use& use) {
   for (const NamedParameters& parameters : rows.parameters) {

@@ -22,10 +22,10 @@ struct SegmentRows {
   std::vector<NamedParameters> parameters;
   std::vector<SegmentMethod> methods;
   std::vector<std::string> pictures;
-  std::vector<SegmentRun> runs;  // those that are finished
+  std::vector<SegmentRun> runs;  // the finished ones
 };
 
-// Over the pictures that are finished, each counting the same; seconds are means too.
+// Means over the finished pictures, all with equal weight; seconds are means too.
 struct SegmentMean {
   int pictures = 0;
   SegmentResult result;
@@ -39,9 +39,9 @@ SegmentResult ReadSegmentResult(const nlohmann::json& object);  // throws json::
 std::string SegmentCsv(const SegmentRows& rows);
 std::string SegmentMarkdown(const SegmentRows& rows);
 std::string SegmentText(const SegmentRows& rows);  // for the terminal
-// With the key "page" (docs/formats.md), for `submarine report`.
+// Includes the key "page" (docs/formats.md), for `submarine report`.
 nlohmann::ordered_json SegmentSummary(const SegmentRows& rows);
-// As DIRECTORY/figure.svg and figure.png.
+// Writes DIRECTORY/figure.svg and figure.png.
 void WriteSegmentFigure(const std::filesystem::path& directory, const SegmentRows& rows);
 
 }  // namespace submarine::apps

@@ -43,7 +43,7 @@ constexpr std::array<std::pair<BenchMethod, const char*>, 6> kMethods = {
      {BenchMethod::kAuto, "auto"},
      {BenchMethod::kConstant, "constant"}}};
 
-// What a method leaves: the result but for energy and errors, and what these are of.
+// The output of a method: the result without energy and errors, and the data to compute these from.
 struct Solved {
   BenchResult result;
   Matrix<float> marginals;
@@ -126,7 +126,7 @@ Solved SolveByFrankWolfe(const DenseCrf& model, const BenchSettings& settings,
   options.max_iterations = settings.frank_wolfe_iterations;
   options.pairs.kind = OperatorKind::kNeighbourList;
   Solved solved = SolveCertified(model, options, watch);
-  solved.labels = ArgmaxLabels(solved.marginals);  // the published algorithm's
+  solved.labels = ArgmaxLabels(solved.marginals);  // as in the published algorithm
   return solved;
 }
 

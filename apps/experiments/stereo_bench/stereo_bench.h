@@ -19,8 +19,8 @@ namespace submarine::apps {
 
 enum class BenchMethod {
   kPublishedMeanField,  // as the paper's authors ran it (apps/experiments/stereo_bench/stereo_published.h)
-  kSelfTermMeanField,  // their update, self terms and all, on the model that is scored
-  kMeanField,          // of the model, to the paper's stopping rule
+  kSelfTermMeanField,  // their update, including self terms, on the model that is scored
+  kMeanField,          // on the model, with the paper's stopping rule
   kFrankWolfe,         // Submod as published: 100 iterations with line search
   kAuto,               // ours, to a certified interval
   kConstant,           // the best labeling with one disparity everywhere
@@ -28,9 +28,9 @@ enum class BenchMethod {
 std::string ToString(BenchMethod method);
 std::optional<BenchMethod> ParseBenchMethod(const std::string& name);
 std::vector<std::string> BenchMethodNames();
-// Whether a method is about what was published, and for the presets of the paper only.
+// Whether a method reproduces published results, which only the paper's presets allow.
 bool IsOfPaper(BenchMethod method);
-// All that the preset allows.
+// All methods that the preset allows.
 std::vector<BenchMethod> DefaultBenchMethods(StereoPreset preset);
 
 struct BenchSettings {
@@ -42,7 +42,7 @@ struct BenchSettings {
   int mean_field_iterations = 1000;
 };
 
-// left.png, right.png and, where it is, disparity.png of a directory.
+// left.png, right.png and, if present, disparity.png of a directory.
 struct BenchPair {
   std::string name;  // of the directory
   StereoPair views;
@@ -54,32 +54,32 @@ struct BenchPair {
 // The last part of the directory's path.
 std::string PairName(const std::filesystem::path& directory);
 
-// `truth_factors` come before what is known by the name. Throws FileError, InvalidInput.
+// `truth_factors` take precedence over those known by name. Throws FileError, InvalidInput.
 BenchPair ReadBenchPair(const std::filesystem::path& directory, StereoPreset preset,
                         const std::map<std::string, double>& truth_factors);
 
 struct BenchResult {
-  // Of the labeling, on exact Gaussians, ordered pairs, no self terms: the one model of all
+  // Of the labeling, with exact Gaussians, ordered pairs and no self terms: the same model for all
   // methods.
   double energy = 0.0;
-  std::optional<double> published_energy;  // of kPublishedMeanField, on the authors' lattice kernel
-  // Bounds on log Z, and on the least upper bound: certified where the method is kAuto.
+  std::optional<double> published_energy;  // of kPublishedMeanField, with their lattice kernel
+  // Bounds on log Z, and on the least upper bound; certified if the method is kAuto.
   std::optional<double> lower, upper, dual;
-  double seconds = 0.0;  // from model to result; energies of other methods not counted
+  double seconds = 0.0;  // from model to result, without evaluating other methods' energies
   std::optional<int> iterations;
   std::string termination;
-  std::string pairs;                                // how pairs were summed, in words
+  std::string pairs;                                // a description of the operator
   std::optional<internal::DisparityErrors> errors;  // of the labels: whole pixels, as published
   std::optional<internal::DisparityErrors>
       refined;  // of RefinedDisparities, as `submarine stereo` gives them
 };
 
-// What a run is about: two runs with the same parameters have the same result, but for seconds.
+// The parameters of a run: runs with the same parameters have the same result, except for seconds.
 nlohmann::ordered_json BenchParameters(const BenchPair& pair, const BenchSettings& settings,
                                        BenchMethod method);
 
-// `watch` is told what is going on and returns false to stop: then there is no result. Throws what
-// the solvers throw.
+// `watch` is called with the current activity and returns false to stop, which gives no result.
+// Throws what the solvers throw.
 using BenchWatch = std::function<bool(const std::string& doing)>;
 std::optional<BenchResult> RunBench(const BenchPair& pair, const DenseCrf& model,
                                     const BenchSettings& settings, BenchMethod method,

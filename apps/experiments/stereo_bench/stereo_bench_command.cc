@@ -104,7 +104,7 @@ void Settle(BenchCommand* command) {
   }
 }
 
-// Runs what is missing, pair by pair, and shows how far it is.
+// Runs what is missing, pair by pair, and shows progress.
 class Benchmark {
  public:
   Benchmark(const BenchCommand& command, const std::vector<BenchPair>& pairs,
@@ -154,7 +154,7 @@ class Benchmark {
   Stopwatch clock_;
 };
 
-// summary.json last: what it names is there.
+// summary.json comes last, so that all files it names exist.
 void WriteResults(const std::filesystem::path& directory, const BenchRows& rows) {
   WriteFileAtomically(directory / "table.csv", BenchCsv(rows));
   WriteFileAtomically(directory / "table.md", BenchMarkdown(rows));

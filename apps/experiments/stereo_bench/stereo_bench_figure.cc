@@ -1,4 +1,4 @@
-// Three panels above each other, each with a group of bars per pair.
+// Three panels below one another, each with a group of bars per pair.
 #include <fmt/format.h>
 
 #include <functional>
@@ -32,7 +32,7 @@ BarSeries SeriesOf(BenchMethod method) {
 
 using Value = std::function<std::optional<double>(const std::string& pair, const BenchResult& run)>;
 
-// The method `without` has nothing to say there.
+// The method `without`, if given, has no bar in this panel.
 BarPanel PanelOf(const BenchRows& rows, std::string title, bool logarithmic, const Value& value,
                  std::optional<BenchMethod> without = {}) {
   return {std::move(title), logarithmic,

@@ -1,5 +1,5 @@
 // Finished runs of a stereo benchmark, one file each: DIRECTORY/runs/PAIR.METHOD.PRESET.json. A
-// file appears when its run is complete, so a benchmark that was killed goes on where it was.
+// file appears when its run is complete, so a benchmark that was killed continues where it stopped.
 #pragma once
 
 #include <filesystem>
@@ -23,8 +23,8 @@ class BenchStore {
   // Throws as RunStore does.
   explicit BenchStore(const std::filesystem::path& directory);
 
-  // The stored result if it is of exactly these parameters. Throws FileError for a file that is not
-  // ours.
+  // The stored result if it has exactly these parameters. Throws FileError for a file of another
+  // origin.
   std::optional<BenchResult> Find(const BenchPair& pair, const BenchSettings& settings,
                                   BenchMethod method) const;
   void Store(const BenchPair& pair, const BenchSettings& settings, BenchMethod method,

@@ -41,7 +41,7 @@ std::string Interval(const BenchResult& result) {
     return fmt::format("[{:.6g}, {:.6g}]", *result.lower, *result.upper);
   return result.upper ? fmt::format("<= {:.6g}", *result.upper) : "-";
 }
-// Of the interval, and of the solver (docs/conventions.md): both relative to the upper bound.
+// The gap of the interval or of the solver (docs/conventions.md), relative to the upper bound.
 std::optional<double> BelowUpper(const BenchResult& result, const std::optional<double>& value) {
   if (!value || !result.upper) return std::nullopt;
   return (*result.upper - *value) / std::max(1.0, std::abs(*result.upper));
@@ -54,7 +54,7 @@ std::optional<double> Ratio(double value, double reference) {
   return value / reference;
 }
 
-// Whether the figures that are cited are about what the preset does.
+// Whether the cited figures correspond to the preset.
 bool IsCitedUnder(const CitedRuns& cited, StereoPreset preset) {
   if (preset == StereoPreset::kDefault) return false;
   return !cited.guided_by_right || preset == StereoPreset::kPaperSlip;

@@ -15,13 +15,13 @@ namespace submarine::apps {
 struct BenchRows {
   BenchSettings settings;
   std::vector<std::string> pairs;  // in the order of the command
-  std::vector<BenchRun> runs;      // those that are finished
+  std::vector<BenchRun> runs;      // the finished ones
 
   const BenchResult* Find(const std::string& pair, BenchMethod method) const;
 };
 
-// Geometric means over the pairs that have both, of what a method's seconds and energy are to those
-// of mean field; nothing where no pair has both.
+// Geometric means, over the pairs that have both, of a method's seconds and energy relative to
+// those of mean field; none if no pair has both.
 struct BenchRatios {
   int pairs = 0;
   double seconds = 0.0;
@@ -32,7 +32,7 @@ std::optional<BenchRatios> RatiosToMeanField(const BenchRows& rows, BenchMethod 
 std::string BenchCsv(const BenchRows& rows);
 std::string BenchMarkdown(const BenchRows& rows);
 std::string BenchText(const BenchRows& rows);  // for the terminal
-// With the key "page" (docs/formats.md), for `submarine report`.
+// Includes the key "page" (docs/formats.md), for `submarine report`.
 nlohmann::ordered_json BenchSummary(const BenchRows& rows);
 
 // Energies relative to mean field's, seconds and bad pixels, as DIRECTORY/figure.svg and

@@ -45,7 +45,7 @@ Matrix<float> SoftmaxOfUnaries(const Matrix<float>& unary) {
   return y;
 }
 
-// Replaces row a of y by update(a, costs, y_a) and returns by how much y changed, squared.
+// Replaces row a of y by update(a, costs, y_a) and returns the squared change of y.
 template <class Update>
 double Move(const Matrix<float>& costs, const Update& update, Matrix<float>* y) {
   return ParallelSum(y->rows(), kGrain, [&](std::size_t begin, std::size_t end) {
@@ -64,7 +64,7 @@ double Move(const Matrix<float>& costs, const Update& update, Matrix<float>* y) 
   });
 }
 
-// `costs_at` fills the costs of marginals; `update` as in Move.
+// `costs_at` computes the costs at given marginals; `update` is as in Move.
 template <class Costs, class Update>
 MeanFieldRun Iterate(const Matrix<float>& unary, const Stopwatch& clock, const MeanFieldStop& stop,
                      const Costs& costs_at, const Update& update) {
@@ -123,7 +123,8 @@ MeanFieldRun PublishedMeanField(const DenseCrf& model, const MeanFieldStop& stop
   std::vector<std::unique_ptr<NormalisedLattice>> lattices;
   for (const GaussianKernel& kernel : model.kernels())
     lattices.push_back(std::make_unique<NormalisedLattice>(kernel));
-  // A disagreement's price is a reward for agreement up to a number that no label sees.
+  // A penalty for disagreement equals a reward for agreement, up to a constant common to all
+  // labels.
   const auto costs_at = [&](const Matrix<float>& y, Matrix<float>* costs) {
     *costs = model.unary();
     for (std::size_t m = 0; m < lattices.size(); ++m)
@@ -177,7 +178,7 @@ MeanFieldRun SelfTermMeanField(const DenseExtension& extension, const MeanFieldS
 
 MeanFieldRun ModelMeanField(const DenseExtension& extension, const MeanFieldStop& stop) {
   const Stopwatch clock;
-  // dense_mean_field.h says why so much damping is enough.
+  // See dense_mean_field.h for why this damping is enough.
   std::vector<float> damping(extension.self_weights().begin(), extension.self_weights().end());
   for (float& g : damping) g *= static_cast<float>(2.0 * extension.quadratic_reach());
   const std::size_t labels = extension.num_labels();

@@ -1,6 +1,6 @@
-// Mean field in the way of the paper's authors, beside mean field on the model that they score
-// (docs/experiments.md, "Stereo"). All variables move at once, from the softmax of the unaries,
-// until |Q_new - Q_old|^2, summed over the whole image, is at most a tolerance.
+// Mean field as run by the paper's authors, and mean field on the model that they score
+// (docs/experiments.md, "Stereo"). All variables move at once, starting from the softmax of the
+// unaries, until |Q_new - Q_old|^2, summed over the whole image, is at most a tolerance.
 #pragma once
 
 #include <functional>
@@ -23,25 +23,25 @@ struct MeanFieldRun {
   Matrix<float> marginals;
   int iterations = 0;
   bool converged = false;
-  double seconds = 0.0;  // with what it takes to prepare the kernels
+  double seconds = 0.0;  // including the preparation of the kernels
 };
 
-// As published: classic lattice kernels (filter/classic/axis_lattice.h), each normalised symmetrically with
-// its self term, pairs counted once in the update, no damping. This is not the mean field of
-// `model`. Throws InvalidInput unless its metric is Potts.
+// As published: classic lattice kernels (filter/classic/axis_lattice.h), each normalised
+// symmetrically with its self term, pairs counted once in the update, no damping. This is not the
+// mean field of `model`. Throws InvalidInput unless its metric is Potts.
 MeanFieldRun PublishedMeanField(const DenseCrf& model, const MeanFieldStop& stop);
 
-// The energy as it was scored: un-normalised classic lattice kernels, ordered pairs, no self terms.
+// The energy as published: un-normalised classic lattice kernels, ordered pairs, no self terms.
 double PublishedEnergy(const DenseCrf& model, const std::vector<int>& labels);
 
 // Their update (self terms, no damping) on the model that is scored: it converges, as a Gaussian
-// matrix with its diagonal is positive semidefinite, but to a point that is worse than mean field's
-// own. Throws InvalidInput unless the metric is Potts.
+// matrix with its diagonal is positive semidefinite, but to a worse point than mean field. Throws
+// InvalidInput unless the metric is Potts.
 MeanFieldRun SelfTermMeanField(const internal::DenseExtension& extension,
                                const MeanFieldStop& stop);
 
-// Mean field of the problem's model, ordered pairs and no self terms, damped as dense_mean_field.h
-// is so that it converges.
+// Mean field of the model itself, with ordered pairs and no self terms, damped as in
+// dense_mean_field.h so that it converges.
 MeanFieldRun ModelMeanField(const internal::DenseExtension& extension, const MeanFieldStop& stop);
 
 }  // namespace submarine::apps

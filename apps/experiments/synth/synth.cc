@@ -48,8 +48,8 @@ SparseCrf MakeModel(const SynthSettings& settings, const SynthTask& task,
           GridEdges(settings.width, settings.height, 4, settings.weights[task.weight]), labels};
 }
 
-// How Solve is asked for what the method stands for. Only the one bound and its dual value count: no rounding
-// and no mean field after an upper bound.
+// The options with which Solve runs the method. Only the bound and its dual value are needed: no
+// rounding, and no mean field after an upper bound.
 SolveOptions OptionsOf(const SynthSettings& settings, const SynthTask& task) {
   SolveOptions options;
   options.max_iterations = 10000;
@@ -81,7 +81,7 @@ SolveOptions OptionsOf(const SynthSettings& settings, const SynthTask& task) {
       break;
     case SynthMethod::kHybrid:
       options.method = Method::kHybrid;
-      // A grid of one column has no rows to be exact on.
+      // In a grid of one column, the rows have no edges.
       options.forest =
           settings.width > 1 && settings.height > 1 ? HybridForest::kRows : HybridForest::kSpanning;
       options.relative_gap = settings.hybrid_gap;
@@ -188,7 +188,7 @@ Matrix<double> SynthUnaries(const SynthSettings& settings, int instance) {
   Matrix<double> unary(
       static_cast<std::size_t>(settings.width) * static_cast<std::size_t>(settings.height),
       static_cast<std::size_t>(settings.labels));
-  // From the generator's bits alone: distributions may differ between standard libraries.
+  // From the generator's bits alone, as distributions may differ between standard libraries.
   for (std::size_t k = 0; k < unary.size(); ++k) {
     const double uniform = static_cast<double>(rng() >> 11) * 0x1p-53;
     unary.data()[k] = settings.low + (settings.high - settings.low) * uniform;

@@ -1,5 +1,5 @@
-// The paper's synthetic experiment: upper bounds on log Z of random grids by several methods. What
-// is to be computed (settings, tasks) and one result.
+// The paper's synthetic experiment: upper bounds on log Z of random grids by several methods.
+// Defines what to compute (settings, tasks) and a single result.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class SynthMethod {
 };
 std::string_view ToString(SynthMethod method);
 std::optional<SynthMethod> ParseSynthMethod(std::string_view name);
-std::vector<std::string> SynthMethodNames();  // those that --methods takes
+std::vector<std::string> SynthMethodNames();  // those that --methods accepts
 
 // Everything that results depend on.
 struct SynthSettings {
@@ -50,10 +50,11 @@ struct SynthSettings {
   double hybrid_gap = 1e-3;     // relative, of hybrid, whose iterations take several times as long
   double trw_tolerance = 1e-7;  // relative gain of the last sweep
   int rho_steps = 20;           // of trw-opt
-  bool deterministic = false;   // no times in the results, no decision by the clock
+  bool deterministic = false;   // no times in the results, no decision depends on the clock
 };
 
-// A metric of the settings: tree1 and tree2 are the paper's, all else is a metric_spec.h.
+// A metric of the settings: tree1 and tree2 are the paper's; any other name is parsed by
+// metric_spec.h.
 LabelSpace SynthLabels(const std::string& metric, int num_labels);
 
 struct SynthTask {
@@ -68,23 +69,23 @@ struct SynthTask {
   }
 };
 
-// Instance by instance, so that a run that was cut short has whole instances.
+// Instance by instance, so that an interrupted run has complete instances.
 std::vector<SynthTask> SynthTasks(const SynthSettings& settings);
 
 struct SynthResult {
-  double value = 0.0;          // the bound on log Z, as its verifier finds it
-  std::optional<double> dual;  // no bound of this kind is below it; where the method knows
+  double value = 0.0;          // the verified bound on log Z
+  std::optional<double> dual;  // a lower bound on all bounds of this kind, if the method has one
   int iterations = 0;
   std::string termination;
   std::optional<double> seconds;
 };
 
-// Names of instances do not depend on anything but the seed: they have the same unaries under every
-// metric, weight and method. Checks what the settings cannot be; throws InvalidInput.
+// CheckSynthSettings throws InvalidInput for invalid settings. The unaries of an instance depend on
+// the seed only: they are the same under every metric, weight and method.
 void CheckSynthSettings(const SynthSettings& settings);
 Matrix<double> SynthUnaries(const SynthSettings& settings, int instance);
 
-// Nothing when `go_on` returned false on the way. `labels` is SynthLabels of the task's metric.
+// None if `go_on` returned false before the end. `labels` is SynthLabels of the task's metric.
 std::optional<SynthResult> RunSynthTask(const SynthSettings& settings, const SynthTask& task,
                                         const LabelSpace& labels,
                                         const std::function<bool()>& go_on);

@@ -62,7 +62,7 @@ SynthShard ParseShard(const std::string& text) {
   return shard;
 }
 
-// How long the remaining tasks will take, estimated from the most similar ones that are done.
+// The time that the remaining tasks will take, estimated from the most similar finished ones.
 class TimeLeft {
  public:
   void Add(const SynthTask& task, double seconds) {
@@ -81,7 +81,7 @@ class TimeLeft {
   }
 
  private:
-  using Key = std::tuple<int, std::size_t, std::size_t>;  // method, metric, weight; or less of it
+  using Key = std::tuple<int, std::size_t, std::size_t>;  // method, metric, weight, or fewer
   static std::vector<Key> Keys(const SynthTask& task) {
     const int method = static_cast<int>(task.method);
     return {{method, task.metric + 1, task.weight + 1}, {method, 0, 0}, {-1, 0, 0}};
@@ -128,7 +128,7 @@ class Experiment {
   std::size_t wanted() const { return wanted_; }
   std::size_t missing() const { return tasks_.size() - done_; }
 
-  // Tasks are taken in their order by whichever thread is free.
+  // Threads take the tasks in order as they become free.
   void Run() {
     std::atomic<std::size_t> next{0};
     ParallelFor(tasks_.size(), 1, [&](std::size_t, std::size_t) {

@@ -95,7 +95,7 @@ class Figure {
   Figure(const SynthSettings& settings, const std::vector<SynthRow>& rows) : settings_(settings) {
     const bool alternate = std::any_of(rows.begin(), rows.end(),
                                        [](const SynthRow& r) { return IsAlternate(r.method); });
-    // The alternate extension lies so far above that the others need panels of their own.
+    // The alternate extension lies so far above the others that they need separate panels.
     for (bool zoomed : {false, true}) {
       if (zoomed && !alternate) continue;
       std::vector<Panel> line(settings.metrics.size());

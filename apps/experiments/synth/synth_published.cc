@@ -18,7 +18,7 @@ using internal::SoftmaxRow;
 
 double Sign(double x) { return static_cast<double>(x > 0.0) - static_cast<double>(x < 0.0); }
 
-// The last leaf below every cut, whose marginal stands for that of the cut.
+// The last leaf in every cut, whose marginal is used instead of the cut's.
 std::vector<std::size_t> LastLeaves(const LabelCuts& cuts) {
   std::vector<std::size_t> last;
   for (int c = 0; c < cuts.num_cuts(); ++c)
@@ -33,7 +33,7 @@ class PublishedFrankWolfe {
         cuts_(*model.labels().cuts),
         unaries_(unaries),
         last_leaf_(LastLeaves(cuts_)),
-        // The weight that Potts forgot to halve; trees carry their lengths as they are.
+        // The published Potts weight is not halved; trees have the correct lengths.
         weight_factor_(cuts_.leaves_only() ? 2.0 : 1.0),
         s_(model.unary().rows(), static_cast<std::size_t>(cuts_.num_cuts())),
         z_(s_) {
@@ -42,7 +42,7 @@ class PublishedFrankWolfe {
     }
   }
 
-  // sum_a log sum_i exp(-s'_a(i)); leaves the gradient, as it was published, in z.
+  // Returns sum_a log sum_i exp(-s'_a(i)); leaves the gradient as published in z.
   double Evaluate() {
     return ParallelSum(s_.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
       std::vector<double> on_cuts(s_.cols());
@@ -86,7 +86,7 @@ class PublishedFrankWolfe {
       std::copy(phi.begin(), phi.end(), vertex.begin());
       return;
     }
-    // The cycle runs on through the inner nodes, which have no unaries of their own.
+    // The cycle also passes through the inner nodes, which have no unaries.
     for (std::size_t i = 0; i < phi.size(); ++i) {
       const std::size_t next = (i + 1) % vertex.size();
       const double sent = phi[i] * Sign(z_(a, i) - z_(a, next));

@@ -1,13 +1,13 @@
-// The curves of Pansari, Russell and Kumar (AISTATS 2018, synthetic experiment) as they were
-// published, mistakes included. For comparison only: some of these numbers bound nothing. What
-// differs from the method that the paper describes:
+// The curves of Pansari, Russell and Kumar (AISTATS 2018, synthetic experiment) as published,
+// mistakes included. For comparison only: some of these numbers are not bounds. The differences
+// from the method that the paper describes are:
 //
 //   - Potts: every cut has the whole weight instead of half of it, so that the submodular bound is
-//     about 2w while the TRW bound beside it is about w.
+//     for 2w while the TRW bound beside it is for w.
 //   - Trees: where the gradient is summed over the leaves of a node, each leaf overwrites the one
 //     before, so that the greedy step orders by the marginal of the node's last leaf alone.
 //   - Alternate extension: the cycle through the labels, on which the unaries are cut, has no
-//     direction. A label then pays its own unary and that of its predecessor: this is no
+//     direction. A label then pays its own unary and that of its predecessor, so this is not an
 //     extension of the energy.
 //
 // Frank-Wolfe starts from the unaries and takes the steps 2/(k+2), k = 1, 2, ...

@@ -100,7 +100,7 @@ std::string SettingsText(const SynthSettings& settings, SynthShard shard) {
   return all.dump(2) + "\n";
 }
 
-// The first setting that differs, in words; empty when none does.
+// The first setting that differs, in words; empty if none does.
 std::string Difference(const SynthSettings& there, const SynthSettings& here) {
   const json a = ToJson(there);
   const json b = ToJson(here);
@@ -166,7 +166,7 @@ std::optional<std::size_t> IndexOf(const std::vector<T>& list, const T& value) {
   return static_cast<std::size_t>(found - list.begin());
 }
 
-// What one line says, or nothing where it says nothing about these settings.
+// The result in one line, or none if it does not belong to these settings.
 std::optional<SynthResults::value_type> ParseLine(const SynthSettings& settings,
                                                   std::string_view line) {
   const std::vector<std::string> fields = Fields(line);
@@ -198,7 +198,7 @@ std::string ReadText(const fs::path& file) {
   return std::move(text).str();
 }
 
-// Results of all whole lines; *whole is where they end.
+// The results of all complete lines; *whole is where these end.
 SynthResults ReadResults(const fs::path& file, const SynthSettings& settings, std::size_t* whole) {
   SynthResults results;
   const std::string text = ReadText(file);
@@ -246,7 +246,7 @@ void CheckStored(const fs::path& directory, const SynthSettings& settings, Synth
   }
 }
 
-// A directory that is refused is left as it is. What counts is the check once it is locked.
+// A refused directory is left unchanged. The check is repeated once the directory is locked.
 fs::path CheckedFile(const fs::path& directory, const SynthSettings& settings, SynthShard shard) {
   MakeDirectory(directory);
   if (Exists(directory / "settings.json")) CheckStored(directory, settings, shard);
@@ -306,7 +306,8 @@ MergedSynth MergeSynth(const std::vector<fs::path>& directories, const fs::path&
   };
   for (const fs::path& directory : directories) join(directory);
   MakeDirectory(output);
-  // Held until the new file is in place, or lines of a run that appends to the old one would be lost.
+  // Held until the new file is in place; otherwise lines that another run appends to the old file
+  // would be lost.
   const LockedFile locked(output / "results.csv");
   if (locked.Size() > 0 || Exists(output / "settings.json")) join(output);
   std::string text(kHeader);

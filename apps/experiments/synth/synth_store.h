@@ -3,7 +3,7 @@
 //   settings.json   what is computed: a run with other settings is refused
 //   results.csv     one line per result, appended as soon as it is known
 //
-// so that a run that was killed goes on where it was: a last line without its end is dropped.
+// so that a run that was killed continues where it stopped: an incomplete last line is dropped.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace submarine::apps {
 
 using SynthResults = std::map<SynthTask, SynthResult>;
 
-// Every n-th task from the i-th on, 1 <= i <= n.
+// Every n-th task starting with the i-th, 1 <= i <= n.
 struct SynthShard {
   int index = 1;
   int count = 1;
@@ -36,7 +36,7 @@ class SynthStore {
 
   const SynthResults& results() const { return results_; }
 
-  // From any thread. The line is on disk when this returns.
+  // May be called from any thread. The line is on disk when this returns.
   void Append(const SynthTask& task, const SynthResult& result);
 
  private:
@@ -46,9 +46,9 @@ class SynthStore {
   std::mutex mutex_;
 };
 
-// Writes `settings` and the results of all directories to `output`, whose own results, if any, are
-// joined, too; returns both. Throws InvalidInput when settings differ or results contradict each
-// other, FileError when files cannot be read or written.
+// Writes `settings` and the results of all directories to `output`, including its own results, if
+// any; returns both. Throws InvalidInput when settings differ or results contradict each other,
+// FileError when files cannot be read or written.
 struct MergedSynth {
   SynthSettings settings;
   SynthResults results;

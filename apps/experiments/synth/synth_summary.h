@@ -14,7 +14,7 @@ namespace submarine::apps {
 struct SynthMoments {
   int count = 0;
   double mean = 0.0;
-  double deviation = 0.0;  // standard, of a sample; 0 for a single value
+  double deviation = 0.0;  // sample standard deviation; 0 for a single value
 };
 
 // One point of a curve.
@@ -34,7 +34,7 @@ std::vector<SynthRow> Summarise(const SynthSettings& settings, const SynthResult
 std::string SynthTable(const SynthSettings& settings, const std::vector<SynthRow>& rows);
 std::string SynthSummaryJson(const SynthSettings& settings, const std::vector<SynthRow>& rows);
 
-// The ratios against the weight, a panel per metric, as DIRECTORY/figure.svg and figure.png.
+// Ratios against weights, one panel per metric, as DIRECTORY/figure.svg and figure.png.
 void WriteSynthFigure(const std::filesystem::path& directory, const SynthSettings& settings,
                       const std::vector<SynthRow>& rows);
 

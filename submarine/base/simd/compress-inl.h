@@ -1,6 +1,6 @@
-// For SIMD kernels, included once per instruction set (hwy/foreach_target.h). Highway's CompressStore of
-// Debian 12 is compiled to a copy of its whole table of permutations per call where there is no
-// instruction for it: half the time of the kernels that used it.
+// For SIMD kernels, included once per instruction set (hwy/foreach_target.h). Where there is no
+// compress instruction, the CompressStore of Debian 12's Highway copies its whole table of
+// permutations on every call, which took half the time of the kernels that used it.
 #if defined(SUBMARINE_BASE_COMPRESS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SUBMARINE_BASE_COMPRESS_INL_H_
 #undef SUBMARINE_BASE_COMPRESS_INL_H_
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace submarine::internal {
 namespace HWY_NAMESPACE {
 
-// Stores the lanes of `values` that are in the mask, in their order, and returns their number. `out` has
+// Stores the lanes of `values` selected by the mask, in order, and returns their number. `out` has
 // room for a whole register.
 template <class D, class V, class M, class T = hwy::HWY_NAMESPACE::TFromD<D>>
 HWY_INLINE std::size_t StoreCompressed(D d, V values, M mask, T* HWY_RESTRICT out) {

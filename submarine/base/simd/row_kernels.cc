@@ -1,4 +1,4 @@
-#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+#include "submarine/base/fixed_width_simd.h"  // must come before every Highway header
 
 // Highway compiles this file once per instruction set (foreach_target.h includes it again) and
 // picks the best one on the CPU at run time.
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace submarine::internal {
 namespace HWY_NAMESPACE {
 
-// The minimum of a row, gathered like RowSum.
+// The minimum of a row, accumulated like RowSum.
 struct RowMin {
   hn::Vec<Wide> wide;
   hn::Vec<Single> single;

@@ -1,7 +1,7 @@
 // The inner loops of every solver, on rows of n doubles (one variable's labels or one edge's cuts).
-// Each has a SIMD form, chosen at run time for the CPU at hand, and a scalar twin of the same
-// meaning in namespace `scalar` that the tests compare it with. Rows may have any length and
-// alignment; outputs may alias inputs of the same position.
+// Each has a SIMD form, chosen at run time for the CPU, and an equivalent scalar form in namespace
+// `scalar` that the tests compare it with. Rows may have any length and alignment; outputs may
+// alias inputs of the same position.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ void LogSumExpDerivativesRow(const double* s, const double* d, double t, std::si
 // Entropic proximal step: y_new = argmax over the simplex of T H(y) - <s,y> - weight KL(y | y_old),
 // that is
 //   u_new = (s + weight u_old) / (T + weight) up to a constant,  y_new = softmax(-u_new).
-// `u` holds -log y up to a constant per row. u_new may be u_old, but y_new is scratch space on the
-// way and must be none of the inputs.
+// `u` holds -log y up to a constant per row. u_new may be u_old, but y_new serves as scratch space
+// and must not alias an input.
 EntropicStep EntropicStepRow(const double* s_new, const double* s_old, const double* u_old,
                              const double* y_old, double temperature, double weight, std::size_t n,
                              double* u_new, double* y_new);

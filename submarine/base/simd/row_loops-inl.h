@@ -1,5 +1,5 @@
-// Loops over rows of doubles, for kernels that Highway compiles once per instruction set. Include it
-// after highway.h, inside no namespace.
+// Loops over rows of doubles, for kernels that Highway compiles once per instruction set. Include
+// it after highway.h and outside any namespace.
 #if defined(SUBMARINE_BASE_ROW_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SUBMARINE_BASE_ROW_LOOPS_INL_H_
 #undef SUBMARINE_BASE_ROW_LOOPS_INL_H_
@@ -32,7 +32,7 @@ HWY_INLINE void ForRow(std::size_t n, Body&& body) {
   for (; i < n; ++i) body(Single(), i);
 }
 
-// A sum gathered over a row: whole vectors in `wide`, the tail in `single`.
+// A sum accumulated over a row: whole vectors in `wide`, the tail in `single`.
 struct RowSum {
   hn::Vec<Wide> wide;
   hn::Vec<Single> single;

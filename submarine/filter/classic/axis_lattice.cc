@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kGrain = 512;
 constexpr std::size_t kMaxVertexCorners = AxisLattice::kMaxDimension + 1;
 
-// A vertex by its first d coordinates, which determine the last; each has a field of its own, so
-// that a step along an axis adds one and the same number to every key.
+// A vertex is named by its first d coordinates, which determine the last; each has a bit field of
+// its own, so that a step along an axis adds the same number to every key.
 constexpr int kFieldBits = 21;
 constexpr std::int64_t kMiddle = std::int64_t{1} << (kFieldBits - 1);
 constexpr std::int64_t kReach = kMiddle - 4 * static_cast<std::int64_t>(kMaxVertexCorners);
@@ -33,7 +33,7 @@ UInt128 KeyOf(const std::array<std::int64_t, kMaxVertexCorners>& point, std::siz
   return key;
 }
 
-// What u_axis = (d+1) e_axis - 1 adds to a key; subtraction wraps around, as it should.
+// What u_axis = (d+1) e_axis - 1 adds to a key; unsigned subtraction wraps around, as intended.
 UInt128 StepAlong(std::size_t axis, std::size_t d) {
   UInt128 step = 0;
   for (std::size_t i = 0; i < d; ++i) {
@@ -48,7 +48,7 @@ class Simplex {
  public:
   explicit Simplex(std::size_t d) : d_(d) {}
 
-  // Throws InvalidInput when the point is beyond what keys can name.
+  // Throws InvalidInput when the point is outside the range of keys.
   void Enclose(std::span<const float> features, std::size_t variable) {
     Elevate(features);
     RoundToRemainderZero(variable);
@@ -80,8 +80,8 @@ class Simplex {
     elevated_[0] = sum;
   }
 
-  // Rounds every coordinate to a multiple of d+1, then moves the points whose sum is off back to
-  // the plane by those coordinates that were rounded furthest in the wrong direction.
+  // Rounds every coordinate to a multiple of d+1. If the sum is then off, moves the point back to
+  // the plane by changing the coordinates that were rounded furthest in the wrong direction.
   void RoundToRemainderZero(std::size_t variable) {
     const auto cycle = static_cast<std::int64_t>(d_ + 1);
     std::int64_t excess = 0;
@@ -109,7 +109,7 @@ class Simplex {
     }
   }
 
-  // rank 0: the largest residual.
+  // Rank 0 is the largest residual.
   void RankResiduals() {
     rank_.fill(0);
     for (std::size_t i = 0; i <= d_; ++i) {
@@ -121,7 +121,7 @@ class Simplex {
     }
   }
 
-  // Barycentric coordinates are differences of residuals that follow each other in rank.
+  // Barycentric coordinates are differences of residuals with consecutive ranks.
   void Weigh() {
     std::array<double, kMaxVertexCorners> sorted{};
     for (std::size_t i = 0; i <= d_; ++i) {
@@ -160,14 +160,14 @@ void CheckFeatures(const Matrix<float>& features) {
   }
 }
 
-// Forwards from every vertex: keys are sorted and all move by the same number, so both lists are
-// walked through side by side.
+// The next vertex forwards from every vertex. Keys are sorted and all move by the same number, so
+// one merge of both lists finds them.
 std::vector<std::uint32_t> Forwards(const std::vector<UInt128>& keys, UInt128 step) {
   std::vector<std::uint32_t> next(keys.size(), kNone);
   std::size_t at = 0;
   for (std::size_t v = 0; v < keys.size(); ++v) {
     const UInt128 target = keys[v] + step;
-    // Downward steps begin before the list does.
+    // After a downward step the first targets lie before the start of the list.
     while (at < keys.size() && keys[at] < target) ++at;
     if (at < keys.size() && keys[at] == target) next[v] = static_cast<std::uint32_t>(at);
   }

@@ -1,12 +1,12 @@
-// The permutohedral filter in its classic form (Adams, Baek, Davis 2010), which published figures
-// of dense models rest on: for reproducing them, and for nothing else.
+// The permutohedral filter in its classic form (Adams, Baek, Davis 2010), on which published
+// figures of dense models are based: only for reproducing those.
 //
 //   K = alpha S^T B_d ... B_1 B_0 S,   B_j = 1 + (U_j + U_j^T) / 2,   alpha = 1 / (1 + 2^-d),
 //
-// S spreads variables over the corners of their simplex, U_j moves a vertex along axis j where that
-// vertex exists. The factors do not commute on the vertices that there are, so K is not symmetric,
-// its diagonal is not 1, and its rows sum to less than the Gaussian's (0.4 to 0.9 of it): no
-// certificate may be about it. lattice.h has the filter to work with.
+// S spreads variables over the corners of their simplex, U_j moves a vertex along axis j if the
+// target exists. The factors do not commute on an incomplete set of vertices, so K is not
+// symmetric, its diagonal is not 1, and its rows sum to less than the Gaussian's (0.4 to 0.9 of
+// it): no certificate may be about it. For all other purposes use lattice.h.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class AxisLattice {
  public:
   static constexpr std::size_t kMaxDimension = 6;
 
-  // Rows are features, each already divided by its sigma. Throws InvalidInput: no rows, more than
-  // kMaxDimension columns, features that are not finite or so far apart that vertices cannot be
-  // numbered.
+  // Rows are features, each already divided by its sigma. Throws InvalidInput for no rows, more
+  // than kMaxDimension columns, and features that are not finite or so far apart that vertices
+  // cannot be numbered.
   explicit AxisLattice(const Matrix<float>& features);
 
   std::size_t size() const { return num_variables_; }

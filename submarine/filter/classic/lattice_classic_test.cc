@@ -1,4 +1,4 @@
-// The classic filter by the means of the fast lattice against its slow twin.
+// The classic filter in the fast lattice implementation against the slow reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ float LargestDifference(const Matrix<float>& x, const Matrix<float>& y) {
   return largest;
 }
 
-// Few vertices for their variables, and many: spreading has a path for each.
+// Few vertices per variable, and many: spreading has separate code for each.
 TEST(LatticeClassicTest, ProductsAreThoseOfTheSlowTwin) {
   for (const float width : {2.0F, 60.0F}) {
     for (std::size_t d = 1; d <= AxisLattice::kMaxDimension; ++d) {
@@ -48,7 +48,7 @@ TEST(LatticeClassicTest, ProductsAreThoseOfTheSlowTwin) {
       const float scale = *std::max_element(expected.data(), expected.data() + expected.size());
       // Sums of up to 3000 terms; features quantized to 2^-22 cells move weights by as much.
       EXPECT_LE(LargestDifference(product, expected), 1e-5F * scale) << "d " << d << " " << width;
-      // Tables have changed places, and hold what other products have left.
+      // The tables were swapped and hold leftovers of other products.
       Matrix<float> other(3000, 9);
       fast->AddProductWithSelf(Random(3000, 9, 1.0F, 4), 1.0F, &other);
       Matrix<float> again(3000, 5);

@@ -1,4 +1,5 @@
-// Every pair, by definition: the slow twin of all operators. O(N^2) time per column, no memory.
+// Every pair, by definition: the slow reference for all operators. O(N^2) time per column, no
+// memory.
 #pragma once
 
 #include <span>
@@ -13,8 +14,8 @@ namespace submarine::internal {
 // K = sum_m factor_m k^(m), k_aa = 0. Keeps pointers to the kernels.
 class BruteForceOperator : public GaussianOperator {
  public:
-  // Throws InvalidInput: no kernels, kernels of different sizes or that CheckKernel refuses, factors
-  // that are negative or not finite.
+  // Throws InvalidInput for no kernels, kernels of different sizes or that CheckKernel refuses, and
+  // factors that are negative or not finite.
   explicit BruteForceOperator(std::span<const WeightedKernel> kernels);
 
   // k_ab in double; 0 for a = b.

@@ -24,9 +24,10 @@ double KernelValue(const GaussianKernel& kernel, std::size_t a, std::size_t b) {
   return kernel.scale.empty() ? value : value * (kernel.scale[a] * kernel.scale[b]);
 }
 
-// The vector of differences is off by at most E = 2 sqrt(D) error, so that with D its length
-//   k' / k <= exp(D E + E^2 / 2),  D E <= E (1 + x) / 2,
-// and exp(t) - 1 <= 2 t up to t = 1. Beyond, at errors as CheckKernel allows them, k is below 1e-300.
+// The vector of differences is off by at most E = 2 sqrt(D) error. With t the length of the vector,
+//   k' / k <= exp(t E + E^2 / 2),  t E <= E (1 + x) / 2,
+// and exp(u) - 1 <= 2 u up to u = 1. Beyond that, with errors as CheckKernel allows them, k is
+// below 1e-300.
 double FeatureErrorOfValue(const GaussianKernel& kernel) {
   const double apart =
       2.0 * std::sqrt(static_cast<double>(kernel.dimension())) * kernel.feature_error;

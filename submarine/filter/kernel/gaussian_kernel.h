@@ -1,8 +1,8 @@
 // One Gaussian kernel over N variables, as data: k_ab = r_a r_b exp(-|f_a - f_b|^2 / 2).
 //
-// What is meant by f and r are real numbers: data divided by their sigmas, and 1 / sqrt(sum_b k_ab)
-// where the kernel is normalised. What is stored are doubles near them, with bounds on the
-// difference, so that certificates can be about the numbers meant.
+// The exact f and r are real numbers: data divided by their sigmas, and 1 / sqrt(sum_b k_ab) where
+// the kernel is normalised. Stored are doubles close to them, with bounds on the difference, so
+// that certificates can be about the exact numbers.
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,29 @@
 
 namespace submarine {
 
-// How the rows of a kernel are brought to comparable sums before it is used, n_a = sum_b k_ab.
+// How the rows of a kernel are normalised before use, n_a = sum_b k_ab.
 enum class KernelNormalisation {
   kNone,
   kSymmetric,  // k_ab / sqrt(n_a n_b), the only one that leaves a symmetric kernel
-  kBefore,     // k_ab / n_b: applied to what is filtered
+  kBefore,     // k_ab / n_b: applied to the input of the filter
   kAfter,      // k_ab / n_a: applied to the result
 };
 
 struct GaussianKernel {
   std::string name;         // for people and certificates: "position 3", "bilateral 80/13"
-  Matrix<double> features;  // N x D, each less a constant of its column and divided by its sigma
+  Matrix<double> features;  // N x D, minus a constant per column, divided by the sigmas
   double weight = 1.0;      // w^(m) >= 0 of the model (docs/conventions.md, "Pair counting")
-  // r_a >= 0, empty for all ones. A kernel that asks for a normalisation has none until it is
-  // normalised (bound/verify/dense/normalisation.h); until then its model cannot be used.
+  // r_a >= 0, empty for all ones. Also empty for a kernel that is marked for normalisation and not
+  // normalised yet (bound/verify/dense/normalisation.h); until then its model cannot be used.
   std::vector<double> scale = {};
   KernelNormalisation normalisation = KernelNormalisation::kNone;
-  // The products r_a r_b meant are within the factors 1 - scale_error and 1 + scale_error of those
-  // stored.
+  // The exact products r_a r_b are between 1 - scale_error and 1 + scale_error times the stored
+  // ones.
   double scale_error = 0.0;
-  // Whose row sums the scale comes from, where the model is defined by them ("a lattice of 236
-  // vertices"); empty for those of the kernel itself.
+  // The operator whose row sums define the scale ("a lattice of 236 vertices"); empty if the scale
+  // comes from the kernel's own row sums.
   std::string scale_source = {};
-  // Every feature meant, up to a constant of its column, is at most this far from the one stored.
+  // Every exact feature, up to a constant per column, is at most this far from the stored one.
   double feature_error = 0.0;
 
   std::size_t size() const { return features.rows(); }
@@ -58,9 +58,8 @@ double SquaredDistance(const GaussianKernel& kernel, std::size_t a, std::size_t 
 // a = b.
 double KernelValue(const GaussianKernel& kernel, std::size_t a, std::size_t b);
 
-// By how much more, relative to itself, the kernel value meant may differ from that of the stored
-// features at squared distance x: this times 1 + x. Rounding of the distance and of exp is not part of
-// it.
+// The relative error of the kernel value at squared distance x that is due to the stored features
+// is at most this times 1 + x. Rounding of the distance and of exp is not included.
 double FeatureErrorOfValue(const GaussianKernel& kernel);
 
 // The features in single precision, for filters that work in it.
@@ -70,12 +69,12 @@ Matrix<float> SinglePrecisionFeatures(const GaussianKernel& kernel);
 std::vector<float> SelfTerms(std::span<const WeightedKernel> kernels);
 
 // Throws InvalidInput, naming the kernel and the entry: no variables, dimension outside 1..16,
-// features that are not finite in single precision, weight or scale that is negative or not finite, a
-// scale of the wrong length, invalid error bounds.
+// features that are not finite in single precision, weight or scale that is negative or not finite,
+// a scale of the wrong length, invalid error bounds.
 void CheckKernel(const GaussianKernel& kernel);
 
-// Throws InvalidInput for a kernel that asks for a normalisation and has none yet, or for one that
-// leaves no symmetric kernel; unless its weight is 0 and it does not matter.
+// Throws InvalidInput for a kernel that is marked for normalisation and not normalised yet, or
+// whose normalisation leaves no symmetric kernel, unless its weight is 0.
 void CheckNormalised(const GaussianKernel& kernel);
 
 }  // namespace submarine

@@ -1,9 +1,9 @@
 // A symmetric matrix of pair weights K, k_ab >= 0, k_aa = 0, that is applied and never formed.
 //
 // Solvers see dense models only through this interface. Its columns are labels or label cuts. A
-// flow is any antisymmetric q_ab = psi(v_a, v_b) with values in [-1, 1] (docs/math.md, "Flows");
-// whatever psi an operator uses in AddFlow, it is antisymmetric for every pair and every column, so
-// that what AddFlow returns is always a point of the extended polymatroid of the operator's K.
+// flow is any antisymmetric q_ab = psi(v_a, v_b) with values in [-1, 1] (docs/math.md, "Flows").
+// Whatever psi an operator uses in AddFlow, it is antisymmetric for every pair and column, so the
+// result of AddFlow is always a point of the extended polymatroid of the operator's K.
 #pragma once
 
 #include <cstddef>
@@ -38,23 +38,25 @@ class GaussianOperator {
   virtual void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                        Matrix<float>* out) const = 0;
 
-  // For every column at least sum_{a<b} k_ab |x_a - x_b|; exactly that where the operator can.
+  // For every column at least sum_{a<b} k_ab |x_a - x_b|, and exactly that if the operator can.
   virtual std::vector<double> TotalVariation(const Matrix<float>& x) const = 0;
 
-  // sum_{a<b} k_ab [x_a != x_b] where that takes less than the total variation of indicators; else none.
+  // sum_{a<b} k_ab [x_a != x_b] if that is faster than the total variation of indicators; else
+  // none.
   virtual std::optional<double> CutWeight(const std::vector<int>& /*labels*/) const { return {}; }
 
-  // sum_b k_ab with the self term that the kernel has by itself (1 for a Gaussian of scale 1, times its
-  // factor): what symmetric normalisation divides by.
+  // sum_b k_ab including the kernel's own self term (1 for a Gaussian of scale 1, times its
+  // factor), as symmetric normalisation needs it.
   virtual std::vector<float> RowSumsWithSelf() const = 0;
 
-  // "neighbour list, cutoff 0.01, 29.6e6 pairs", "lattice of 236129 vertices": the K that
-  // certificates about this operator are about.
+  // Names the K that certificates about this operator refer to: "neighbour list, cutoff 0.01,
+  // 29.6e6 pairs", "lattice of 236129 vertices".
   virtual std::string Description() const = 0;
 
-  // A cheaper operator with some of this one's pairs, drawn at random and weighted so that all its sums
-  // are those of this one on average, for the first iterations of a solver: this many neighbours of a
-  // variable on average. Null where this one has not many more, or cannot. Its bounds are about itself.
+  // A cheaper operator for the first iterations of a solver: a random sample of this one's pairs,
+  // weighted so that all its sums are unbiased, with this many neighbours per variable on average.
+  // Null if this operator has not many more, or cannot be sampled. Bounds from the sample are about
+  // the sample.
   virtual std::unique_ptr<GaussianOperator> Sample(double /*neighbours*/) const { return nullptr; }
 
   virtual std::size_t bytes() const = 0;  // memory held

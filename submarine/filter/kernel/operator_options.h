@@ -11,22 +11,22 @@ namespace submarine {
 struct LatticeOptions {
   int half_steps = 0;      // passes before the middle one; 0: max(1, (d+1)/6), rounded
   double laziness = -1.0;  // c of those passes, in [0,1); negative: chosen by dimension
-  double kept = 0.2;       // share of what would flow to a missing vertex that stays, in [0,1]
+  double kept = 0.2;       // fraction of the flow to a missing vertex that stays, in [0,1]
 
   // AddFlow and TotalVariation: at most this many nodes per column, 2..64.
   int levels = 16;
-  // AddFlow with kSign by this many equal bins without interpolation, as the paper's authors did
-  // with 10; 0: soft levels. One range of values for all columns, or one each.
+  // AddFlow with kSign uses this many equal bins without interpolation, as the paper's authors did
+  // with 10; 0: soft levels. The range of values is common to all columns, or one per column.
   int hard_bins = 0;
   bool hard_bins_per_column = false;
 
-  // Leave k_aa in products, as pydensecrf does: K is then not that of a model, whose energy has no self
-  // terms, but its diagonal need not be known.
+  // Leave k_aa in products, as pydensecrf does: saves computing the diagonal, but K is then not
+  // that of a model, whose energy has no self terms.
   bool self_terms = false;
 
   // Construction and every call throw TooLarge rather than hold more than this.
   std::size_t max_bytes = std::size_t{8} << 30;
-  // AddFlow and TotalVariation go through the columns in groups that need about this much.
+  // AddFlow and TotalVariation process the columns in groups that need about this much.
   std::size_t flow_workspace_bytes = std::size_t{256} << 20;
 };
 
@@ -38,8 +38,8 @@ struct OperatorOptions {
   double cutoff = 0.001;  // of neighbour lists
   LatticeOptions lattice = {};
   std::size_t max_bytes = std::size_t{8} << 30;  // for all parts together
-  // Called now and then while lists are built, with the share done; return false to give up, which throws
-  // Interrupted.
+  // Called from time to time while lists are built, with the fraction done; return false to give
+  // up, which throws Interrupted.
   std::function<bool(double done)> on_progress = {};
 };
 

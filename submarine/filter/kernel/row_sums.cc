@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kBucket = 32;
 
-// exp of numbers from -700 to 0 to 1e-13 of itself: 2^n times the series of what is left, |f| <= log(2)
-// / 2. Without branches, so that compilers make vector instructions of loops over it.
+// exp(x) for x in [-700, 0] with relative error 1e-13: 2^n times the series of the remainder f,
+// f| <= log(2) / 2. No branches, so that compilers vectorise loops over it.
 inline double ExpOfNegative(double x) {
   constexpr double kLog2 = 0.6931471805599453;
-  constexpr double kShift = 0x1.8p52;  // beside it, doubles are the integers
+  constexpr double kShift = 0x1.8p52;  // doubles of this size are integers
   const double shifted = x * (1.0 / kLog2) + kShift;
   const double f = x - (shifted - kShift) * kLog2;
   double series = 1.0 / 39916800.0;
@@ -39,8 +39,8 @@ inline double ExpOfNegative(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(series) + power);
 }
 
-// sum_b exp(-|f - f_b|^2 / 2) over the kBucket slots of a bucket, dimension by dimension; `squared`
-// holds what empty slots begin with.
+// sum_b exp(-|f - f_b|^2 / 2) over the kBucket slots of a bucket, dimension by dimension. `squared`
+// has the initial values: 0, or a large number for empty slots.
 SUBMARINE_FOR_WIDE_REGISTERS double SumOfBucket(const double* point, const double* bucket,
                                                 std::size_t dimension, const double* squared) {
   double sum[kBucket];
@@ -51,7 +51,7 @@ SUBMARINE_FOR_WIDE_REGISTERS double SumOfBucket(const double* point, const doubl
       sum[j] += apart * apart;
     }
   }
-  // In a loop of its own, or compilers see branches.
+  // In a separate loop, because compilers would otherwise use branches.
   for (double& x : sum) {
     const double far = x;
     x = std::isless(far, 1400.0) ? far : 1400.0;
@@ -74,12 +74,12 @@ class SumTree {
   std::size_t size() const { return order_.size(); }
   std::size_t num_buckets() const { return leaf_.size(); }
 
-  // The sums of the variables of a bucket to *sums; returns the number of pairs looked at.
+  // Writes the sums of the variables of a bucket to *sums; returns the number of pairs visited.
   double SumRows(std::size_t bucket, double tolerance, std::vector<double>* sums) const {
     const Node& own = nodes_[leaf_[bucket]];
     Rows rows{leaf_[bucket], tolerance / static_cast<double>(size())};
     AddBucket(leaf_[bucket], &rows);
-    // What is nearest first: the larger the sums already are, the more may be left to groups.
+    // Nearest first: the larger the sums already are, the more pairs can be bounded in groups.
     for (std::size_t n = leaf_[bucket]; n != 0; n = nodes_[n].parent) {
       const Node& parent = nodes_[nodes_[n].parent];
       AddNode(parent.left == n ? parent.right : parent.left, &rows);
@@ -96,12 +96,12 @@ class SumTree {
     std::size_t parent;
     std::size_t left = 0;  // 0 for a leaf
     std::size_t right = 0;
-    std::size_t points = 0;  // of a leaf: where its slots begin in points_
+    std::size_t points = 0;  // of a leaf: start of its slots in points_
   };
-  // The sums of one bucket as they grow.
+  // The partial sums of one bucket.
   struct Rows {
     std::size_t node;
-    double share;  // of a sum that a pair may be off by
+    double share;  // fraction of a sum that a pair may be off by
     double sum[kBucket] = {};
     double common = 0.0;  // for all rows
     double least = 1.0;   // of the sums so far

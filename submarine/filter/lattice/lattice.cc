@@ -99,8 +99,8 @@ void LatticeOperator::ReserveTables(std::size_t padded, Workspace* workspace) co
     workspace->back.Reserve(table);
     return;
   }
-  // Every vertex has a row at least. After an odd number of passes the tables have changed places, and the next product's
-  // rows go where the front was.
+  // Every vertex has at least one row. After an odd number of passes the tables are swapped, and
+  // the rows of the next product go where the front was.
   const std::size_t in_parts = Parts().num_rows() * padded;
   const std::size_t front = stencil_.laziness.size() % 2 == 0 ? table : in_parts;
   CheckWorkspace(front + in_parts);

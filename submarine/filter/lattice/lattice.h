@@ -1,10 +1,10 @@
-// The permutohedral lattice as a GaussianOperator: cost linear in N whatever the widths of the
-// kernel.
+// The permutohedral lattice as a GaussianOperator: the cost is linear in N for kernels of any
+// width.
 //
-// The K that it applies is not the Gaussian but close to it (docs/filters.md); it is symmetric,
-// nonnegative and, with its diagonal, positive semidefinite by construction (lattice_stencil.h), so
-// that certificates about it hold for the model with that K. Results do not depend on the number of
-// threads.
+// The K that it applies is close to the Gaussian but not equal to it (docs/filters.md). It is
+// symmetric, nonnegative and, with its diagonal, positive semidefinite by construction
+// (lattice_stencil.h), so that certificates about it hold for the model with that K. Results do not
+// depend on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,10 @@ class LatticeOperator final : public GaussianOperator {
   explicit LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options = {});
   ~LatticeOperator() override;
 
-  // The classic filter (filter/classic/axis_lattice.h) by the means of this one, for reproducing what others compute: products
-  // with self terms and row sums only. If asked to, normalised on both sides by its row sums. No certificate may be
-  // about it: it is not symmetric, and no option of a solver leads here.
+  // The classic filter (filter/classic/axis_lattice.h) with this implementation, for reproducing
+  // published results: only products with self terms and row sums. `normalised` divides on both
+  // sides by the square roots of its row sums. It is not symmetric, so no certificate may be about
+  // it, and no solver option selects it.
   static std::unique_ptr<LatticeOperator> MakeClassic(const Matrix<float>& features,
                                                       bool normalised, std::size_t max_bytes);
 
@@ -42,7 +43,7 @@ class LatticeOperator final : public GaussianOperator {
   // psi by soft levels (lattice_levels.h), or by hard bins where the options say so.
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
-  // By |x_a - x_b| <= sum_kl p_a(k) p_b(l) |t_k - t_l|, which is exact where values are nodes.
+  // By |x_a - x_b| <= sum_kl p_a(k) p_b(l) |t_k - t_l|, with equality where all values are nodes.
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
   std::string Description() const override;
   std::size_t bytes() const override;
@@ -50,9 +51,9 @@ class LatticeOperator final : public GaussianOperator {
   // out_a += factor sum_b k_ab x_b, k_aa included.
   void AddProductWithSelf(const Matrix<float>& x, float factor, Matrix<float>* out) const;
 
-  // k_aa, exactly those that AddProductWithSelf contains. Computed when first needed.
+  // k_aa exactly as contained in AddProductWithSelf. Computed when first needed.
   const std::vector<float>& Diagonal() const;
-  // sum_b k_ab, k_aa included: no diagonal is needed for it. Computed when first needed.
+  // sum_b k_ab, k_aa included, which needs no diagonal. Computed when first needed.
   const std::vector<float>& RowSums() const;
   std::vector<float> RowSumsWithSelf() const override { return RowSums(); }
 
@@ -60,9 +61,9 @@ class LatticeOperator final : public GaussianOperator {
   const LatticeOptions& options() const { return options_; }
   const LatticeStencil& stencil() const { return stencil_; }
 
-  // An upper estimate of the memory that construction and products of that many channels hold at a
-  // time, reached only if no two variables share a vertex. What is allocated depends on the
-  // vertices that there are, and is checked against LatticeOptions::max_bytes.
+  // An upper bound on the memory that construction and products with `channels` channels hold at a
+  // time, reached only if no two variables share a vertex. The actual allocation depends on the
+  // vertices found, and is checked against LatticeOptions::max_bytes.
   static std::size_t EstimateBytes(std::size_t num_variables, std::size_t dimension,
                                    std::size_t channels);
 
@@ -82,10 +83,12 @@ class LatticeOperator final : public GaussianOperator {
   // Fills workspace->front.
   void Splat(const Matrix<float>& x, Workspace* workspace) const;
   void GatherParts(std::size_t padded, Workspace* workspace) const;
-  // Applies passes first..last-1 to *front, the last one times `factor`, swapping it with *back after each.
+  // Applies passes first..last-1 to *front, the last one times `factor`, and swaps it with *back
+  // after each.
   void Blur(std::size_t first, std::size_t last, std::size_t padded, FloatBuffer* front,
             FloatBuffer* back, float factor = 1.0F) const;
-  // All passes of a product. What parts have summed is in workspace->front by then: their table is the other one.
+  // All passes of a product. The sums over parts are already in workspace->front; their table is
+  // the second buffer.
   void BlurProduct(std::size_t padded, Workspace* workspace, float factor = 1.0F) const;
   const SplatLists& Lists() const;
   const SplatParts& Parts() const;
@@ -118,7 +121,7 @@ class LatticeOperator final : public GaussianOperator {
   mutable std::once_flag row_sums_once_;
   mutable std::vector<float> row_sums_;
 
-  // Buffers outlive the calls that use them: fresh memory costs more than the arithmetic in it.
+  // Buffers outlive the calls that use them: allocating costs more than the arithmetic.
   mutable std::mutex idle_mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };

@@ -13,10 +13,10 @@
 namespace submarine::internal {
 namespace {
 
-constexpr std::size_t kMostPixels = 8192;  // of a chunk
-constexpr std::size_t kShards = 8;         // tables of vertices filled side by side
-constexpr std::size_t kMostParts = 64;     // the more there are, the more often a vertex has a row
-constexpr std::size_t kManyPixels = std::size_t{1} << 18;  // whose vertices one shard stands for
+constexpr std::size_t kMostPixels = 8192;  // in a chunk
+constexpr std::size_t kShards = 8;         // hash tables of vertices, filled in parallel
+constexpr std::size_t kMostParts = 64;     // with more parts, a vertex has more rows
+constexpr std::size_t kManyPixels = std::size_t{1} << 18;  // from here on, count one shard
 
 template <class Key>
 std::size_t ShardOf(Key key) {
@@ -24,22 +24,23 @@ std::size_t ShardOf(Key key) {
   return HashKey(key) >> 61;
 }
 
-// Large chunks share more; but there should be a few of them for the threads.
+// Larger chunks share more simplices, but the threads need several chunks.
 std::size_t ChunkSize(std::size_t num_pixels) {
   const std::size_t blocks = (num_pixels / 8 + kLocateBlock - 1) / kLocateBlock;
   return std::clamp<std::size_t>(blocks * kLocateBlock, 512, kMostPixels);
 }
 
-// Features relative to the middle of their box, times what LocatePoints wants.
+// Features relative to the middle of their bounding box, times the factor that LocatePoints
+// expects.
 struct Placement {
   std::array<double, kMaxFeatureDimension> centre{};
   std::array<double, kMaxFeatureDimension> factor{};
-  std::array<double, kMaxFeatureDimension> half_width{};  // of the box, after the factor
+  std::array<double, kMaxFeatureDimension> half_width{};  // of the box, times the factor
 };
 
-constexpr std::size_t kBoxRows = 8;  // rows side by side: the compiler makes registers of them
+constexpr std::size_t kBoxRows = 8;  // rows at a time, which the compiler keeps in registers
 
-// Widens the box [*least, *largest] to rows begin..end-1.
+// Widens the box [*least, *largest] to contain rows begin..end-1.
 template <class T>
 void WidenBox(const Matrix<T>& features, std::size_t begin, std::size_t end, double* least,
               double* largest) {
@@ -103,7 +104,7 @@ Placement PlaceFeatures(const LatticePoints& points, const LatticeStencil& stenc
 }
 
 // Bounds on c_i over the box of the features, with room for the corners of a simplex and their
-// neighbours. Throws when a coordinate leaves the integers that are exact.
+// neighbours. Throws when a coordinate exceeds the range of exact integers.
 LatticeBox BoundCells(const LatticePoints& points, const Placement& place) {
   const int d = static_cast<int>(points.dimension());
   LatticeBox box;
@@ -130,17 +131,17 @@ double KeyBits(int dimension, const LatticeBox& box) {
   return bits;
 }
 
-// The simplices of one chunk of pixels, and the vertices that they have.
+// The simplices of one chunk of pixels, and their vertices.
 template <class Key>
 struct ChunkSimplices {
   std::vector<Key> base;              // key of the corner with remainder 0
   std::vector<Key> permutation;       // ranks, 5 bits each
-  std::vector<std::uint32_t> corner;  // `corners` each, as places in `vertex`
-  std::vector<Key> vertex;            // each once
+  std::vector<std::uint32_t> corner;  // `corners` per simplex, as indices into `vertex`
+  std::vector<Key> vertex;            // without repetitions
   // Shard s has the vertices in_shard[shard_begin[s]..shard_begin[s+1]].
   std::vector<std::uint32_t> in_shard;
   std::array<std::uint32_t, kShards + 1> shard_begin{};
-  std::vector<std::uint32_t> number;  // of a vertex within its shard, later in the lattice
+  std::vector<std::uint32_t> number;  // of a vertex, first within its shard, then in the lattice
 
   void SortByShard() {
     for (const Key key : vertex) ++shard_begin[ShardOf(key) + 1];
@@ -154,7 +155,8 @@ struct ChunkSimplices {
   }
 };
 
-// kD is the dimension where it is not 0: loops over a few coordinates are slow unless their length is known.
+// kD is the dimension, or 0 if unknown at compile time: short loops are slow unless their length is
+// known.
 template <class Key, int kD>
 class Builder {
  public:
@@ -219,11 +221,11 @@ class Builder {
   }
 
  private:
-  // Of the vertices that the chunks have kept.
+  // Counts the vertices that the chunks have kept.
   void CountDistinct(LatticeCounts* counts) const {
     const std::size_t part_chunks = ChunksOfPart(chunks_.size());
     KeyNumbering<Key> numbering(4096);
-    std::vector<std::size_t> part_of;  // the last one that a vertex was met in, counted from 1
+    std::vector<std::size_t> part_of;  // the last part that had a vertex, counted from 1
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
       for (const Key key : chunks_[c].vertex) {
         const std::uint32_t v = numbering.Number(key, HashKey(key));
@@ -239,15 +241,15 @@ class Builder {
   int d() const { return kD > 0 ? kD : some_d_; }
   std::size_t corners() const { return static_cast<std::size_t>(d()) + 1; }
 
-  // What finding the simplices of a chunk needs.
+  // Working memory for finding the simplices of a chunk.
   struct Search {
     std::vector<std::uint32_t> slots = std::vector<std::uint32_t>(2 * kMostPixels, kNone);
     KeyNumbering<Key> vertices{kMostPixels / 8};
-    std::uint32_t last = kNone;  // the simplex of the point before
+    std::uint32_t last = kNone;  // the simplex of the previous point
   };
 
-  // place(a, simplex) for every pixel, the simplices numbered within their chunk, and store(located, first pixel,
-  // count) for every block of them.
+  // Calls place(a, simplex) for every pixel, with simplices numbered within their chunk, and
+  // store(located, first pixel, count) for every block of pixels.
   template <class Place, class Store>
   void LocateChunk(std::size_t begin, std::size_t end, const Place& place, const Store& store) {
     if (points_.wide != nullptr) {
@@ -305,8 +307,8 @@ class Builder {
     search->last = slots[slot] = static_cast<std::uint32_t>(chunk->base.size() - 1);
   }
 
-  // Its corners. The simplex of the point before is mostly next to it, and simplices side by side have all corners in
-  // common but one: that of the same remainder.
+  // Adds the corners of a new simplex. It is mostly adjacent to the simplex of the previous point,
+  // and adjacent simplices share all corners but one, with the same remainders.
   void AddSimplex(const LocatedPoints& located, std::size_t p, Key base, std::uint32_t before,
                   Search* search, ChunkSimplices<Key>* chunk) const {
     std::array<int, kMaxCorners> of_rank;
@@ -334,8 +336,8 @@ class Builder {
     }
   }
 
-  // Each shard numbers the keys whose hash it owns; sorting makes the final numbers independent of
-  // all that.
+  // Each shard numbers the keys whose hashes belong to it; sorting makes the final numbers
+  // independent of this.
   void NumberVertices() {
     const std::size_t corners = lattice_.corners;
     std::vector<std::size_t> first(chunks_.size() + 1, 0);
@@ -513,8 +515,8 @@ std::size_t SplatLists::bytes() const { return Bytes(begin) + Bytes(entry); }
 
 std::size_t LatticeBytes(std::size_t num_pixels, std::size_t dimension, std::size_t num_vertices) {
   const std::size_t corners = dimension + 1;
-  // What is built after the keys are gone (lattice_parts.h) takes less than they did.
-  // Pixel: its simplex, its weights, at most one record of keys (two names, corners), corners,
+  // Anything built after the keys are freed (lattice_parts.h) takes less than the keys did. Pixel:
+  // its simplex, its weights, at most one record of keys (base, permutation, corners), corners,
   // splat entries. Vertex: keys while they are sorted, neighbours upwards, neighbours both ways,
   // list heads.
   const std::size_t pixel = 4 + 4 * corners + 16 * (2 + corners) + 4 * corners + 8 * corners;
@@ -528,7 +530,8 @@ std::size_t ChunksOfPart(std::size_t num_chunks) {
 
 namespace {
 
-// use(builder), whose keys are as wide as the features need, and whose dimension is known where it is a usual one.
+// Calls use(builder) with keys as wide as the features need and, for common dimensions, a dimension
+// known at compile time.
 template <class Use>
 auto WithBuilder(const LatticePoints& points, const LatticeStencil& stencil, std::size_t max_bytes,
                  const Use& use) {

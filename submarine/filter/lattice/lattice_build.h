@@ -1,4 +1,4 @@
-// From features to the vertices of the permutohedral lattice that they touch (lattice_stencil.h).
+// Finds the vertices of the permutohedral lattice that given features touch (lattice_stencil.h).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace submarine::internal {
 
-// Every entry is written before it is read: nothing need be set to 0 first.
+// Not initialised: every entry is written before it is read.
 template <class T>
 using LargeArray = std::vector<T, UninitialisedAllocator<T>>;
 
@@ -25,8 +25,8 @@ std::size_t Bytes(const std::vector<T, Allocator>& values) {
   return values.capacity() * sizeof(T);
 }
 
-// The features that a lattice is built for, in the precision in which they are at hand. A view: what it was made
-// from must outlive it.
+// The features that a lattice is built for, in the precision in which they are stored. A view: the
+// data must outlive it.
 struct LatticePoints {
   explicit LatticePoints(const GaussianKernel& kernel)
       : name(kernel.name), wide(&kernel.features), scale(kernel.scale) {}
@@ -47,20 +47,20 @@ struct Lattice {
   std::size_t num_pixels = 0;
   std::size_t num_vertices = 0;
   std::size_t corners = 0;  // d + 1
-  std::size_t chunk = 0;    // consecutive pixels that share records of simplices; by N alone
+  std::size_t chunk = 0;    // consecutive pixels that share records of simplices; depends on N only
 
   // Pixels of the same chunk that lie in the same simplex share one record of its corners. Records
-  // are in the order of the chunks, within them in the order of their first pixels.
+  // are in the order of the chunks, and within a chunk in the order of their first pixels.
   LargeArray<std::uint32_t> simplex_of;      // per pixel
   LargeArray<std::uint32_t> simplex_vertex;  // per simplex, `corners` each
   LargeArray<float> weight;                  // per pixel, `corners` each: r_a sqrt(amplitude) S_va
 
   std::vector<std::uint32_t>
-      neighbour_begin;                   // per vertex and one more; by axes: so for every axis
+      neighbour_begin;                   // per vertex, plus the end; if by_axes, for every axis
   std::vector<std::uint32_t> neighbour;  // both directions of every u_j
 
   std::size_t num_chunks() const { return (num_pixels + chunk - 1) / chunk; }
-  // Where the records of a chunk begin: its first pixel has the first of them.
+  // The first record of a chunk, which is that of its first pixel.
   std::size_t FirstRecord(std::size_t chunk_number) const {
     return chunk_number < num_chunks() ? simplex_of[chunk_number * chunk]
                                        : simplex_vertex.size() / corners;
@@ -72,7 +72,7 @@ struct Lattice {
 };
 
 // The transposed view: for every vertex the pixels that spread to it, ascending. A few entries of
-// no meaning follow the last one, for kernels that look ahead.
+// padding follow the last one, for kernels that read ahead.
 struct SplatLists {
   std::vector<std::uint32_t> begin;  // per vertex and one more
   std::vector<SplatEntry> entry;
@@ -81,22 +81,22 @@ struct SplatLists {
 };
 
 // Throws InvalidInput when the features span more lattice cells than can be numbered, and TooLarge
-// when construction would hold more than max_bytes at a time: first for what N alone decides, then,
-// before neighbours are sought, for what the vertices that were found decide.
+// when construction would hold more than max_bytes at a time: checked first from N alone, then,
+// before neighbours are searched for, from the number of vertices found.
 Lattice BuildLattice(const LatticePoints& points, const LatticeStencil& stencil,
                      std::size_t max_bytes);
 
-// Consecutive chunks whose pixels are splatted together (lattice_parts.h): by their number alone.
+// The number of consecutive chunks that are splatted together (lattice_parts.h).
 std::size_t ChunksOfPart(std::size_t num_chunks);
 
-// What decides how much memory a lattice takes, found without holding one (filter/lattice_memory.h). Of many pixels, the
-// vertices are those of an eighth of all keys, times 8: off by a percent or two where there are enough of them to
-// matter.
+// The counts that determine the memory of a lattice, found without building one
+// (filter/lattice_memory.h). With many pixels, only an eighth of all keys is counted, times 8: off
+// by a percent or two where there are enough vertices to matter.
 struct LatticeCounts {
   std::size_t pixels = 0;
   std::size_t dimension = 0;
   std::size_t vertices = 0;
-  std::size_t simplices = 0;       // records of them, see Lattice
+  std::size_t simplices = 0;       // number of records, see Lattice
   std::size_t chunk_vertices = 0;  // vertices of a chunk, summed over the chunks
   std::size_t part_rows = 0;       // vertices of a part, summed over the parts
 
@@ -106,11 +106,11 @@ struct LatticeCounts {
 // Throws InvalidInput like BuildLattice.
 LatticeCounts CountLattice(const LatticePoints& points, const LatticeStencil& stencil);
 
-// What pass k of the blur does, times `scale`.
+// Pass k of the blur, times `scale`.
 BlurPass MakeBlurPass(const Lattice& lattice, const LatticeStencil& stencil, std::size_t k,
                       double scale);
 
-// At most what BuildLattice and BuildSplatLists hold at a time for that many vertices.
+// An upper bound on what BuildLattice and BuildSplatLists hold at a time for this many vertices.
 std::size_t LatticeBytes(std::size_t num_pixels, std::size_t dimension, std::size_t num_vertices);
 
 SplatLists BuildSplatLists(const Lattice& lattice);

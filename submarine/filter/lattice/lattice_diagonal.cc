@@ -10,10 +10,10 @@
 namespace submarine::internal {
 namespace {
 
-// One column of B at a time, at the few vertices where it is wanted. The passes up to the middle one
-// spread from the column's vertex; the others are evaluated backwards from where they are wanted,
-// each value once. Both stay within a few steps of the vertex, and the vertices that matter have
-// numbers of their own: slots. Slot 0 stands for all others.
+// One column of B at a time, at the few vertices where it is needed. The passes up to the middle
+// one spread from the column's vertex; the later ones are evaluated backwards from where they are
+// needed, each value once. Both stay within a few steps of the vertex. The vertices involved are
+// numbered as slots; slot 0 stands for all others.
 class BlurColumn {
  public:
   BlurColumn(const Lattice& lattice, const LatticeStencil& stencil)
@@ -50,7 +50,7 @@ class BlurColumn {
   static constexpr float kUnknown = -1.0F;  // no entry of a product of passes is negative
 
   struct Pass {
-    std::vector<float> centre;  // by the number of neighbours that are present
+    std::vector<float> centre;  // by the number of neighbours present
     float move;
   };
 
@@ -62,7 +62,7 @@ class BlurColumn {
     }
     return slot_of_[v];
   }
-  // Of the column after pass k.
+  // The value of the column after pass k.
   float& Value(std::size_t k, std::uint32_t slot) { return after_[slot * passes_.size() + k]; }
 
   std::uint32_t NeighboursOf(std::uint32_t v) const {
@@ -72,7 +72,7 @@ class BlurColumn {
     return lattice_.neighbour.data() + lattice_.neighbour_begin[v];
   }
 
-  // Pass k for what is at one vertex before it.
+  // Applies pass k to the amount at one vertex.
   void Spread(std::size_t k, std::uint32_t slot, float amount) {
     const std::uint32_t v = vertex_[slot];
     const std::uint32_t count = NeighboursOf(v);
@@ -105,7 +105,7 @@ class BlurColumn {
   std::vector<float> fresh_;            // per pass: `after_` of a new slot
 };
 
-// record * corners + i of all simplices, by the vertex that is there.
+// The indices record * corners + i of all simplex corners, grouped by vertex.
 struct CornersByVertex {
   std::vector<std::uint32_t> begin;  // per vertex and one more
   std::vector<std::uint32_t> corner;
@@ -129,7 +129,7 @@ std::vector<float> ComputeBlocks(const Lattice& lattice, const LatticeStencil& s
   const std::size_t entries = corners * (corners + 1) / 2;
   const CornersByVertex lists = ListCorners(lattice);
   std::vector<float> block(lattice.simplex_vertex.size() / corners * entries);
-  // Every chunk clears an array of all vertices: few chunks when there are many of those.
+  // Every chunk clears an array over all vertices: use few chunks when there are many vertices.
   const std::size_t grain = std::max<std::size_t>(256, lattice.num_vertices / 32);
   ParallelFor(lattice.num_vertices, grain, [&](std::size_t begin, std::size_t end) {
     BlurColumn column(lattice, stencil);
@@ -175,8 +175,8 @@ namespace {
 
 constexpr std::size_t kSumGrain = 8192;
 
-// body(integral constant): the number of corners where it is a common one, else 0. Loops over a few corners are slow
-// unless their length is known.
+// Calls body(integral constant) with the number of corners if it is a common one, else 0. Short
+// loops are slow unless their length is known at compile time.
 template <class Body>
 void WithCorners(std::size_t corners, const Body& body) {
   switch (corners) {
@@ -189,7 +189,7 @@ void WithCorners(std::size_t corners, const Body& body) {
   }
 }
 
-// What a column of ones becomes at the vertices.
+// A column of ones after splatting and blurring, at the vertices.
 std::vector<float> BlurredOnes(const Lattice& lattice, const LatticeStencil& stencil) {
   const std::size_t m = lattice.num_vertices;
   LargeArray<float> at_corner(lattice.simplex_vertex.size());  // of every simplex
@@ -219,7 +219,7 @@ std::vector<float> BlurredOnes(const Lattice& lattice, const LatticeStencil& ste
   return z;
 }
 
-// take(a, its row sum, the number of corners) for all pixels.
+// Calls take(a, row sum of a, number of corners) for all pixels.
 template <class Take>
 void ForRowSums(const Lattice& lattice, const LatticeStencil& stencil, const Take& take) {
   const std::vector<float> z = BlurredOnes(lattice, stencil);
@@ -247,7 +247,7 @@ std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& 
 }
 
 void NormaliseByRowSums(const LatticeStencil& stencil, Lattice* lattice) {
-  constexpr float kNoPixel = 1e-20F;  // as pydensecrf adds
+  constexpr float kNoPixel = 1e-20F;  // pydensecrf adds this
   ForRowSums(*lattice, stencil, [&](std::size_t a, float sum, std::size_t corners) {
     const float r = 1.0F / std::sqrt(sum + kNoPixel);
     float* weight = lattice->weight.data() + a * corners;

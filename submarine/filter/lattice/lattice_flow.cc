@@ -1,9 +1,9 @@
 // Ordered application: LatticeOperator::AddFlow and TotalVariation (lattice_levels.h).
 //
-// Let C_k be the filtered mass at or above node k, C_0 = T the filtered ones. A variable on node j
+// Let C_k be the filtered mass at or above node k; C_0 = T, the filtered ones. A variable on node j
 // receives sum_{l<j} - sum_{l>j} of the mass on node l, that is T - C_j - C_(j+1); one between
-// nodes j and j+1 the mean of both. So C_1, ..., C_cells are filtered, once, and most variables of
-// most columns sit on node 0: they spread nothing, and receive -C_1.
+// nodes j and j+1 interpolates linearly between both. So C_1, ..., C_cells are each filtered once.
+// Most variables of most columns are on node 0: they spread nothing and receive -C_1.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -104,7 +104,7 @@ void LatticeOperator::SliceLevels(const FlowEntries& entries, std::size_t column
       for (std::size_t n = 0; n < entries.count[a]; ++n) {
         const auto j = static_cast<std::size_t>(entry[n].level);
         const float upper = entry[n].level - static_cast<float>(j);
-        // (1 - upper) C_j + C_(j+1) + upper C_(j+2) - C_1, C_0 = T apart.
+        // (1 - upper) C_j + C_(j+1) + upper C_(j+2) - C_1, without C_0 = T.
         const float below = j > 0 ? 1.0F - upper : 0.0F;
         const float here = j > 0 && j < cells ? 1.0F : 0.0F;
         const float above = j + 1 < cells ? upper : 0.0F;
@@ -173,8 +173,8 @@ void LatticeOperator::AddFlow(const Matrix<float>& v, FlowShape shape, float fac
   }
 }
 
-// Per column sum_k (t_(k+1) - t_k) <P_k, K P_k>, K with its diagonal, from what SplatLevels left:
-// <z, B z> = <G z, C G z>.
+// Per column sum_k (t_(k+1) - t_k) <P_k, K P_k>, K with its diagonal, from the result of
+// SplatLevels: <z, B z> = <G z, C G z>.
 std::vector<double> LatticeOperator::EnergyOfLevels(const ColumnLevels& levels, std::size_t padded,
                                                     Workspace* workspace) const {
   constexpr std::size_t kGrain = 4096;
@@ -212,8 +212,8 @@ std::vector<double> LatticeOperator::EnergyOfLevels(const ColumnLevels& levels, 
 // with P_a(k) the mass above node k; sum_k (t_(k+1) - t_k) P_a(k) = x_a - t_0.
 std::vector<double> LatticeOperator::TotalVariation(const Matrix<float>& x) const {
   CheckSymmetric();
-  // Single precision on the way, all of it sums of nonnegative terms: relative to <P, T> the
-  // rounding is of the order of 1e-7, and this much is added so that the result stays an
+  // Intermediate sums are in single precision, all of nonnegative terms: relative to <P, T> the
+  // rounding is of the order of 1e-7, and this margin is added so that the result stays an
   // over-estimate.
   constexpr double kRounding = 2e-6;
   CheckShapes(x, x);

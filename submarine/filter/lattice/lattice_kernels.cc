@@ -1,4 +1,4 @@
-#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+#include "submarine/base/fixed_width_simd.h"  // must come before every Highway header
 
 // Highway compiles this file once per instruction set (foreach_target.h includes it again).
 #undef HWY_TARGET_INCLUDE
@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Lanes8 = hn::CappedTag<float, kLatticeLanes>;
 
-// All channels of a row at once, as many as kWide vectors hold: sums stay in registers.
+// Up to kWide vectors of channels of a row at once: sums stay in registers.
 template <int kWide, class D, class V = hn::Vec<D>>
 struct Sums {
   V v0, v1, v2, v3;
@@ -88,7 +88,8 @@ HWY_INLINE void ForChannelGroups(std::size_t padded, Body&& body) {
   for (; c < padded; c += n) body(std::integral_constant<int, 1>(), c);
 }
 
-// Floors of the coordinates, and what is left: multiples of 2^-22 below 1, which single precision holds.
+// Floors of the coordinates, and the residuals: multiples of 2^-22 below 1, exact in single
+// precision.
 void SplitCoordinates(const double* feature, int d, LocatedPoints* out,
                       float (*residual)[kLocateBlock]) {
   const hn::ScalableTag<double> wide;
@@ -110,8 +111,8 @@ void SplitCoordinates(const double* feature, int d, LocatedPoints* out,
   }
 }
 
-// Ranks, the shift into the plane, and barycentric coordinates. kD is d where it is not 0: loops of known length
-// keep everything in registers.
+// Ranks, the shift into the plane, and barycentric coordinates. kD is d, or 0 if unknown at compile
+// time: loops of known length keep everything in registers.
 template <int kD>
 HWY_INLINE void RankCoordinates(int some_d, const float (*residual)[kLocateBlock],
                                 LocatedPoints* out) {
@@ -197,7 +198,7 @@ void Locate(const double* feature, int d, LocatedPoints* out) {
   MarkRepeats(d, out);
 }
 
-// A row that may be read in whole vectors: itself, or a copy where the memory ends too early.
+// A row that may be read in whole vectors: the row itself, or a copy near the end of the memory.
 HWY_INLINE const float* ReadableRow(const RowsView& x, std::size_t row, std::size_t channel,
                                     std::size_t channels, std::size_t group, float* copy) {
   const float* source = x.data + row * x.stride + channel;
@@ -215,7 +216,7 @@ void SplatGather(const RowsView& x, std::size_t channels, const std::uint32_t* b
     ForChannelGroups(padded, [&](auto wide, std::size_t c) HWY_ATTR {
       Sums<wide(), Lanes8> sums(d);
       for (std::size_t k = begin[v]; k < begin[v + 1]; ++k) {
-        // Lists of neighbouring vertices are contiguous: look ahead beyond the end of this one.
+        // Lists of consecutive vertices are contiguous: prefetch beyond the end of this one.
         __builtin_prefetch(x.data + entry[k + kLatticeLanes].pixel * x.stride + c);
         const float* row = ReadableRow(x, entry[k].pixel, c, channels, wide() * hn::Lanes(d), copy);
         sums.AddRow(d, hn::Set(d, entry[k].weight), row);
@@ -225,7 +226,7 @@ void SplatGather(const RowsView& x, std::size_t channels, const std::uint32_t* b
   }
 }
 
-// body(integral constant): the number of corners where it is a common one, else 0.
+// Calls body(integral constant) with the number of corners if it is a common one, else 0.
 template <class Body>
 HWY_INLINE void WithCorners(std::size_t corners, Body&& body) {
   switch (corners) {

@@ -1,5 +1,5 @@
-// The inner loops of the lattice. Each has a SIMD form, chosen at run time for the CPU at hand, and
-// a scalar twin of the same meaning in namespace `scalar` that the tests compare it with.
+// The inner loops of the lattice. Each has a SIMD form, chosen at run time for the CPU, and an
+// equivalent scalar form in namespace `scalar` that the tests compare it with.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ inline std::size_t PaddedChannels(std::size_t channels) {
   return (channels + kLatticeLanes - 1) / kLatticeLanes * kLatticeLanes;
 }
 
-// Points located at a time.
+// The number of points located at a time.
 inline constexpr std::size_t kLocateBlock = 64;
 
-// Where kLocateBlock points lie, coordinate by coordinate.
+// The positions of kLocateBlock points, coordinate by coordinate.
 struct LocatedPoints {
   std::int32_t cell[kMaxCorners][kLocateBlock];  // c_i of the corner with remainder 0
   std::int32_t rank[kMaxCorners][kLocateBlock];  // of e_i / (d+1) - c_i in descending order
@@ -31,17 +31,17 @@ struct LocatedPoints {
 struct RowsView {
   const float* data;
   std::size_t stride;
-  // Rows below this may be read up to the padded number of channels without leaving the memory.
+  // Rows below this may be read up to the padded number of channels without leaving the allocation.
   std::size_t readable;
 };
 
-// Which vertices a pixel spreads to, seen from the vertices: entries begin[v]..begin[v+1].
+// The pixels that spread to a vertex v: entries begin[v]..begin[v+1].
 struct SplatEntry {
   std::uint32_t pixel;
   float weight;
 };
 
-// Which vertices a pixel spreads to, seen from the pixels: weights a * corners + i, vertices
+// The vertices that a pixel a spreads to: weights a * corners + i, vertices
 // simplex_vertex[simplex_of[a] * corners + i].
 struct PixelCorners {
   std::size_t corners;
@@ -54,8 +54,8 @@ struct PixelCorners {
   }
 };
 
-// The rows that SliceOnto adds to: base_a - self_a x_a. All rows may be read up to the padded number
-// of channels.
+// The rows that SliceOnto adds to: base_a - self_a x_a. All rows may be read up to the padded
+// number of channels.
 struct SliceBase {
   const float* base;
   std::size_t base_stride;
@@ -73,7 +73,7 @@ struct BlurPass {
   float move;         // p
 };
 
-// The nearest multiple of 2^-22. LocatePoints computes with those exactly, fused or not, so that
+// The nearest multiple of 2^-22. LocatePoints computes exactly with these, fused or not, so that
 // every CPU finds the same simplices.
 inline double QuantizeFeature(double f) {
   constexpr double kShift = 1.5 * (1 << 30);  // between 2^30 and 2^31 doubles are 2^-22 apart

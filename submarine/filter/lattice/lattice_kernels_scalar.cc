@@ -35,7 +35,7 @@ void LocatePoints(const double* feature, int d, LocatedPoints* out) {
       out->cell[i][p] = static_cast<std::int32_t>(cell[i]);
       out->rank[i][p] = rank[i];
     }
-    // Barycentric coordinates are differences of neighbouring sorted residuals.
+    // Barycentric coordinates are differences of consecutive sorted residuals.
     float sorted[kMaxCorners] = {};
     for (int i = 0; i <= d; ++i) sorted[rank[i]] = static_cast<float>(e[i] - cell[i]);
     out->weight[0][p] = std::max(0.0F, 1.0F + sorted[d] - sorted[0]);

@@ -1,9 +1,8 @@
-// Names for lattice vertices: one integer each, never two vertices with the same one.
+// Keys of lattice vertices: one unique integer each.
 //
 // A vertex has coordinates x_i = (d+1) c_i + r, r in 0..d, sum_i x_i = 0. Its key is the
-// mixed-radix number with digits c_0, ..., c_(d-1) (each counted from the least that occurs, with
-// room for neighbours) and r last; c_d follows from the sum. Keys of 64 bits where they suffice, of
-// 128 otherwise.
+// mixed-radix number with digits c_0, ..., c_(d-1) (each relative to its least value, with room for
+// neighbours) and r last; c_d follows from the sum. Keys have 64 bits if that suffices, else 128.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +17,14 @@ namespace submarine::internal {
 
 __extension__ using UInt128 = unsigned __int128;
 
-// The index of no vertex.
+// Stands for no vertex.
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 inline constexpr std::size_t kMaxCorners = kMaxFeatureDimension + 1;
 
 struct LatticeBox {
   std::array<std::int64_t, kMaxCorners> least{};  // of c_i
-  std::array<std::int64_t, kMaxCorners> radix{};  // how many values digit i may take
+  std::array<std::int64_t, kMaxCorners> radix{};  // number of values of digit i
 };
 
 template <class Key>
@@ -46,7 +45,8 @@ class LatticeKeys {
     }
   }
 
-  // The corner with r = 0 of a simplex; `c` has a stride between coordinates. kD is the dimension where it is not 0.
+  // The corner with r = 0 of a simplex; coordinates of `c` are c_stride apart. kD is the dimension,
+  // or 0 if unknown at compile time.
   template <int kD = 0>
   Key Base(const std::int32_t* c, std::size_t c_stride) const {
     Key key = 0;
@@ -57,7 +57,7 @@ class LatticeKeys {
     return key;
   }
 
-  // From corner r to corner r+1 the coordinate of rank d - r loses one.
+  // From corner r to corner r+1 the coordinate of rank d - r decreases by one.
   Key NextCorner(Key key, int coordinate) const { return key + 1 - stride_[coordinate]; }
 
   int Remainder(Key key) const { return static_cast<int>(key % static_cast<Key>(d_ + 1)); }
@@ -67,7 +67,7 @@ class LatticeKeys {
   Key StepInside(int j) const { return stride_[j] - 1; }  // r >= 1
   Key StepAcross(int j) const { return wrap_[j]; }        // r == 0
 
-  Key end() const { return end_; }  // keys are below it
+  Key end() const { return end_; }  // above all keys
 
  private:
   int d_;

@@ -22,7 +22,7 @@ std::vector<float> SortedSample(const Matrix<float>& v, std::size_t column) {
   return sample;
 }
 
-// Closes a cell when the next unit would make it heavier than `most`; lighter units share one.
+// Ends a cell before a unit that would make it heavier than `most`; light units share a cell.
 std::vector<std::size_t> CellEnds(const std::vector<double>& heaviness, double most) {
   std::vector<std::size_t> ends;
   double sum = 0.0;
@@ -50,8 +50,8 @@ std::vector<float> UnitCells(const std::vector<float>& sample, double least, dou
     }
     return nodes;
   }
-  // A cell of several units flattens psi between the values inside: what it costs grows with how
-  // many there are, so units with many values keep a cell of their own.
+  // A cell of several units flattens psi between the values inside. The cost grows with their
+  // number, so units with many values keep a cell of their own.
   std::vector<double> heaviness(units, 0.0);
   for (const float value : sample) {
     const auto unit = static_cast<std::size_t>(std::max(0.0, (value - least) / width));

@@ -1,4 +1,4 @@
-// Soft levels: psi(v_a, v_b) as a sum over a few nodes, so that an ordered sum becomes plain
+// Soft levels: psi(v_a, v_b) as a sum over a few nodes, so that an ordered sum becomes a few plain
 // filters.
 //
 // A column has nodes t_0 < ... < t_m that enclose its values. A value v in the cell [t_j, t_(j+1)]
@@ -21,9 +21,9 @@ namespace submarine::internal {
 double PsiOfLevels(double s_a, double s_b);
 
 enum class NodeRule {
-  kUnitCells,  // clip: cells of width 1, wider ones where there are few values and nodes run out
-  kQuantiles,  // sign: nodes at quantiles of the values above the least, all values if they suffice
-  kMixed,      // total variation: half of the nodes at quantiles, half of them equally spaced
+  kUnitCells,  // clip: cells of width 1; wider ones for sparse values if nodes run out
+  kQuantiles,  // sign: at quantiles of the values above the least; at all values if few
+  kMixed,      // total variation: half of the nodes at quantiles, half equally spaced
 };
 
 // Ascending nodes, at least one, at most `levels`, the first equal to `least` and the last not
@@ -31,16 +31,17 @@ enum class NodeRule {
 std::vector<float> ChooseNodes(const std::vector<float>& sample, float least, float largest,
                                NodeRule rule, int levels);
 
-// Levels of columns first..last-1 of a matrix.
+// The levels of columns first..last-1 of a matrix.
 class ColumnLevels {
  public:
   static ColumnLevels Soft(const Matrix<float>& v, NodeRule rule, int levels, std::size_t first,
                            std::size_t last);
-  // s = which of `bins` equal bins between `least` and `largest` of each column.
+  // s = the index of the value's bin among `bins` equal ones between `least` and `largest` of its
+  // column.
   static ColumnLevels Hard(int bins, std::vector<float> least, std::vector<float> largest);
 
   std::size_t columns() const { return columns_; }
-  std::size_t cells() const { return cells_; }  // the most of any column: levels are in [0, cells]
+  std::size_t cells() const { return cells_; }  // the most of any column; levels are in [0, cells]
 
   // Levels of one row; `v` points at the first of the columns. Returns whether any is positive.
   bool Row(const float* v, float* s) const;

@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::size_t kMostTasks = 32;
 
-// Numbers the vertices that each part touches in the order in which it meets them; returns them.
+// Numbers the vertices that each part touches in the order of first appearance; returns them.
 std::vector<std::vector<std::uint32_t>> NumberRows(const Lattice& lattice, std::size_t part_chunks,
                                                    std::vector<std::uint32_t>* corner_row) {
   std::vector<std::vector<std::uint32_t>> touched((lattice.num_chunks() + part_chunks - 1) /
                                                   part_chunks);
-  // Every task clears an array of all vertices.
+  // Every task clears an array over all vertices.
   const std::size_t grain = (touched.size() + kMostTasks - 1) / kMostTasks;
   ParallelFor(touched.size(), grain, [&](std::size_t begin, std::size_t end) {
     std::vector<std::uint32_t> number(lattice.num_vertices, kNone);

@@ -1,6 +1,6 @@
-// Splatting from many ranges of pixels side by side: each range sums into rows of its own, one per
-// vertex that it touches, and a vertex then adds up the few rows that belong to it. The ranges are
-// fixed, so sums do not depend on the number of threads.
+// Splatting from many ranges of pixels in parallel: each range sums into rows of its own, one per
+// vertex that it touches, and then every vertex adds up its few rows. The ranges are fixed, so sums
+// do not depend on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ struct SplatParts {
   std::vector<std::uint32_t> corner_row;  // like Lattice::simplex_vertex, with rows for vertices
 
   // The rows of vertex v, ascending, all with weight 1: row_of_vertex[begin[v]..begin[v+1]]. A few
-  // padding follows the last one, for kernels that read ahead.
+  // entries of padding follow the last one, for kernels that read ahead.
   std::vector<std::uint32_t> begin;
   std::vector<SplatEntry> row_of_vertex;
 
-  // There are so many rows that spreading from the side of the vertices is cheaper: nothing was built.
+  // Nothing was built, because with so many rows splatting per vertex (SplatToVertices) is cheaper.
   bool empty() const { return row_begin.empty(); }
   std::size_t num_rows() const { return row_begin.back(); }
   PixelCorners pixels(const Lattice& lattice) const {

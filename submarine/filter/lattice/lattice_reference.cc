@@ -46,9 +46,9 @@ std::vector<double> MiddleOfBox(const Matrix<double>& features) {
   return middle;
 }
 
-// The corners of the simplex around a point, by walking: sort coordinates by their distance above
-// the multiple of d+1 below them, largest first. Raising those one after the other passes all
-// corners. `corners` has room for n points of n coordinates, `weights` for n.
+// The corners of the simplex around a point: sort the coordinates by their distance above the next
+// lower multiple of d+1, largest first; raising them one after the other visits all corners.
+// `corners` has room for n points of n coordinates, `weights` for n.
 void Simplex(const std::vector<double>& point, std::int64_t* corners, double* weights) {
   const auto n = static_cast<std::int64_t>(point.size());
   const auto width = static_cast<double>(n);
@@ -62,12 +62,13 @@ void Simplex(const std::vector<double>& point, std::int64_t* corners, double* we
     order[i] = i;
     sum += floor[i];
   }
-  // Equal ones stay in their order.
+  // Ties are broken by index.
   std::sort(order.begin(), order.begin() + n, [&](std::size_t i, std::size_t j) {
     return above[i] != above[j] ? above[i] > above[j] : i < j;
   });
-  // floor + (n for the first k in order) has coordinate sum `sum` + k n; minus that over n from all
-  // coordinates it is a lattice point. k = 0..n-1, weights above[order[k-1]] - above[order[k]].
+  // floor, plus n in the first k coordinates of `order`, has the coordinate sum `sum` + k n;
+  // subtracting the n-th part of that from all coordinates gives a lattice point. k = 0..n-1,
+  // weights above[order[k-1]] - above[order[k]].
   for (std::int64_t k = 0; k < n; ++k) {
     std::int64_t* corner = corners + k * n;
     const std::int64_t shift = sum / n + k;
@@ -76,7 +77,7 @@ void Simplex(const std::vector<double>& point, std::int64_t* corners, double* we
     const double before = k == 0 ? 1.0 : above[order[k - 1]];
     weights[k] = before - above[order[k]];
   }
-  // The last corner is also reached by raising all n: what is left beyond the least belongs there.
+  // Raising all n coordinates leads back to corner 0, so it also gets the last remainder.
   weights[0] += above[order[n - 1]];
 }
 
@@ -103,7 +104,7 @@ class PointNumbers {
   }
 
  private:
-  // Where the point is, or would be.
+  // The slot where the point is, or would be inserted.
   std::size_t Slot(std::span<const std::int64_t> point) const {
     std::uint64_t hash = 0;
     for (const std::int64_t x : point) {
@@ -131,14 +132,14 @@ class PointNumbers {
 };
 
 void AddScaled(const double* __restrict x, double factor, std::size_t n, double* __restrict out) {
-  if (n == LatticeReference::kBlock) {  // of known length, for the compiler
+  if (n == LatticeReference::kBlock) {  // a length known at compile time
     for (std::size_t i = 0; i < LatticeReference::kBlock; ++i) out[i] += factor * x[i];
     return;
   }
   for (std::size_t i = 0; i < n; ++i) out[i] += factor * x[i];
 }
 
-// Nearly full blocks are filled up: a known length is worth more than a column less.
+// Nearly full blocks are padded: a length known at compile time saves more than a column costs.
 std::size_t BlockColumns(std::size_t columns) {
   return 2 * columns > LatticeReference::kBlock ? LatticeReference::kBlock : columns;
 }
@@ -313,7 +314,7 @@ std::vector<double> LatticeReference::Diagonal(std::span<const char> wanted) con
 
 // With P_a(0) = 1 and P_a(k) = clip(s_a - k + 1, 0, 1), the mass of a at nodes k and above,
 //   psi(s_a, s_b) = sum_k p_a(k) [1 - P_b(k) - P_b(k+1)]:
-// what b has below node k, minus what it has above. s_a = j + u has p_a(j) = 1 - u, p_a(j+1) = u.
+// the mass of b below node k minus that above. s_a = j + u has p_a(j) = 1 - u, p_a(j+1) = u.
 std::vector<double> LatticeReference::Flow(const std::vector<double>& level,
                                            std::size_t cells) const {
   std::vector<double> flow(size(), 0.0);
@@ -359,7 +360,7 @@ LatticeReference::Variation LatticeReference::TotalVariation(
       }
     });
     const Matrix<double> filtered = Product(above);
-    // Sums over the variables go through their chunks: few roundings each.
+    // Sums over the variables are formed chunk by chunk, which keeps the number of roundings small.
     const auto sum = [&](const auto& term) {
       return ParallelSum(size(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
         double value = 0.0;

@@ -1,10 +1,11 @@
-// The slow twin of the lattice: the same K in double, by plain loops, sharing nothing with the fast
-// path but the stencil's numbers. For tests, and to verify certificates about lattice kernels.
+// The slow reference for the lattice: the same K in double, by plain loops, sharing nothing with
+// the fast code but the stencil's numbers. For tests, and to verify certificates about lattice
+// kernels.
 //
-// Corner weights and the stencil's factors are taken as the exact numbers that they are in double.
-// With them K is exactly symmetric and nonnegative (lattice_stencil.h), and what is computed here
-// differs from it by rounding alone: products of nonnegative columns are sums of nonnegative terms,
-// off by at most roundings() ulps of themselves.
+// K is defined by the corner weights and the stencil's factors as stored in double. It is exactly
+// symmetric and nonnegative (lattice_stencil.h), and the results here differ from it by rounding
+// alone: products of nonnegative columns are sums of nonnegative terms, off by at most roundings()
+// ulps of themselves.
 #pragma once
 
 #include <cstddef>
@@ -26,23 +27,24 @@ class LatticeReference {
   std::size_t num_vertices() const { return num_present_.size(); }
   std::size_t bytes() const;  // memory held
 
-  // Columns that are best filtered at a time: more need more memory, fewer more time each.
+  // The best number of columns to filter at a time: more take more memory, fewer more time per
+  // column.
   static constexpr std::size_t kBlock = 8;
 
   // K x, with the diagonal of K.
   std::vector<double> Product(const std::vector<double>& x) const;
   Matrix<double> Product(const Matrix<double>& x) const;
 
-  // k_aa; with `wanted`, 0 for the variables that have a 0 there.
+  // k_aa; if `wanted` is given, 0 for the variables where it is 0.
   std::vector<double> Diagonal(std::span<const char> wanted = {}) const;
 
   // sum_b k_ab psi(s_a, s_b) for levels s in [0, cells] (lattice_levels.h, PsiOfLevels).
   std::vector<double> Flow(const std::vector<double>& level, std::size_t cells) const;
 
-  // With P_a(k) = clip((x_a - t_k) / (t_(k+1) - t_k), 0, 1) for nodes t_0 < t_1 < ... that enclose x,
+  // With P_a(k) = clip((x_a - t_k) / (t_(k+1) - t_k), 0, 1) and nodes t_0 < t_1 < ... around x,
   //   pairs = sum_k (t_(k+1) - t_k) <1 - P(k), K P(k)>,
   //   self = sum_k (t_(k+1) - t_k) sum_a k_aa P_a(k) (1 - P_a(k)).
-  // pairs - self is at least sum_{a<b} k_ab |x_a - x_b|, and equal to it where values are nodes.
+  // pairs - self is at least sum_{a<b} k_ab |x_a - x_b|, with equality where all values are nodes.
   struct Variation {
     double pairs = 0.0;
     double self = 0.0;
@@ -50,10 +52,10 @@ class LatticeReference {
   Variation TotalVariation(const std::vector<double>& x, std::span<const double> nodes,
                            const std::vector<double>& diagonal) const;
 
-  // All of K, with its diagonal: one product per variable.
+  // All of K, with its diagonal, by one product per variable.
   Matrix<double> DenseK() const;
 
-  // By how many ulps of itself a product of nonnegative numbers, or a k_aa, may be off.
+  // The error of a product of nonnegative numbers, or of a k_aa, in ulps of itself.
   double roundings() const;
   double diagonal_roundings() const;
 
@@ -62,7 +64,7 @@ class LatticeReference {
   std::span<const std::uint32_t> Neighbours(std::size_t v) const {
     return {neighbour_.data() + v * slots(), num_present_[v]};
   }
-  // What a pass of laziness c leaves at a vertex.
+  // The diagonal entry of a pass of laziness c at vertex v.
   double Centre(double c, std::size_t v) const {
     const double missing = static_cast<double>(slots() - num_present_[v]);
     return c + stencil_.kept * stencil_.NeighbourWeight(c) * missing;
@@ -80,7 +82,7 @@ class LatticeReference {
   std::vector<std::uint32_t> neighbour_;  // per vertex: slots(), those present first
   std::vector<std::uint32_t> num_present_;  // per vertex
   std::vector<std::size_t> splat_begin_;    // per vertex and one more: entries of splat_
-  std::vector<std::uint64_t> splat_;        // places in corner_ and weight_, by vertex
+  std::vector<std::uint64_t> splat_;        // indices into corner_ and weight_, by vertex
 };
 
 }  // namespace submarine::internal

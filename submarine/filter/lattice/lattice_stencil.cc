@@ -11,7 +11,8 @@
 namespace submarine::internal {
 namespace {
 
-// Least error against the Gaussian on densely populated lattices (benchmarks/lattice_error).
+// The values of least error against the Gaussian on densely populated lattices
+// (benchmarks/lattice_error).
 double DefaultLaziness(int dimension) {
   constexpr double kByDimension[] = {0.50, 0.37, 0.17, 0.08, 0.03};
   return dimension <= 5 ? kByDimension[dimension - 1] : 0.0;

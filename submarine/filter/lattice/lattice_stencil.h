@@ -1,10 +1,10 @@
-// What kernel the permutohedral lattice computes, as numbers; lattice_build.h says on which
+// The kernel that the permutohedral lattice computes, as numbers; lattice_build.h finds the
 // vertices.
 //
 // Features, relative to the middle of their bounding box, are mapped to the plane sum_i e_i = 0 of
-// R^(d+1), scaled by `scale` (d+1) and rounded to 2^-22 cells, where the
-// points of Z^(d+1) whose coordinates are all congruent mod d+1 form the lattice A*_d. A variable a
-// spreads over the d+1 corners of its simplex with barycentric weights S_va, and
+// R^(d+1), scaled by `scale` (d+1) and rounded to 2^-22 cells. The points of Z^(d+1) in that plane
+// whose coordinates are all congruent mod d+1 form the lattice A*_d. A variable a spreads over the
+// d+1 corners of its simplex with barycentric weights S_va, and
 //
 //   K = amplitude S^T B S,   B = G_1 G_2 ... G_n,   G_k = diag(g_k) + p_k A,
 //
@@ -13,15 +13,15 @@
 // g_k(v) = c_k + kept p_k (missing neighbours of v).
 //
 // Symmetric, exactly: A is symmetric on every set of vertices, so each G_k is, and c_k = c_(n+1-k)
-// makes the product a palindrome: B^T = G_n ... G_1 = B. No neighbour needs to exist for that.
-// Nonnegative: every entry of S, g_k and p_k is.
+// makes the product a palindrome: B^T = G_n ... G_1 = B. This holds even where neighbours are
+// missing. Nonnegative: every entry of S, g_k and p_k is.
 // Positive semidefinite: B = G^T C G with G = G_h...G_1 and the middle pass C = G_(h+1), whose
 // laziness is 1/2: its diagonal is at least 1/2, its other entries in a row sum to at most 2 (d+1)
 // p = 1/2.
 //
-// Variance. Per pass and direction of the plane 2 p_k (d+1)^2 (sum_j u_j u_j^T = (d+1)^2 on the
-// plane), for S and S^T (d+1)^2 / 12 each. They add up to scale^2 (d+1)^2, that of exp(-|f|^2/2),
-// if
+// Variance. Per pass and direction of the plane it is 2 p_k (d+1)^2 (sum_j u_j u_j^T = (d+1)^2 on
+// the plane), for S and S^T (d+1)^2 / 12 each. They add up to scale^2 (d+1)^2, the variance of
+// exp(-|f|^2/2), if
 //   scale^2 = 1/6 + sum_k (1 - c_k) / (d+1).
 // Mass. Where all vertices are present B's rows sum to 1 and a corner function integrates to the
 // volume of a cell, (scale^d sqrt(d+1))^-1; the Gaussian's integral is (2 pi)^(d/2). Hence
@@ -46,8 +46,9 @@ struct LatticeStencil {
   double amplitude = 0.0;
   double kept = 0.0;
   std::vector<double> laziness;  // c_k, one per pass, palindromic, odd length
-  // The classic filter instead (filter/classic/axis_lattice.h): one pass 1 + (U_j + U_j^T) / 2 per axis j, cells that begin at the
-  // origin of the features. K is then not symmetric, and laziness has the number of passes only.
+  // The classic filter instead (filter/classic/axis_lattice.h): one pass 1 + (U_j + U_j^T) / 2 per
+  // axis j, with cells that start at the origin of the features. K is then not symmetric, and only
+  // the length of `laziness` is used.
   bool by_axes = false;
 
   int neighbour_slots() const { return 2 * (dimension + 1); }

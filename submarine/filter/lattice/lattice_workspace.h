@@ -12,7 +12,7 @@
 
 namespace submarine::internal {
 
-// Aligned floats that are not set to anything and never shrink.
+// An uninitialised aligned buffer of floats that never shrinks.
 class FloatBuffer {
  public:
   FloatBuffer() = default;
@@ -48,12 +48,12 @@ class FloatBuffer {
 class LatticeOperator::Workspace {
  public:
   FloatBuffer front;  // what the next pass reads
-  FloatBuffer back;   // what it writes, where there are no parts
-  FloatBuffer parts;  // private sums of ranges of pixels, then what a pass writes
+  FloatBuffer back;   // what it writes, if there are no parts
+  FloatBuffer parts;  // separate sums of ranges of pixels, then what a pass writes
   std::size_t bytes() const { return front.bytes() + back.bytes() + parts.bytes(); }
 };
 
-// Takes an idle workspace, or makes one, and gives it back.
+// Takes an idle workspace or makes one, and returns it at the end.
 class LatticeOperator::WorkspaceLease {
  public:
   explicit WorkspaceLease(const LatticeOperator& op) : op_(op) {

@@ -1,6 +1,7 @@
 // A k-d tree over feature points for finding all pairs within a radius: buckets of a few dozen
-// points with their bounding boxes. Unlike a grid of cells it adapts to how the points lie (natural
-// images fill a thin part of colour space) and has no dimension in which it explodes.
+// points with their bounding boxes. Unlike a grid of cells it adapts to the distribution of the
+// points (natural images fill a thin part of colour space), and its size does not explode with the
+// dimension.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ class FeatureTree {
   explicit FeatureTree(const Matrix<float>& points);
 
   std::size_t num_buckets() const { return bucket_begin_.size() - 1; }
-  // The variables in a bucket; within the tree, its points are begin(bucket)..begin(bucket + 1) - 1.
+  // The variables in a bucket; in the tree, its points are begin(bucket)..begin(bucket + 1) - 1.
   std::size_t begin(std::size_t bucket) const { return bucket_begin_[bucket]; }
   std::span<const std::uint32_t> variables(std::size_t bucket) const {
     return {order_.data() + bucket_begin_[bucket],

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kBytesPerEntry = sizeof(std::uint32_t) + sizeof(float);
 constexpr std::size_t kListGrain = 64;
 
-// A list that is less than this many times longer than its sample is used in its place.
+// A list that is less than this many times as long as its sample is used instead of the sample.
 constexpr double kWorthSampling = 2.0;
 
 // One kernel's pairs, found through a tree over its features.
@@ -31,7 +31,7 @@ class PairFinder {
         factor_(static_cast<float>(weighted.factor)),
         cutoff_(static_cast<float>(cutoff)),
         tree_(SinglePrecisionFeatures(kernel_)) {
-    // A hair more than needed, as the values are compared in single precision.
+    // Slightly more than needed, as the values are compared in single precision.
     radius_ = std::sqrt(-2.0 * std::log(cutoff)) + 0.01;
   }
 
@@ -43,7 +43,7 @@ class PairFinder {
             const Found& found) const {
     const std::uint32_t a = tree_.variables(bucket)[k];
     Select(bucket, k, near, [&](std::uint32_t b, float value) {
-      // The product of scales first: it is the same for (a, b) and (b, a).
+      // Multiply the scales first: their product is the same for (a, b) and (b, a).
       const float scale =
           kernel_.scale.empty() ? 1.0F : static_cast<float>(kernel_.scale[a] * kernel_.scale[b]);
       const float weight = factor_ * scale * value;
@@ -51,7 +51,7 @@ class PairFinder {
     });
   }
 
-  // Calls found(k_ab without scale) for them.
+  // Calls found(k_ab without scale) for all of them.
   template <class Found>
   void FindValues(std::size_t bucket, std::size_t k, const std::vector<std::uint32_t>& near,
                   const Found& found) const {
@@ -62,8 +62,8 @@ class PairFinder {
     tree_.Near(bucket, radius_, near);
   }
 
-  // Calls body(a, for_neighbours) for all variables, in parallel; for_neighbours takes what Find does.
-  // report(share done) is called in between, in the thread of the caller.
+  // Calls body(a, for_neighbours) for all variables, in parallel; for_neighbours takes the callback
+  // of Find. report(fraction done) is called in between, on the caller's thread.
   template <class Body, class Report>
   void ForAll(const Body& body, const Report& report) const {
     const std::size_t buckets = tree_.num_buckets();
@@ -113,11 +113,11 @@ class PairFinder {
   double radius_;
 };
 
-// Whether an entry is kept: always from the threshold on, below it with a probability in proportion to
-// its weight. The same for both directions of a pair, and for the same list every time.
+// Whether an entry is kept: always from the threshold on, and below it with a probability
+// proportional to its weight. Deterministic, and the same for both directions of a pair.
 bool IsDrawn(std::size_t a, std::uint32_t b, float weight, float threshold) {
   if (weight >= threshold) return true;
-  // The weight tells the same pair in two kernels apart. Multiplications and shifts that mix all bits.
+  // A hash of the pair and the weight, which differs if two kernels have the same pair.
   std::uint64_t bits =
       (std::uint64_t{std::min<std::size_t>(a, b)} << 32) ^ std::max<std::size_t>(a, b);
   bits = (bits ^ std::bit_cast<std::uint32_t>(weight)) * 0x9E3779B97F4A7C15U;
@@ -166,7 +166,7 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
   for (const WeightedKernel& weighted : kernels) finders.emplace_back(weighted, options.cutoff);
 
   rows_.self = SelfTerms(kernels);
-  // The last kernel's order: by custom the one with the most dimensions.
+  // The order of the last kernel, which by convention has the most dimensions.
   for (std::size_t bucket = 0; bucket < finders.back().tree().num_buckets(); ++bucket) {
     const auto variables = finders.back().tree().variables(bucket);
     rows_.order.insert(rows_.order.end(), variables.begin(), variables.end());
@@ -183,7 +183,8 @@ NeighbourList::NeighbourList(std::span<const WeightedKernel> kernels,
     if (options.on_progress && !options.on_progress(share))
       throw Interrupted("the neighbour list was interrupted before it was complete");
   };
-  // Twice over all pairs, to count and to store: cheaper than to collect them first, in twice the memory.
+  // Two passes over all pairs, to count and to store: cheaper than collecting them first, which
+  // would take twice the memory.
   rows_.begin.assign(n + 1, 0);
   rows_.of_kernel.assign(n * finders.size(), 0);
   for (std::size_t m = 0; m < finders.size(); ++m) {
@@ -287,7 +288,7 @@ double NeighbourList::BytesFor(double entries, std::size_t num_variables) {
 }
 
 double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff) {
-  const double entries = EstimateEntries(kernels, {&cutoff, 1}).front();  // refuses what is no list
+  const double entries = EstimateEntries(kernels, {&cutoff, 1}).front();  // checks the input
   return BytesFor(entries, kernels.front().kernel->size());
 }
 
@@ -300,7 +301,8 @@ std::vector<double> NeighbourList::EstimateEntries(std::span<const WeightedKerne
   for (const WeightedKernel& weighted : kernels) {
     const PairFinder finder(weighted, least);
     const std::size_t buckets = finder.tree().num_buckets();
-    // Rows differ by factors of a hundred where parts of an image are flat: many buckets, few of each.
+    // Row lengths differ by factors of a hundred where parts of an image are flat: sample few rows
+    // each from many buckets.
     const std::size_t stride = std::max<std::size_t>(1, buckets / 512);
     const std::size_t sampled_buckets = (buckets + stride - 1) / stride;
     std::vector<double> rows(sampled_buckets, 0.0);

@@ -1,4 +1,4 @@
-#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+#include "submarine/base/fixed_width_simd.h"  // must come before every Highway header
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "submarine/filter/list/pair_kernels.cc"
@@ -43,8 +43,8 @@ struct Distances {
   static HWY_INLINE Vec Term(Vec x_a, Vec x_b) { return hn::Abs(hn::Sub(x_a, x_b)); }
 };
 
-// Columns first .. first + kVectors registers - 1, all sums held in registers. Two neighbours per
-// turn: two chains of additions hide the latency of one.
+// The columns of kVectors registers from `first` on, with all sums in registers. Two neighbours per
+// iteration: two chains of additions hide each other's latency.
 template <class Op, int kVectors>
 HWY_INLINE void SumBlock(const NeighbourRow& row, const float* x, const float* x_a,
                          std::size_t columns, std::size_t first, float* out) {
@@ -132,8 +132,8 @@ std::size_t SelectNear(const float* coordinates, std::size_t stride, std::size_t
   const Wide d;
   const hn::RebindToUnsigned<Wide> du;
   const std::size_t lanes = hn::Lanes(d);
-  // Exponentials are for points that may be near enough; a hair more, as the comparison that counts
-  // is that of the values.
+  // Compute exponentials only for points that may be near enough, with a small margin, as the
+  // decisive comparison is that of the values.
   const float farthest = -2.0F * std::log(cutoff) + 1e-3F;
   std::size_t found = 0;
   for (std::size_t j = 0; j < count; j += lanes) {

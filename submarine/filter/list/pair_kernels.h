@@ -1,5 +1,5 @@
 // Sums over the neighbours of one variable, for all columns at once: the inner loops of
-// NeighbourList. As everywhere, SIMD chosen at run time and scalar twins of the same meaning.
+// NeighbourList. SIMD code is chosen at run time; namespace `scalar` has equivalent scalar forms.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ void SumSigns(const NeighbourRow& row, const float* x, std::size_t a, std::size_
               float* out);
 void SumDistances(const NeighbourRow& row, const float* x, std::size_t a, std::size_t columns,
                   float* out);
-// The points j in 0..count-1 with k_j = exp(-|f_a - f_j|^2 / 2) >= cutoff, ascending, and their k_j;
-// returns their number. Coordinate d of point j is coordinates[d * stride + j], readable up to one
-// register beyond the last; index and value have kSelectSlack places more than count.
+// The points j in 0..count-1 with k_j = exp(-|f_a - f_j|^2 / 2) >= cutoff, ascending, and their
+// k_j; returns their number. Coordinate d of point j is coordinates[d * stride + j], readable up to
+// one register beyond the last; index and value have room for count + kSelectSlack entries.
 std::size_t SelectNear(const float* coordinates, std::size_t stride, std::size_t dimension,
                        const float* point, std::size_t count, float cutoff, std::uint32_t* index,
                        float* value);

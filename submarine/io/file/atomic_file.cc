@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 
-// Distinct within the process; O_EXCL settles collisions with leftovers of others. The name of the
-// target is no part of it: that may be as long as names can be.
+// Unique within the process; O_EXCL resolves collisions with leftovers of other processes. Does not
+// contain the name of the target, which may already have the maximum length.
 std::filesystem::path TemporaryNameBeside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter{0};
   return target.parent_path() /
@@ -46,7 +46,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& destination)
     return;
   }
   // Renaming over a symbolic link would replace the link instead of the file behind it, which need
-  // not exist yet. Links in a circle have failed above.
+  // not exist yet. Circular links have failed above.
   std::error_code error;
   while (std::filesystem::is_symlink(target_, error)) {
     target_ = target_.parent_path() / std::filesystem::read_symlink(target_, error);
@@ -57,7 +57,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& destination)
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) Fail(errno);
-  // A file that is replaced keeps its permissions, as if it had been written in place.
+  // A file that is replaced keeps its permissions, as if it were written in place.
   if (exists) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 

@@ -22,13 +22,14 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Buffered. Throws FileError with the reason of the operating system.
+  // Buffered. Throws FileError with the reason given by the operating system.
   void Write(std::string_view bytes);
   void Write(const void* bytes, std::size_t count) {
     Write(std::string_view(static_cast<const char*>(bytes), count));
   }
 
-  // Flushes, waits until the bytes are on disk, and renames. At most once, and nothing after it.
+  // Flushes, waits until the bytes are on disk, and renames. Call at most once, as the last
+  // operation.
   void Commit();
 
  private:

@@ -19,7 +19,7 @@ namespace {
       fmt::format("cannot read \"{}\": {}", path.string(), std::generic_category().message(error)));
 }
 
-// Opens whatever is there except a directory, which open() accepts and read() refuses only later.
+// Opens anything but a directory, which open() accepts and only read() refuses.
 int OpenForReading(const std::filesystem::path& path, struct stat& status) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) FailToRead(path, errno);
@@ -39,7 +39,7 @@ int OpenForReading(const std::filesystem::path& path, struct stat& status) {
 // One read() that is repeated when a signal interrupts it; 0 at the end of the file.
 std::size_t ReadSome(int descriptor, void* destination, std::size_t bytes,
                      const std::filesystem::path& path) {
-  // Linux transfers at most about 2 GiB per call whatever is asked for.
+  // Linux transfers at most about 2 GiB per call, whatever the count.
   constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
   for (;;) {
     const ssize_t got = ::read(descriptor, destination, std::min(bytes, kMaxTransfer));
@@ -101,7 +101,7 @@ std::string ReadWholeFile(const std::filesystem::path& path, std::uint64_t max_b
     }
   };
 
-  // What is no such file at all says so better than its size does.
+  // Check the beginning first: "not such a file" is a better message than one about its size.
   constexpr std::size_t kFirstChunk = std::size_t{1} << 16;
   std::string contents(kFirstChunk, '\0');
   std::size_t filled = 0;
@@ -111,8 +111,8 @@ std::string ReadWholeFile(const std::filesystem::path& path, std::uint64_t max_b
   if (check) check(std::string_view(contents).substr(0, filled));
   refuse_beyond_limit(expected);
 
-  // One byte more than expected lets the end of the file show without another round of growth.
-  // Pipes and files of /proc report size 0 and grow geometrically.
+  // One byte more than expected detects the end of the file without growing the buffer again. Pipes
+  // and files of /proc report size 0 and grow geometrically.
   contents.resize(std::max(static_cast<std::size_t>(expected) + 1, kFirstChunk));
   for (std::size_t got = filled; got > 0; filled += got) {
     refuse_beyond_limit(filled);

@@ -36,20 +36,20 @@ class InputFile {
 
 inline constexpr std::uint64_t kMaxTextFileBytes = std::uint64_t{4} << 30;
 
-// Of what does not say how long it is: pipes, devices, files of /proc.
+// The limit for inputs that do not report their size: pipes, devices, files of /proc.
 inline constexpr std::uint64_t kMaxStreamBytes = std::uint64_t{256} << 20;
 
-// Is given the first 64 KiB of a file, or the whole of a shorter one, and may throw before the rest is
+// Receives the first 64 KiB of a file, or all of a shorter one, and may throw before the rest is
 // read.
 using BeginningCheck = std::function<void(std::string_view)>;
 
-// Accepts pipes as well as regular files; throws FileError beyond `max_bytes`, and for pipes and the
-// like beyond kMaxStreamBytes.
+// Accepts pipes as well as regular files; throws FileError beyond `max_bytes`, and for pipes and
+// the like beyond kMaxStreamBytes.
 std::string ReadWholeFile(const std::filesystem::path& path,
                           std::uint64_t max_bytes = kMaxTextFileBytes,
                           const BeginningCheck& check = nullptr);
 
-// Throws FileError for a NUL among the first bytes, too, which no text has.
+// Also throws FileError for a NUL among the first bytes, which text does not contain.
 std::string ReadTextFile(const std::filesystem::path& path,
                          std::uint64_t max_bytes = kMaxTextFileBytes);
 

@@ -49,7 +49,7 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-// The message of the E that `call` throws; a failure and "" when it throws nothing or something
+// The message of the E that `call` throws; a test failure and "" if it throws nothing or something
 // else.
 template <class E, class Call>
 std::string MessageOf(Call&& call) {
@@ -65,7 +65,7 @@ std::string MessageOf(Call&& call) {
   return "";
 }
 
-// Where the shared test data lives, if it does; tests skip loudly without it.
+// The path of the shared test data, if present; tests skip loudly without it.
 inline std::filesystem::path SharedModel(std::string_view name) {
   const char* root = std::getenv("SUBMARINE_DATA");
   return std::filesystem::path(root != nullptr ? root : "/work/shared/data") / "models" / name;

@@ -18,15 +18,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A nested tree of 256 levels takes two for each. Whatever walks a value recursively stays far from the
-// end of the stack.
+// A nested tree of 256 levels takes two levels of JSON for each. Recursion over a value stays far
+// from the end of the stack.
 constexpr std::size_t kMaxDepth = 600;
 
 // An empty object takes 3 bytes of text and a hundred of memory.
 constexpr std::size_t kMaxValues = 4'000'000;
 
-// The parser's own message repeats the position and an error code before the reason, and what it last
-// read behind. A place in the file says as much, and nothing of a file that was not meant to be read.
+// The parser's message has the position and an error code before the reason, and the last token
+// behind it. The position in the file is enough, and reveals nothing of a file that was not meant
+// to be read.
 std::string Reason(std::string_view what) {
   for (const std::string_view mark : {"syntax error ", ": ", "] "}) {
     if (const std::size_t at = what.find(mark); at != std::string_view::npos) {
@@ -53,11 +54,11 @@ std::string Reason(std::string_view what) {
       fmt::format("{}:{}:{}: {}", path.string(), line, before.size() - line_begin + 1, message));
 }
 
-// Looks through a text before values are made of it: what is no JSON, too deep, too much, or has a
-// key twice, of which the parser would silently keep the last.
+// Checks a text before values are built: it must be JSON, not too deep or too large, and without
+// repeated keys, of which the parser would silently keep the last.
 class JsonCheck : public Json::json_sax_t {
  public:
-  std::size_t error_byte = 0;  // where error is about a place
+  std::size_t error_byte = 0;  // where the error is, if it has a position
   std::string error;
 
   bool null() override { return Count(); }
@@ -107,12 +108,12 @@ class JsonCheck : public Json::json_sax_t {
   std::size_t values_ = 0;
 };
 
-// The beginning of value.dump(), a little more than Quoted() shows. The whole could be as long as the
-// file.
+// The beginning of value.dump(), slightly more than Quoted() shows; the whole could be as long as
+// the file.
 void AppendBeginning(const Json& value, std::string* text) {
   constexpr std::size_t kEnough = 50;
   const auto append_string = [&](const std::string& string) {
-    // The cut may go through a letter.
+    // The cut may split a multi-byte character.
     *text += Json(string.substr(0, kEnough)).dump(-1, ' ', false, Json::error_handler_t::ignore);
   };
   if (value.is_string()) return append_string(value.get_ref<const std::string&>());

@@ -1,5 +1,5 @@
-// JSON files read strictly: a repeated, unknown or ill-typed key is an error that names the file
-// and the key, since it is a typing mistake far more often than an extension.
+// Strict reading of JSON files: a repeated, unknown or ill-typed key is an error that names the
+// file and the key, since it is a typing mistake far more often than an extension.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace submarine::internal {
 inline constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{256} << 20;
 
 // Throws FileError: "file:line:column: ..." when the text is not JSON, "file: ..." when an object
-// repeats a key or there is more of the file, of values or of nesting than any file needs.
+// repeats a key or the file is too large, has too many values or is nested too deeply.
 nlohmann::json ReadJsonFile(const std::filesystem::path& path,
                             std::uint64_t max_bytes = kMaxJsonBytes);
 
@@ -30,7 +30,7 @@ class JsonFields {
   const nlohmann::json& At(std::string_view key) const;
   std::int64_t Integer(std::string_view key, std::int64_t min, std::int64_t max) const;
   double Number(std::string_view key) const;
-  std::vector<double> Numbers(std::string_view key) const;  // of a number or a list of them
+  std::vector<double> Numbers(std::string_view key) const;  // from a number or a list of numbers
   std::string String(std::string_view key) const;
 
   const std::string& where() const { return where_; }

@@ -27,8 +27,8 @@ constexpr std::string_view kMagic = "\x93NUMPY";
   throw FileError(fmt::format("\"{}\" {}", file.path().string(), message));
 }
 
-// The header is the literal of a Python dictionary with three known keys, so a scanner for strings,
-// words and tuples of integers is all it takes.
+// The header is a Python dictionary literal with three known keys, so a scanner for strings, words
+// and tuples of integers is enough.
 class DictScanner {
  public:
   DictScanner(const InputFile& file, std::string_view text) : file_(file), text_(text) {}
@@ -101,7 +101,7 @@ class DictScanner {
   std::size_t position_ = 0;
 };
 
-// "header claims 8.0 TB" reads better than thirteen digits.
+// "header claims 8.0 TB" is easier to read than thirteen digits.
 std::string ByteCount(std::uint64_t bytes) {
   if (bytes < 1'000'000) return fmt::format("{} bytes", bytes);
   static constexpr const char* kUnits[] = {"MB", "GB", "TB", "PB", "EB"};
@@ -338,7 +338,7 @@ void NpyReader::ReadUpToConstants(std::size_t columns, std::span<double> values)
   CheckPlaces(values.size());
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   constexpr std::uint64_t kExact = std::uint64_t{1} << 53;
-  // As numbers that are in order without a sign, so that differences cannot overflow.
+  // Mapped to unsigned numbers of the same order, so that differences cannot overflow.
   std::vector<std::uint64_t> ordered(values.size());
   file_.Read(ordered.data(), ordered.size() * sizeof(std::uint64_t));
   const std::uint64_t zero = kind_ == 'i' ? kSign : 0;

@@ -18,7 +18,7 @@ using NpyShape = std::vector<std::int64_t>;
 std::string ShapeText(std::span<const std::int64_t> shape);
 
 // Opens an array and checks its header against the size of the file, so that the shape can be
-// trusted and memory allocated before the values are read. Everything throws FileError naming the
+// trusted and memory allocated before the values are read. All functions throw FileError naming the
 // file.
 class NpyReader {
  public:
@@ -29,16 +29,15 @@ class NpyReader {
   std::string type_name() const;  // "float64", "int32", ...
   bool holds_integers() const { return kind_ != 'f'; }
 
-  // All values at once, to exactly count() places. Integers are read only from arrays of integers
-  // (or bool); numbers from any of float32, float64, int8..int64, uint8..uint64, bool.
-  // A number beyond the range of float is refused, not rounded to infinity.
+  // Reads all values at once into exactly count() elements. Integers are read only from arrays of
+  // integers (or bool); numbers from any of float32, float64, int8..int64, uint8..uint64, bool. A
+  // number beyond the range of float is refused, not rounded to infinity.
   void ReadTo(std::span<double> values);
   void ReadTo(std::span<float> values);
   void ReadTo(std::span<std::int64_t> values);
 
-  // The same, up to a constant of each of `columns` columns (the last axis): integers beyond 2^53
-  // become numbers relative to the middle of their column, so that their differences keep all digits
-  // that double has.
+  // The same, up to a constant per column (`columns` is the last axis): integers beyond 2^53 become
+  // numbers relative to the middle of their column, so that differences keep full double precision.
   void ReadUpToConstants(std::size_t columns, std::span<double> values);
 
  private:

@@ -234,7 +234,8 @@ TEST(Npy, WriterRefusesShapesThatDoNotFitAndBadDestinations) {
               HasSubstr("No space left"));
 }
 
-// Integers that double has not, of either sign and end of the range: up to a constant.
+// Integers that double cannot represent, of either sign and at both ends of the range: up to a
+// constant.
 TEST(NpyTest, LargeIntegersKeepTheirDifferences) {
   const TempDir dir;
   const auto read = [&](const std::vector<std::int64_t>& values) {
@@ -253,7 +254,7 @@ TEST(NpyTest, LargeIntegersKeepTheirDifferences) {
   const std::vector<double> wide = read({kLeast, 0, kLargest, 1});
   EXPECT_EQ(wide[2] - wide[0], 0x1p64);
   EXPECT_EQ(wide[3], 1.0);
-  // The same bits as unsigned numbers: the signed ones above 2^63 less.
+  // The same bits as unsigned numbers: the former negative ones are now 2^64 larger.
   std::string bytes = dir.Text("i.npy");
   bytes[bytes.find("<i8") + 1] = 'u';
   dir.WriteText("u.npy", bytes);

@@ -29,7 +29,7 @@ template <class T>
 std::from_chars_result Parse(const char* begin, const char* end, T& value) {
   const std::string text(begin, end);
   const std::size_t digits = text.starts_with('-') ? 1 : 0;
-  // What strtod takes and from_chars does not: spaces, a plus, hexadecimal numbers.
+  // strtod accepts what from_chars does not: spaces, a plus, hexadecimal numbers.
   const bool refused = digits >= text.size() || text[digits] == '+' || text[digits] == '-' ||
                        std::string_view(" \t\n\v\f\r").find(text[digits]) != std::string::npos;
   if (refused) return {begin, std::errc::invalid_argument};
@@ -44,7 +44,7 @@ std::from_chars_result Parse(const char* begin, const char* end, T& value) {
   const T parsed = Convert(text.c_str(), &stop, T{});
   if (stop == text.c_str()) return {begin, std::errc::invalid_argument};
   const char* parsed_end = begin + (stop - text.c_str());
-  // Of a subnormal number the C library may say that it is out of range, too.
+  // The C library may also report a subnormal number as out of range.
   if (errno == ERANGE && (parsed == T{0} || std::isinf(parsed)))
     return {parsed_end, std::errc::result_out_of_range};
   value = parsed;

@@ -1,4 +1,4 @@
-// Numbers from text without regard to the locale, which the program that uses the library may set.
+// Parses numbers independently of the locale, which the program that uses the library may change.
 #pragma once
 
 #include <charconv>
@@ -7,8 +7,8 @@
 
 namespace submarine::internal {
 
-// std::from_chars by the C library, for standard libraries that have it for integers only (libc++ before 20). Other
-// than there, the text is copied.
+// std::from_chars by means of the C library, for standard libraries that have it for integers only
+// (libc++ before 20). Unlike from_chars, it copies the text.
 std::from_chars_result FloatFromChars(const char* begin, const char* end, double& value);
 std::from_chars_result FloatFromChars(const char* begin, const char* end, long double& value);
 

@@ -12,7 +12,7 @@
 namespace submarine::internal {
 namespace {
 
-// from_chars does not take the '+' that some writers put before numbers.
+// from_chars does not accept the '+' that some writers put before numbers.
 std::string_view WithoutPlus(std::string_view token) {
   if (token.size() > 1 && token[0] == '+' && token[1] != '-' && token[1] != '+') {
     token.remove_prefix(1);
@@ -38,9 +38,9 @@ Parsed<T> ParseNumber(std::string_view token) {
   return parsed;
 }
 
-// Rounding a decimal to the nearest double moves its logarithm by up to 2^-53, which is a quarter of a
-// unit in the last place of a logarithm from 2 on, less of a larger one, and too much of a smaller
-// one. A subnormal double has lost more.
+// Rounding a decimal to the nearest double moves its logarithm by up to 2^-53. This is a quarter of
+// an ulp of a logarithm of magnitude 2, less for a larger one, and too much for a smaller one. A
+// subnormal double has lost more digits.
 bool DoubleIsEnough(double potential) {
   return std::isnormal(potential) && (potential < 0.135 || potential > 7.39);
 }
@@ -103,7 +103,7 @@ double TextScanner::Number(std::string_view what) {
   const Parsed<double> number = ParseNumber<double>(token);
   if (!number.valid) Fail(fmt::format("expected {}, a number, but found {}", what, Quoted(token)));
   if (number.in_range && std::isfinite(number.value)) return number.value;
-  // Below the range of double it is 0 to the nearest.
+  // Numbers below the range of double round to 0.
   const Parsed<long double> extended = ParseNumber<long double>(token);
   if (!number.in_range && extended.in_range && std::abs(extended.value) < 1.0L) {
     return static_cast<double>(extended.value);
@@ -121,10 +121,10 @@ double TextScanner::PotentialEnergy(std::string_view what) {
   }
   if (number.in_range && number.value == 0.0) return std::numeric_limits<double>::infinity();
   if (number.in_range && DoubleIsEnough(number.value)) return -std::log(number.value);
-  // Two decimals of 15 digits are never the same double.
+  // Different decimals of 15 digits are different doubles.
   if (number.in_range && number.value == 1.0 && token.size() <= 15) return 0.0;
   const Parsed<long double> extended = ParseNumber<long double>(token);
-  // Subnormal numbers have lost digits here, too.
+  // Subnormal long doubles have lost digits, too.
   if (!extended.in_range || !(extended.value > 0.0L) || !std::isnormal(extended.value)) {
     Fail(fmt::format("{} is {}, but must be 0 or a number from 1e-4900 to 1e4900", what,
                      Quoted(token)));
@@ -145,7 +145,7 @@ void TextScanner::ExpectEnd(std::string_view after) {
 
 void TextScanner::ExpectRoomFor(std::int64_t tokens, std::string_view what) const {
   const std::size_t bytes = text_.size() - position_;
-  // Each token takes a byte and a separator before it.
+  // Each token takes at least one byte and a separator.
   if (tokens > static_cast<std::int64_t>(bytes / 2)) {
     Fail(fmt::format("the file claims {} {}, but only {} bytes follow", tokens, what, bytes));
   }

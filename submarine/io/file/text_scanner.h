@@ -1,5 +1,5 @@
-// Tokens separated by white space, with the line number in every complaint. The formats of
-// inference competitions (UAI, libDAI) are nothing but such tokens.
+// Tokens separated by white space, with the line number in every error message. The formats of
+// inference competitions (UAI, libDAI) consist of such tokens.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace submarine::internal {
 
 inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// What the models can count to.
+// The largest count that the models support.
 inline constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 
 class TextScanner {
@@ -25,21 +25,21 @@ class TextScanner {
   // `what` describes the expected token: "expected the number of variables, but the file ends".
   std::string_view Token(std::string_view what);
   std::int64_t Integer(std::string_view what, std::int64_t min, std::int64_t max);
-  // To the nearest double; what would be infinite is refused.
+  // The nearest double; a number that would become infinite is refused.
   double Number(std::string_view what);
 
-  // -log of a potential, that is of a number >= 0; +inf for 0. It is that of the number as written, to
-  // less than one unit in the last place (near potential 1: 2^-63), also where the number itself is no
-  // double or loses digits as one: from 1e-4900 to 1e4900.
+  // -log of a potential, a number >= 0; +inf for 0. Computed for the number as written, to less
+  // than one ulp (near potential 1: 2^-63), also if the number is outside the range of double or
+  // loses digits there: from 1e-4900 to 1e4900.
   double PotentialEnergy(std::string_view what);
 
-  std::size_t position() const { return position_; }  // just behind the last token
+  std::size_t position() const { return position_; }  // just after the last token
 
-  bool AtEnd();  // nothing but white space and comments is left
+  bool AtEnd();  // only white space and comments are left
   void ExpectEnd(std::string_view after);
 
-  // Refuses a count of tokens that the rest of the file cannot hold, before anything is allocated
-  // for it.
+  // Refuses a count of tokens that the rest of the file cannot hold, before memory is allocated for
+  // it.
   void ExpectRoomFor(std::int64_t tokens, std::string_view what) const;
 
   // Throws FileError "name:line: message", the line being that of the last token.
@@ -56,7 +56,7 @@ class TextScanner {
   std::size_t token_line_ = 1;  // of the last token
 };
 
-// The text in quotes, shortened and with unprintable bytes replaced, fit for a message.
+// The text in quotes for a message, shortened and with unprintable bytes replaced.
 std::string Quoted(std::string_view text);
 
 }  // namespace submarine::internal

@@ -15,7 +15,7 @@ std::uint8_t GammaEncoded(double linear) {
   return static_cast<std::uint8_t>(std::lround(255.0 * srgb));
 }
 
-// Oklab (Ottosson 2020) to sRGB. Lightness in Oklab is perceived lightness, hence the even steps.
+// Oklab (Ottosson 2020) to sRGB. Lightness in Oklab is perceived lightness, which makes steps even.
 std::array<std::uint8_t, 3> FromOklab(double lightness, double a, double b) {
   const double l = std::pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
   const double m = std::pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
@@ -29,7 +29,7 @@ std::array<std::uint8_t, 3> FromOklab(double lightness, double a, double b) {
 std::array<std::uint8_t, 3> SpiralColour(double t) {
   const double lightness = 0.22 + 0.73 * t;
   const double hue = (305.0 - 200.0 * t) * std::numbers::pi / 180.0;
-  const double chroma = 0.085 + 0.055 * t * t * t;  // as much as stays inside sRGB everywhere
+  const double chroma = 0.085 + 0.055 * t * t * t;  // the most that stays inside sRGB everywhere
   return FromOklab(lightness, chroma * std::cos(hue), chroma * std::sin(hue));
 }
 

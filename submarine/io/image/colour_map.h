@@ -1,4 +1,4 @@
-// The colours of values in our pictures.
+// The colour map for values in pictures.
 #pragma once
 
 #include <array>
@@ -6,8 +6,8 @@
 
 namespace submarine {
 
-// From dark violet over green to light yellow; lightness grows evenly with t, so that equal steps
-// look equal, in print without colours too. Values outside [0,1] are clamped; NaN is mid grey.
+// From dark violet via green to light yellow; lightness grows evenly with t, so that equal steps
+// look equal, also in black-and-white print. Values outside [0,1] are clamped; NaN is mid grey.
 std::array<std::uint8_t, 3> ColourMap(double t);
 
 }  // namespace submarine

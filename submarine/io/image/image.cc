@@ -24,7 +24,7 @@ using internal::ReadWholeFile;
 
 constexpr std::uint64_t kMaxImageFileBytes = std::uint64_t{1} << 30;
 
-// kMaxImagePixels of 16 bytes, twice what RGB and transparency of 16 bits take.
+// kMaxImagePixels of 16 bytes, twice the size of 16-bit RGB with transparency.
 constexpr std::uint64_t kMaxDecodedBytes = std::uint64_t{1} << 30;
 
 constexpr std::string_view kExpected = "a PNG, JPEG, TIFF, BMP, PGM or PPM picture was expected";
@@ -44,7 +44,7 @@ bool IsPnm(std::string_view bytes) {
 
 using Decoder = Image (*)(const EncodedImage&);
 
-// Null where the bytes are the beginning of no picture.
+// Null if the bytes do not start a known picture format.
 Decoder DecoderOf(std::string_view bytes) {
   if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return DecodePng;
   if (bytes.starts_with("\xff\xd8\xff")) return DecodeJpeg;
@@ -94,8 +94,8 @@ void EncodedImage::CheckDecodedBytes(std::uint64_t decoded) const {
 }
 
 std::uint64_t EncodedImage::max_decoded_bytes() const {
-  // One code of 12 bits is the longest run in LZW, below 2^12 bytes; deflate and JPEG stay below
-  // 1100 bytes per byte.
+  // In LZW one code of 12 bits stands for at most 2^12 bytes; deflate and JPEG stay below 1100
+  // bytes per byte.
   constexpr std::uint64_t kMaxExpansion = 4096;
   return kMaxExpansion * bytes.size();
 }
@@ -112,7 +112,7 @@ Image ReadBy(const std::filesystem::path& path, std::optional<ImageSize> expecte
     file.Fail(fmt::format("begins with {}, but {}", Quoted(beginning.substr(0, 8)), kExpected));
   };
   const std::string contents = ReadWholeFile(path, kMaxImageFileBytes, recognise);
-  // The numbers of a JPEG are not those that were written, and TIFF has too many ways to store them.
+  // JPEG does not preserve the numbers that were written, and TIFF has too many ways to store them.
   if (raw && (decode == DecodeJpeg || decode == DecodeTiff)) {
     EncodedImage{path, contents}.Fail(
         "is a JPEG or TIFF picture, but labels are read from PNG, BMP and PGM only");

@@ -1,5 +1,5 @@
-// Windows bitmaps: uncompressed, 8 bits with a palette, 24 and 32 bits, bottom-up and top-down. All numbers
-// are little-endian.
+// Windows bitmaps: uncompressed, 8 bits with a palette, 24 and 32 bits, bottom-up and top-down. All
+// numbers are little-endian.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ class Bmp {
                              compression));
     }
     if (!fields) return;
-    // The masks follow the 40 bytes, as part of longer headers or after them.
+    // The masks follow the first 40 bytes, either as part of a longer header or after it.
     const std::uint64_t masks = kFileHeaderBytes + kInfoHeaderBytes;
     RequireBytes(masks + 12, "the colour masks");
     if (Number(masks, 4) != 0xff0000 || Number(masks + 4, 4) != 0xff00 ||
@@ -114,7 +114,8 @@ class Bmp {
     }
   }
 
-  // What lies between the header and the pixels, at most as much as the header announces.
+  // The palette lies between the header and the pixels; at most as many entries as the header
+  // announces.
   std::vector<Colour> ReadPalette() const {
     const bool core = header_bytes_ == kCoreHeaderBytes;
     const std::uint64_t begin = kFileHeaderBytes + header_bytes_;
@@ -137,7 +138,7 @@ class Bmp {
   }
 
   const EncodedImage& file_;
-  std::uint64_t pixels_ = 0;  // where they begin
+  std::uint64_t pixels_ = 0;  // offset of the pixels
   std::uint64_t header_bytes_ = 0;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;

@@ -1,4 +1,4 @@
-// Inside ReadImage: one decoder per format, and what they have in common.
+// Internal to ReadImage: one decoder per format, and what they share.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ struct EncodedImage {
   std::filesystem::path path;
   std::string_view bytes;
   std::optional<ImageSize> expected = {};
-  // Numbers as they are stored: indices instead of a palette's colours, and no stretching.
+  // Return numbers as stored: palette indices instead of colours, and no stretching.
   bool raw = false;
 
   // Throws FileError "path" + problem.
   [[noreturn]] void Fail(std::string_view problem) const;
-  // "is damaged or truncated: <reason of the library>"; `reason` may come from the file and be
+  // "is damaged or truncated: <reason of the library>"; `reason` may come from the file and contain
   // anything.
   [[noreturn]] void FailToDecode(std::string_view format, std::string_view reason) const;
 
-  // Refuses sizes that are not positive or not the expected one, exceed kMaxImagePixels, or need more memory
-  // than a file of this length can fill, so that a header alone never causes a large allocation.
-  // `bits_per_pixel` are those that the file stores.
+  // Refuses sizes that are not positive, differ from the expected one, exceed kMaxImagePixels, or
+  // need more memory than a file of this length can fill, so that a header alone never causes a
+  // large allocation. `bits_per_pixel` is that of the stored data.
   void CheckSize(std::int64_t width, std::int64_t height, std::size_t bits_per_pixel) const;
   void CheckDecodedBytes(std::uint64_t bytes) const;
   std::uint64_t max_decoded_bytes() const;

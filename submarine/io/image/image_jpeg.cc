@@ -15,10 +15,10 @@
 namespace submarine::internal {
 namespace {
 
-// A file of a few thousand scans over a large picture would keep the decoder busy for hours.
+// A file with thousands of scans over a large picture would keep the decoder busy for hours.
 constexpr int kMaxScans = 500;
 
-// libjpeg leaves by longjmp. Every method that may be left so holds nothing with a destructor and
+// libjpeg exits by longjmp. Every method that it may exit from holds nothing with a destructor and
 // returns false; error() says why, and the caller throws.
 class JpegDecoder {
  public:
@@ -72,7 +72,7 @@ class JpegDecoder {
     (*info->err->format_message)(info, Self(info)->error_);
     std::longjmp(Self(info)->leave_, 1);
   }
-  // libjpeg paints what is missing grey and only warns. Oddities that lose no pixel are let pass.
+  // libjpeg fills missing parts with grey and only warns. Warnings that lose no pixel are ignored.
   static void LeaveIfDamaged(j_common_ptr info, int level) {
     const int code = info->err->msg_code;
     if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_ADOBE_XFORM &&

@@ -1,4 +1,4 @@
-// In place of the decoders where the library is built without libpng, libjpeg and libtiff
+// Replaces the decoders when the library is built without libpng, libjpeg and libtiff
 // (-DSUBMARINE_IMAGE_CODECS=OFF), as for Python wheels, whose users read pictures by other means.
 #include "submarine/io/image/image_decoders.h"
 

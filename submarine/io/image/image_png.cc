@@ -11,7 +11,7 @@
 namespace submarine::internal {
 namespace {
 
-// libpng leaves by longjmp. Every method that may be left so holds nothing with a destructor and
+// libpng exits by longjmp. Every method that it may exit from holds nothing with a destructor and
 // returns false; error() says why, and the caller throws.
 class PngDecoder {
  public:
@@ -30,7 +30,8 @@ class PngDecoder {
     return true;
   }
 
-  // Any kind of colour and depth to grey or RGB of 8 or 16 bits in our byte order; `raw` numbers as they are stored.
+  // Converts any kind of colour and depth to grey or RGB of 8 or 16 bits in native byte order;
+  // `raw` keeps numbers as stored.
   bool Convert(bool raw) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     if (raw) {
@@ -81,8 +82,8 @@ class PngDecoder {
   png_infop info_ = nullptr;
 };
 
-// libpng would decompress whatever comes after the last pixel, a thousand bytes for each of the file,
-// and drop it. Compressing never adds more to the pixels than allowed for here.
+// libpng would decompress any data after the last pixel, up to a thousand bytes for each byte of
+// the file, and drop it. Compression never adds more to the pixels than is allowed for here.
 void CheckCompressedBytes(const EncodedImage& file, const PngDecoder& decoder) {
   std::uint64_t compressed = 0;
   constexpr std::size_t kSignature = 8, kAroundData = 12;  // length, kind and checksum of a chunk
@@ -128,8 +129,8 @@ Image DecodePng(const EncodedImage& file) {
   }
   const auto height = static_cast<std::size_t>(image.height);
   image.samples.resize(row_samples * height);
-  // Bytes are decoded into the second half of their samples and spread from there: sample k ends at
-  // byte 2k + 1, at or before byte k of the half.
+  // Bytes are decoded into the second half of the samples' memory and spread from there: sample k
+  // ends at byte 2k + 1, at or before byte k of that half.
   auto* raster = reinterpret_cast<png_bytep>(image.samples.data());
   if (bytes_per_sample == 1) raster += image.samples.size();
   std::vector<png_bytep> rows(height);

@@ -8,12 +8,12 @@
 namespace submarine::internal {
 namespace {
 
-// Stretches 0..from to 0..to, to the nearest.
+// Stretches 0..from to 0..to, rounded to the nearest.
 std::uint16_t Stretched(std::int64_t value, std::int64_t from, std::int64_t to) {
   return static_cast<std::uint16_t>((2 * value * to + from) / (2 * from));
 }
 
-// What the largest sample is stretched to.
+// The value that the largest sample is stretched to.
 std::int64_t Target(const EncodedImage& file, std::int64_t maximum, const Image& image) {
   return file.raw ? maximum : image.max_value;
 }
@@ -61,7 +61,7 @@ Image DecodePnm(const EncodedImage& file) {
   image.channels = kind == '2' || kind == '5' ? 1 : 3;
   image.max_value = maximum > 255 ? 65535 : 255;
   file.CheckSize(width, height, 8 * static_cast<std::size_t>(image.channels));
-  // A sample takes at least one byte, whether it is a digit or the byte itself.
+  // A sample takes at least one byte, as a digit or in binary.
   const auto samples = static_cast<std::uint64_t>(width * height * image.channels);
   const std::size_t header_bytes = scanner.position() + 1;  // with one white space
   const std::size_t left = file.bytes.size() > header_bytes ? file.bytes.size() - header_bytes : 0;

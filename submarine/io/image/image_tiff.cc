@@ -15,11 +15,11 @@
 namespace submarine::internal {
 namespace {
 
-// What libtiff reads from and complains to.
+// The source that libtiff reads from, and its errors.
 struct TiffSource {
   std::string_view bytes;
   std::uint64_t position = 0;
-  char error[200] = {};  // the first complaint
+  char error[200] = {};  // the first error message
 };
 
 tmsize_t ReadBytes(thandle_t handle, void* destination, tmsize_t count) {
@@ -84,7 +84,7 @@ struct Layout {
 
   std::size_t bytes_per_sample() const { return bits / 8u; }
   bool separate() const { return planar == PLANARCONFIG_SEPARATE && samples_per_pixel > 1; }
-  // Samples that lie together, and how often they come.
+  // The number of samples stored together, and of separate planes.
   std::size_t interleaved() const { return separate() ? 1 : samples_per_pixel; }
   std::size_t planes() const { return separate() ? samples_per_pixel : 1; }
   std::size_t colours() const { return photometric == PHOTOMETRIC_RGB ? 3 : 1; }  // used ones
@@ -136,13 +136,13 @@ Layout ReadLayout(TIFF* tiff, const EncodedImage& file) {
   return layout;
 }
 
-// A rectangle of the picture as it is stored, strips being tiles as wide as the picture.
+// A stored rectangle of the picture; strips are tiles as wide as the picture.
 struct Block {
   std::size_t x, y, columns, rows;  // the part inside the picture
   std::size_t stored_columns;       // including the padding of tiles
 };
 
-// Copies the samples of `plane` that are colours, dropping further ones (alpha).
+// Copies the colour samples of `plane`, dropping others (alpha).
 void CopyBlock(const Layout& layout, const Block& block, std::size_t plane,
                const std::vector<std::uint8_t>& bytes, Image& image) {
   const std::size_t colours = layout.colours();
@@ -158,7 +158,7 @@ void CopyBlock(const Layout& layout, const Block& block, std::size_t plane,
         if (layout.bits == 8) {
           to[x * colours + c] = bytes[k];
         } else {
-          std::memcpy(&to[x * colours + c], &bytes[2 * k], 2);  // in our byte order already
+          std::memcpy(&to[x * colours + c], &bytes[2 * k], 2);  // already in native byte order
         }
       }
     }
@@ -228,8 +228,8 @@ class BlockReader {
   std::vector<std::uint8_t> bytes_;
 };
 
-// Colour maps hold 16 bits; maps of 8-bit writers are stretched by 256 or 257, either way the upper
-// byte is the colour.
+// Colour maps hold 16 bits; writers of 8-bit colours multiply them by 256 or 257, and in both cases
+// the upper byte is the colour.
 void ExpandPalette(TIFF* tiff, const EncodedImage& file, Image& image) {
   std::uint16_t* map[3] = {};
   if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]) != 1) {
@@ -237,7 +237,7 @@ void ExpandPalette(TIFF* tiff, const EncodedImage& file, Image& image) {
   }
   const std::size_t pixels = image.samples.size();
   image.samples.resize(3 * pixels);
-  for (std::size_t k = pixels; k-- > 0;) {  // backwards, as colours come to lie behind their index
+  for (std::size_t k = pixels; k-- > 0;) {  // backwards: colours are written behind their index
     const std::uint16_t index = image.samples[k];
     for (std::size_t c = 0; c < 3; ++c) {
       image.samples[3 * k + c] = static_cast<std::uint16_t>(map[c][index] >> 8);

@@ -21,7 +21,7 @@ using internal::WriteFileAtomically;
 
 constexpr std::int64_t kMaxPngSide = 1'000'000;  // libpng's own default limit
 
-// libpng is C: exceptions must not pass through it, and it leaves by longjmp.
+// libpng is C: exceptions must not pass through it, and it exits by longjmp.
 struct PngSink {
   std::string encoded;
   std::string error;
@@ -47,17 +47,17 @@ void KeepMessageAndLeave(png_structp png, png_const_charp message) {
 
 void IgnoreWarning(png_structp, png_const_charp) {}
 
-// What is to be encoded; samples of 16 bits are in our own byte order.
+// The picture to encode; 16-bit samples are in native byte order.
 struct Raster {
   int width;
   int height;
   int channels;
   int bits;  // 8 or 16
   std::span<const std::uint8_t> bytes;
-  std::span<const png_color> palette = {};  // of bytes that are indices
+  std::span<const png_color> palette = {};  // if the bytes are indices
 };
 
-// Holds nothing with a destructor, which longjmp would skip. False when sink.error says why.
+// Holds nothing with a destructor, which longjmp would skip. If false, sink.error has the reason.
 bool Encode(PngSink& sink, const Raster& raster) {
   png_infop info = nullptr;
   png_structp png =
@@ -69,7 +69,7 @@ bool Encode(PngSink& sink, const Raster& raster) {
     return false;
   }
   png_set_write_fn(png, &sink, AppendBytes, NothingToFlush);
-  // Half the time of zlib's default, for files that are a few per cent larger.
+  // Half the time of zlib's default, for files that are a few percent larger.
   constexpr int kCompressionLevel = 4;
   png_set_compression_level(png, kCompressionLevel);
   png_set_IHDR(png, info, static_cast<png_uint_32>(raster.width),

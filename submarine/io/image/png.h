@@ -1,4 +1,4 @@
-// Pictures of labelings and marginals.
+// Writes pictures of labelings and marginals.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ std::string EncodePng(int width, int height, int channels, std::span<const std::
 void WritePng16(const std::filesystem::path& path, int width, int height,
                 std::span<const std::uint16_t> samples);
 
-// One index per pixel into at most 256 colours, as maps of labels are stored. Throws likewise.
+// One index per pixel into at most 256 colours, the usual form of label maps. Throws likewise.
 void WriteIndexedPng(const std::filesystem::path& path, int width, int height,
                      std::span<const std::uint8_t> indices,
                      std::span<const std::array<std::uint8_t, 3>> palette);

@@ -11,7 +11,7 @@
 namespace submarine::internal {
 namespace {
 
-// "[3, 0, 1]": where in an array of this shape the value of index k stands.
+// "[3, 0, 1]": the position of the k-th value in an array of this shape.
 std::string Place(std::size_t k, const NpyShape& shape) {
   std::vector<std::size_t> index(shape.size());
   for (std::size_t d = shape.size(); d-- > 0;) {

@@ -1,5 +1,5 @@
-// What the bundles of grid_bundle.h and dense_bundle.h have in common: a JSON header whose keys name
-// arrays beside it.
+// Shared by the bundles of grid_bundle.h and dense_bundle.h: a JSON header whose keys name arrays
+// beside it.
 #pragma once
 
 #include <algorithm>
@@ -23,45 +23,46 @@ namespace submarine::internal {
 
 inline constexpr std::int64_t kMaxBundleVariables = std::numeric_limits<int>::max();
 
-// A header names files and holds a few numbers.
+// The limit of a header, which names files and holds a few numbers.
 inline constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 
-// What is wrong with the name of a file that a header has, or "". A bundle is complete in itself: its
-// files are in the directory of the header or below, so that one from elsewhere names no others.
+// What is wrong with a file name in a header, or "". A bundle is self-contained: its files are in
+// the directory of the header or below, so that a bundle from elsewhere cannot name other files.
 std::string BundlePathProblem(const std::string& name);
 
-// Throws InvalidInput where the metric is a tree of a file that a header may not name.
+// Throws InvalidInput if the metric is a tree in a file that a header may not name.
 void CheckBundleMetric(const std::string& spec);
 
 // The keys of a header, or of a part of it, with messages that begin with fields.where().
 struct BundleHeader {
   const JsonFields& fields;
-  std::filesystem::path directory;  // that paths are relative to
+  std::filesystem::path directory;  // paths are relative to it
 
-  std::filesystem::path FilePath(std::string_view key) const;  // throws unless it may be named
+  std::filesystem::path FilePath(std::string_view key) const;  // throws unless the name is allowed
 
-  // Throws FileError 'where: key "key": problem'; the second puts the file's name before the problem.
+  // Throws FileError 'where: key "key": problem'; FailInArray puts the file's name before the
+  // problem.
   [[noreturn]] void Fail(std::string_view key, std::string_view problem) const;
   [[noreturn]] void FailInArray(std::string_view key, std::string_view problem) const;
 
   std::unique_ptr<NpyReader> OpenArray(std::string_view key) const;
-  // Refuses another shape before anything is allocated.
+  // Refuses any other shape before memory is allocated.
   std::unique_ptr<NpyReader> OpenArray(std::string_view key, const NpyShape& shape,
                                        std::string_view axes) const;
 
-  // All values of the array, `what` of which must be finite.
+  // Reads all values of the array, which must be finite; `what` names them in the message.
   template <class T>
   void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
                   std::span<T> values) const {
     ReadFinite(key, reader, what, values, [&] { reader.ReadTo(values); });
   }
-  // The same up to constants of columns (NpyReader::ReadUpToConstants).
+  // The same up to a constant per column (NpyReader::ReadUpToConstants).
   void ReadFinite(std::string_view key, NpyReader& reader, std::string_view what,
                   std::size_t columns, std::span<double> values) const {
     ReadFinite(key, reader, what, values, [&] { reader.ReadUpToConstants(columns, values); });
   }
 
-  // One row per variable, whatever the shape of the array is.
+  // One row per variable, for any shape of the array.
   template <class T>
   Matrix<T> ReadUnary(NpyReader& reader, std::size_t labels) const {
     Matrix<T> unary(reader.count() / labels, labels);

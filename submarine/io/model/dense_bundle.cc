@@ -36,7 +36,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxKernels = 64;
 
-// How the variables are laid out; all 0 where they are no pixels.
+// The layout of the variables; all 0 if they are not pixels.
 struct Extent {
   int width = 0;
   int height = 0;
@@ -50,7 +50,7 @@ struct Extent {
   }
 };
 
-// Colours of a picture, or of an array with all their digits; at most one of them is there.
+// The colours of a picture, or of an array in full precision; at most one of them is present.
 struct ColourView {
   int channels = 0;
   std::span<const float> values;
@@ -67,7 +67,7 @@ std::array<double, 3> PerAxis(const std::vector<double>& sigma, std::size_t axes
   return all;
 }
 
-// `image` is used by bilateral kernels.
+// Bilateral kernels use `image`.
 GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
                                  const ColourView& image) {
   const int width = extent.width;
@@ -95,7 +95,7 @@ GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
   return image.precise.empty() ? bilateral(image.values) : bilateral(image.precise);
 }
 
-// The one place where kernels of files become kernels of models.
+// The only place where kernels in files are turned into kernels of models.
 GaussianKernel BuildKernel(DenseKernelSpec spec, const Extent& extent, const ColourView& image) {
   const KernelNormalisation normalisation = spec.normalisation;
   GaussianKernel kernel = BuildUnnormalised(std::move(spec), extent, image);

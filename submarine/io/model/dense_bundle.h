@@ -5,9 +5,9 @@
 //    "kernels": [{"type": "position", "sigma": 3, "weight": 3},
 //                {"type": "bilateral", "sigma": 80, "colour_sigma": 13, "weight": 10}]}
 //
-// The size is width and height, with a depth for volumes, or "variables" alone where all kernels are
-// of type "features". Paths are relative to the header and inside its directory. Any other key is an
-// error.
+// The size is width and height, with a depth for volumes, or "variables" alone if all kernels are
+// of type "features". Paths are relative to the header and inside its directory. Any other key is
+// an error.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,8 @@
 namespace submarine {
 
 struct LoadedDense {
-  // Its kernels carry the normalisation that the header asks for, but are not normalised yet: that
-  // takes sums over all pairs (bound/verify/dense/normalisation.h).
+  // Its kernels are marked for the normalisation that the header specifies, but not normalised yet,
+  // which takes sums over all pairs (bound/verify/dense/normalisation.h).
   DenseCrf model;
   int width = 0;  // 0 unless the variables are pixels or voxels
   int height = 0;
@@ -30,8 +30,8 @@ struct LoadedDense {
   std::vector<std::string> warnings = {};  // about the metric, see ParseMetricSpec
 };
 
-// Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that violates
-// `strict_hst`, and for numbers that DenseCrf refuses.
+// Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that
+// violates `strict_hst`, and for numbers that DenseCrf refuses.
 LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst = false);
 
 // "grid", "graph" or "dense"; throws FileError for anything else.
@@ -51,14 +51,14 @@ struct DenseKernelSpec {
 
 // A model before its kernels are built.
 struct DenseSpec {
-  int width = 0;  // 0 for all three where the variables are no pixels
+  int width = 0;  // all three 0 if the variables are not pixels
   int height = 0;
   int depth = 0;        // 0 for pictures
-  Matrix<float> unary;  // a row per variable
+  Matrix<float> unary;  // one row per variable
   std::string metric = "potts";
   PairCounting counting = PairCounting::kOrdered;
   double constant = 0.0;
-  int channels = 0;               // of the image; 0 where there is none
+  int channels = 0;               // of the image; 0 if there is none
   std::vector<float> image = {};  // in the order of the variables, channels innermost
   std::vector<DenseKernelSpec> kernels = {};
 };
@@ -66,13 +66,13 @@ struct DenseSpec {
 // The kernels of `spec`, which do not depend on its unaries. Throws InvalidInput as below.
 std::vector<GaussianKernel> BuildKernels(const DenseSpec& spec);
 
-// The model that `spec` describes. Trees of the metric are looked up relative to `directory`. Throws
-// InvalidInput where sizes disagree or a number is out of range.
+// The model that `spec` describes. Tree files of the metric are relative to `directory`. Throws
+// InvalidInput if sizes disagree or a number is out of range.
 DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& directory = {});
 
-// Writes NAME.json with NAME.unary.npy and, where needed, NAME.image.npy and NAME.features0.npy, ...
-// (by the number of the kernel) beside it, the header last. Throws as BuildDenseCrf does, before
-// anything is written.
+// Writes NAME.json with NAME.unary.npy and, where needed, NAME.image.npy and NAME.features0.npy,
+// ... (by the number of the kernel) beside it, the header last. Throws as BuildDenseCrf does,
+// before anything is written.
 void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec);
 
 }  // namespace submarine

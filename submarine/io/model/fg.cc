@@ -25,8 +25,8 @@ class FgReader {
  public:
   FgReader(const std::filesystem::path& name, std::string_view text)
       : scanner_(name, text, '#'), bytes_(static_cast<std::int64_t>(text.size())) {
-    // Zeros are left out of the file, so its size does not bound the tables. Whoever writes more
-    // than this many zeros for each byte has a damaged file rather than a model.
+    // Zeros are left out of the file, so its size does not bound the tables. A file with more zeros
+    // per byte than this is damaged rather than a model.
     entries_left_ = std::max<std::int64_t>(std::int64_t{1} << 24, 64 * bytes_);
   }
 
@@ -112,7 +112,7 @@ class FgReader {
     }
   }
 
-  // The position of an entry whose index counts with the first variable fastest.
+  // The position of an entry, given its index with the first variable fastest.
   static std::size_t LastFastest(std::int64_t index, const std::vector<std::int64_t>& cardinality) {
     std::int64_t position = 0;
     for (const std::int64_t k : cardinality) {
@@ -126,7 +126,7 @@ class FgReader {
   std::int64_t bytes_;
   std::int64_t entries_left_;
   FactorGraph graph_;
-  std::vector<std::int64_t> last_factor_;  // that used the variable
+  std::vector<std::int64_t> last_factor_;  // per variable, the last factor that used it
 };
 
 }  // namespace

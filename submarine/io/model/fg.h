@@ -11,8 +11,8 @@
 namespace submarine {
 
 // Tables are reordered to the last variable fastest; potentials left out are 0 (energy +inf). A
-// number below the highest that no factor mentions is a variable of cardinality 1, so that numbers
-// keep their meaning. Throws FileError "file:line: ...".
+// variable number that no factor mentions, below the highest one, is a variable of cardinality 1,
+// so that numbers keep their meaning. Throws FileError "file:line: ...".
 FactorGraph ReadFg(const std::filesystem::path& path);
 FactorGraph ParseFg(std::string_view text, const std::filesystem::path& name);  // for messages
 

@@ -180,7 +180,7 @@ TEST_F(BundleTest, BadHeadersNameFileAndKey) {
   EXPECT_THROW(ReadBundle(dir_.path()), FileError);
 }
 
-// A bundle that came from elsewhere reads nothing but what came with it.
+// A bundle from elsewhere can only read files of its own directory.
 TEST_F(BundleTest, PathsStayBesideTheHeader) {
   const std::string begin =
       R"({"submarine": "grid", "width": 3, "height": 2, "labels": 2, "metric": )";

@@ -18,7 +18,8 @@ using internal::ReadTreeJson;
 
 constexpr std::string_view kTree = "tree:";
 
-// File names have letters that no tree has; what begins like a tree is one even when misspelt.
+// File names have letters that trees do not have; a text that begins like a tree is one, even if
+// misspelt.
 bool IsInlineTree(std::string_view text) {
   return text.starts_with('(') ||
          text.find_first_not_of("0123456789x:,.()eE+- \t") == std::string_view::npos;

@@ -1,4 +1,4 @@
-// Label metrics as people write them on a command line or in a bundle:
+// Label metrics as written on a command line or in a bundle:
 //
 //   potts                 d = 1 between different labels
 //   linear                d = |i - j|
@@ -16,15 +16,15 @@
 
 namespace submarine {
 
-// What keeps a tree from being an r-HST is appended to `warnings` (which may be null), or thrown as
-// InvalidInput when `strict_hst`. Tree files are looked up relative to `directory`. Throws
-// InvalidInput for a text that is no metric and for a tree that has not exactly `num_labels`
-// labels; FileError for the tree's file.
+// Reasons why a tree is not an r-HST are appended to `warnings` (which may be null), or thrown as
+// InvalidInput if `strict_hst`. Tree files are relative to `directory`. Throws InvalidInput for a
+// text that is not a metric and for a tree that does not have exactly `num_labels` labels;
+// FileError for the tree's file.
 LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
                            std::vector<std::string>* warnings,
                            const std::filesystem::path& directory = {});
 
-// The FILE of "tree:FILE"; nothing where the metric does not come from a file.
+// The FILE of "tree:FILE"; none if the metric does not come from a file.
 std::optional<std::string> TreeFileOf(const std::string& spec);
 
 }  // namespace submarine

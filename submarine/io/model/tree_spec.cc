@@ -26,7 +26,7 @@ constexpr double kDefaultGroupLength = 1.0;
 constexpr std::size_t kMaxTreeDepth = 256;
 constexpr std::uint64_t kMaxTreeBytes = std::uint64_t{4} << 20;
 
-// A node as written: `name` is how messages call it.
+// A node as written; messages use `name`.
 struct SpecNode {
   std::string name;
   int parent = -1;
@@ -34,7 +34,7 @@ struct SpecNode {
   int label = -1;
 };
 
-// Each node reaches the root. Nodes that were found to do so are not walked again.
+// Checks that each node reaches the root. Nodes known to do so are not followed again.
 void CheckNoCycle(const std::vector<SpecNode>& nodes) {
   std::vector<std::size_t> walk_of(nodes.size(), nodes.size());
   for (std::size_t start = 0; start < nodes.size(); ++start) {
@@ -63,7 +63,7 @@ void CheckOneRoot(const std::vector<SpecNode>& nodes) {
   if (root == nullptr) throw InvalidInput("no node is without a parent, but a tree has one root");
 }
 
-// Labels sit on the leaves, on all of them, and are 0..L-1.
+// Checks that exactly the leaves have labels, and that these are 0..L-1.
 void CheckLabels(const std::vector<SpecNode>& nodes, const std::vector<int>& num_children) {
   std::size_t num_leaves = 0;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -146,7 +146,7 @@ class SpecScanner {
   std::optional<double> OptionalLength() {
     return Take(':') ? std::optional<double>(Length()) : std::nullopt;
   }
-  std::size_t position() const { return position_ + 1; }  // counted from 1, for people
+  std::size_t position() const { return position_ + 1; }  // counted from 1, for messages
 
   [[noreturn]] void Fail(std::string_view problem) const {
     throw InvalidInput(

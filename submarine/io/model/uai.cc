@@ -24,7 +24,7 @@ using internal::ReadTextFile;
 using internal::TextScanner;
 using internal::WriteFileAtomically;
 
-// No table of such a variable would fit anywhere; a larger number is a damaged file.
+// No table over such a variable would fit into memory; a larger number means a damaged file.
 constexpr std::int64_t kMaxCardinality = 1'000'000;
 
 std::vector<int> ReadCardinalities(TextScanner& scanner) {
@@ -41,7 +41,7 @@ void ReadScopes(TextScanner& scanner, FactorGraph& graph) {
   const auto num_variables = static_cast<std::int64_t>(graph.cardinality.size());
   const std::int64_t num_factors = scanner.Integer("the number of factors", 0, kMaxInt);
   scanner.ExpectRoomFor(num_factors, "factors");
-  std::vector<std::int64_t> last_factor(graph.cardinality.size(), -1);  // to use the variable
+  std::vector<std::int64_t> last_factor(graph.cardinality.size(), -1);  // of each variable
   for (std::int64_t f = 0; f < num_factors; ++f) {
     const std::int64_t size = scanner.Integer("the size of a scope", 0, num_variables);
     scanner.ExpectRoomFor(size, "variables in a scope");
@@ -59,7 +59,7 @@ void ReadScopes(TextScanner& scanner, FactorGraph& graph) {
   }
 }
 
-// The number of joint states, or the largest integer when there are more.
+// The number of joint states, or the largest integer if there are more.
 std::int64_t TableSize(const FactorGraph& graph, const Factor& factor) {
   std::int64_t size = 1;
   for (const int variable : factor.scope) {
@@ -88,9 +88,9 @@ void ReadTables(TextScanner& scanner, FactorGraph& graph) {
   }
 }
 
-// exp(-energy) as text, from which the same energy is read. Up to 4 the error of a double potential is
-// more than half a unit of the energy together with that of reading it; beyond the range of double the
-// extended format still has the potential.
+// exp(-energy) as text that reads back as the same energy. For energies up to 4, the error of a
+// double potential together with that of reading it exceeds half an ulp of the energy; beyond the
+// range of double, the extended format can still represent the potential.
 void AppendPotential(fmt::memory_buffer& text, double energy, std::size_t factor) {
   const double potential = std::exp(-energy);
   if ((std::isnormal(potential) && std::abs(energy) >= 4.0) || energy == 0.0 ||
@@ -112,7 +112,7 @@ void WriteText(AtomicFile& file, fmt::memory_buffer& text) {
   text.clear();
 }
 
-// `row(a)` are the marginals of variable a.
+// `row(a)` returns the marginals of variable a.
 template <class Row>
 void WriteMarginals(const std::filesystem::path& path, std::size_t num_variables, Row row) {
   AtomicFile file(path);

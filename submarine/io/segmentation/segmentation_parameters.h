@@ -4,7 +4,8 @@
 //    "colour_sigma": 13, "bilateral_weight": 10, "iterations": 5, "normalisation": "symmetric",
 //    "softmax_temperature": 1, "fit": {...}}
 //
-// What is left out has its default; "fit" is for people and may hold anything. Any other key is an error.
+// Keys left out have their defaults; "fit" is for people and may hold anything. Any other key is an
+// error.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +18,8 @@ namespace submarine {
 // Throws FileError naming file and key, also for values that CheckParameters refuses.
 SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& path);
 
-// `fit`: the JSON text of that key, or nothing. Throws InvalidInput for parameters that CheckParameters refuses
-// and for a text that is not JSON; FileError.
+// `fit`: the JSON text of that key, or empty. Throws InvalidInput for parameters that
+// CheckParameters refuses and for a text that is not JSON; FileError.
 void WriteSegmentationParameters(const std::filesystem::path& path,
                                  const SegmentationParameters& parameters,
                                  const std::string& fit = "");

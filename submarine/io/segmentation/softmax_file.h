@@ -1,4 +1,4 @@
-// A classifier's probabilities as .npy, and the labels that are true.
+// Reads a classifier's probabilities from .npy, and true labels.
 #pragma once
 
 #include <filesystem>
@@ -16,13 +16,13 @@ struct LoadedSoftmax {
   SoftmaxLayout layout = SoftmaxLayout::kLabelsLast;
 };
 
-// The layout is recognised from the size of the picture unless it is `given`. Throws FileError, and InvalidInput
-// naming the file for shapes and values that are no softmax of such a picture.
+// The layout is recognised from the size of the picture unless it is `given`. Throws FileError, and
+// InvalidInput naming the file for shapes and values that are not a softmax of such a picture.
 LoadedSoftmax ReadSoftmax(const std::filesystem::path& path, ImageSize picture,
                           std::optional<SoftmaxLayout> given = {});
 
-// Labels from the samples of a picture of labels, kUnknownLabel for the sample `unknown`. Throws InvalidInput naming
-// the file where a sample is no label, or where all are unknown.
+// Labels from the samples of a label map; the sample `unknown` becomes kUnknownLabel. Throws
+// InvalidInput naming the file if a sample is not a label, or if all are unknown.
 std::vector<int> LabelsFromImage(const Image& image, int num_labels, int unknown,
                                  const std::filesystem::path& path);
 

@@ -13,23 +13,24 @@
 namespace submarine::internal {
 namespace {
 
-// Of a picture that the caller holds beside the model: its samples, its labels before and after.
+// Bytes per pixel of a picture that the caller holds: its samples, its labels before and after.
 constexpr double kPictureBytes = 16.0;
-// Numbers per variable of extensions and solvers: degrees, self terms, damping, multipliers, labels.
+// Bytes per variable in extensions and solvers: degrees, self terms, damping, multipliers, labels.
 constexpr double kVariableBytes = 24.0;
-// What finding the entries of a list takes: a tree over the features, rows and where they go on.
+// Bytes per variable for building a list: a tree over the features, rows and write positions.
 constexpr double kListBuildBytes = 280.0;
 constexpr double kEntryBytes = 8.0;
 constexpr double kWorthSampling = 2.0;  // see NeighbourList::Sample
 
-// How many N x L and N x cuts matrices of single precision are held, the unaries not counted.
+// The number of N x L and N x cuts matrices of single precision held, without the unaries.
 struct Held {
   double labels;
   double cuts;
 };
 
-// Beside mean field's own (marginals, their start, costs, the best so far), which comes last: the point that has the
-// bound, the best dual point, the last marginals and their copy to go on from; a proof and potentials.
+// Mean field comes last and holds four (marginals, their start, costs, the best so far). The solver
+// before it leaves the s of the bound, the best dual point, the last marginals and their copy to
+// continue from; and a proof and potentials.
 constexpr Held kAfterOneSolver = {4.0 + 4.0, 2.0};
 
 Held MatricesOf(const DenseDemand& demand, bool streamed) {
@@ -49,12 +50,13 @@ Held MatricesOf(const DenseDemand& demand, bool streamed) {
     case Method::kExact:
       break;
   }
-  // Those of two solves, one going on from the other, with proofs of up to three potentials, and of the segment
-  // between their points.
+  // Those of two solves, the second continuing the first, with proofs of up to three potentials,
+  // and those of the segment between their points.
   return {12.0, 6.3};
 }
 
-// That a certificate is made of: marginals of mean field, of the upper bound and of the dual value, and proofs.
+// The evidence of a certificate: marginals of mean field, the upper bound and the dual value, and
+// proofs.
 Held EvidenceOf(const DenseDemand& demand) {
   switch (demand.method) {
     case Method::kMeanField:
@@ -125,7 +127,7 @@ class Estimate {
                            kListBuildBytes * variables_
                      : 0.0;
   }
-  // Only `auto` draws one.
+  // Only `auto` draws a sample.
   double SampleBytes() const {
     const double entries = demand_.sample_neighbours * variables_;
     return demand_.method == Method::kAuto && pairs_.list_entries >= kWorthSampling * entries
@@ -134,7 +136,7 @@ class Estimate {
   }
 
   double Preparing() const {
-    // A copy of the kernels on the way to the copy of the model.
+    // The kernels are copied before the model is.
     double peak = demand_.normalises ? Features() : 0.0;
     double built = ListBytes();
     for (const LatticeCounts& counts : pairs_.lattices) {
@@ -142,7 +144,7 @@ class Estimate {
       peak = std::max(peak, built + LatticeBuildBytes(counts));
       built += LatticeBytes(counts);
     }
-    // Then degrees are summed, for which each must know its diagonal.
+    // Then degrees are summed, for which every lattice needs its diagonal.
     double used = ListBytes();
     for (const LatticeCounts& counts : pairs_.lattices)
       used += LatticeHeldBytes(counts, {1, false}, demand_.lattice);
@@ -156,10 +158,10 @@ class Estimate {
   double Solving() const {
     const Held held = MatricesOf(demand_, !HasList());
     double temporary = 0.0;
-    // Between labels and cuts.
+    // For conversions between labels and cuts.
     if (!IsPlain()) temporary = std::max(labels_, cuts_);
     if (flows_) {
-      // Flows and variations are summed before mean field has its matrices.
+      // Flows and variations are computed before mean field allocates its matrices.
       double flow = 0.0;
       for (const LatticeCounts& counts : pairs_.lattices)
         flow = std::max(flow, LatticeFlowBytes(counts, columns_, demand_.lattice));
@@ -170,8 +172,8 @@ class Estimate {
            held.cuts * cuts_ + temporary + kVariableBytes * variables_;
   }
 
-  // The list, the weights that are left and a sample of them; the evidence of the plain bound; marginals along paths in double,
-  // costs, potentials, and the evidence of the routed bound.
+  // The list, the remaining weights and a sample of them; the evidence of the plain bound;
+  // marginals along paths in double, costs, potentials, and the evidence of the routed bound.
   double Routing() const {
     constexpr double kLabels = 15.0;
     constexpr double kCuts = 8.0;
@@ -187,7 +189,8 @@ class Estimate {
                            demand_.by_operator ? ByOperator() : 0.0);
   }
 
-  // One kernel after the other: points and scales in the order of a tree whose leaves are nearly full, boxes.
+  // Kernels are processed one by one: points and scales in the order of a tree with nearly full
+  // leaves, and boxes.
   double Tree() const {
     double largest = 0.0;
     for (const auto& [kernel, factor] : kernels_)
@@ -195,17 +198,18 @@ class Estimate {
     return largest * variables_;
   }
 
-  // In double: sums per cut, with the potentials in the order of the tree; or marginals and their sums per cut and node.
+  // In double: either sums per cut, with the potentials in tree order, or marginals and their sums
+  // per cut and node.
   double ByPairs(double proofs) const {
     const double upper = flows_ ? proofs * cuts_ + 2.0 * cuts_ + 24.0 * variables_ : 0.0;
-    constexpr double kNodes = 1.0 / 16.0;  // of a variable
+    constexpr double kNodes = 1.0 / 16.0;  // per variable
     const double point = 2.0 * labels_ + (IsPlain() ? 0.0 : 2.0 * cuts_) +
                          2.0 * kNodes * (labels_ + 2.0 * cuts_) + 8.0 * variables_;
     return Tree() + std::max(upper, point);
   }
 
-  // In double: all lattices with their row sums and self terms, marginals or sums per cut, and blocks of columns, which are
-  // labels, or levels of a flow.
+  // In double: all lattices with their row sums and self terms, marginals or sums per cut, and
+  // blocks of columns, which are labels or levels of a flow.
   double ByOperator() const {
     if (pairs_.lattices.empty()) return ByPairs(EvidenceOf(demand_).cuts);
     const auto levels = static_cast<std::size_t>(demand_.lattice.levels);
@@ -255,7 +259,7 @@ void RequireMemory(const DenseMemory& memory, double variables, double max_bytes
                    std::string_view shrink) {
   const double peak = memory.Peak();
   if (peak <= max_bytes) return;
-  // Everything grows with the variables.
+  // All memory is proportional to the number of variables.
   const double sides = std::ceil(std::sqrt(peak / max_bytes));
   const std::string smaller = shrink.empty()
                                   ? fmt::format("{:.0f} variables instead of {:.0f}, ",

@@ -1,4 +1,4 @@
-// The methods by name: what the command line, error messages and documentation offer is this table.
+// The table of methods by name, which the command line, error messages and documentation use.
 #pragma once
 
 #include <span>
@@ -37,7 +37,7 @@ std::span<const MethodInfo> Methods();
 const MethodInfo& InfoOf(Method method);
 std::string_view ToString(Method method);
 
-// Throws InvalidInput, naming the methods that do, unless the method accepts such models.
+// Throws InvalidInput, naming the methods that do, unless the method accepts models of this kind.
 void RequireAccepted(Method method, ModelKind kind);
 
 // "auto: ...; pdhg: ..." for the methods that accept models of the kind, or any of them.

@@ -8,13 +8,14 @@ namespace {
 
 // --- Dense models
 
-// Of one pair, found, counted and stored in both directions.
+// Per pair that is found, counted and stored in both directions; per variable.
 constexpr double kListPairSeconds = 8e-8;
 constexpr double kListVariableSeconds = 1.5e-6;
-// Of one pair and cut of a flow, and of one label of a variable in the prox and the bounds.
+// Per pair and cut of a flow; per label of a variable in the prox and the bounds.
 constexpr double kFlowSeconds = 2.5e-10;
 constexpr double kProxSeconds = 1.5e-8;
-// Of one pair and cut in the verifier of the upper bound; dual, lower bound and energy take as long together.
+// Per pair and cut in the verifier of the upper bound; dual, lower bound and energy together take
+// as long again.
 constexpr double kVerifyPairCutSeconds = 4e-9;
 constexpr double kVerifyPairSeconds = 4e-8;
 constexpr double kVerifyLabelSeconds = 6e-8;
@@ -22,40 +23,40 @@ constexpr double kUnaryLabelSeconds = 1.5e-8;
 constexpr double kCoarseSeconds = 0.1;
 constexpr double kCoarseLabelSeconds = 3e-8;
 constexpr double kCoarseVariableSeconds = 2e-6;
-// Of one variable, corner, level and cut of an ordered lattice filter, and of a variable's place in it.
+// Per variable, corner, level and cut of an ordered lattice filter; per variable when building it.
 constexpr double kLatticeSeconds = 4e-10;
 constexpr double kLatticeVariableSeconds = 2e-6;
-constexpr double kRoutingPairSeconds = 2e-9;  // ordered
-// The flow is applied in the first iteration, then its labels and marginals are judged.
+constexpr double kRoutingPairSeconds = 2e-9;  // per ordered pair
+// Iterations' worth of time to the first bound: a flow, then evaluating its labels and marginals.
 constexpr double kFirstBound = 3.0;
 
 // --- Sparse models
 
-// Of a byte that is used for the first time: the system has to find and clear it. Between 0.2 and 4 ns on
-// one virtual machine, depending on what was given back to it.
+// Per byte that is used for the first time, which the system must find and clear. Between 0.2 and 4
+// ns on one virtual machine, depending on the memory it has at hand.
 constexpr double kTouchSeconds = 1.5e-9;
 constexpr double kDouble = 8.0;
-// Of an entry of a flow, of a label's marginal, and of a label in a cut's set.
+// Per entry of a flow; per label's marginal (upper, dual); per label in a cut's set.
 constexpr double kFlowEntrySeconds = 4e-9;
 constexpr double kUpperLabelSeconds = 7e-9;
 constexpr double kDualLabelSeconds = 2.5e-8;
 constexpr double kSetEntrySeconds = 6e-9;
 constexpr double kRoundingLabelSeconds = 3e-9;
-// Of one pair of labels of an edge: in mean field's value, a forest's upper bound, and its dual value.
+// Per pair of labels of an edge: in mean field's value, a forest's upper bound, and its dual value.
 constexpr double kLowerPairSeconds = 4e-10;
 constexpr double kForestPairSeconds = 7e-10;
 constexpr double kExponentialPairSeconds = 3e-8;
 constexpr double kDualPairSeconds = 4e-8;
 constexpr double kTablePairSeconds = 4e-9;
-// Of a label in the first iteration of a method, and of a label of an edge in a sweep over forests.
+// Per label in the first iteration of a method; per label of an edge in a sweep over forests.
 constexpr double kStartLabelSeconds = 1.5e-8;
 constexpr double kForestLabelSeconds = 2.5e-8;
 constexpr double kIterationEntrySeconds = 2e-9;
 constexpr double kIterationLabelSeconds = 1.5e-8;
 constexpr double kFirstSweepSeconds = 0.2;  // of mean field, see MeanFieldOptions
 constexpr double kTableEntrySeconds = 1e-8;
-// The verifier of forests trusts sums of products down to 1e-200; an edge in half of the forests counts
-// twice.
+// The verifier of forests trusts sums of products down to 1e-200; the weight of an edge in half of
+// the forests is doubled.
 constexpr double kFarApart = 460.0 / 2.0;
 
 }  // namespace
@@ -159,7 +160,7 @@ double LeastSeconds(Method method, const SparseSize& size) {
   const double flows = size.edges * size.cuts;
   const double messages = 2.0 * size.edges * size.labels;
   const SparseCostEstimate costs = SparseCosts(size);
-  // Matrices of marginals and of flows that a method holds before it is done.
+  // The matrices of marginals and of flows that a method allocates.
   const auto touch_doubles = [&](double count) {
     return size.touch * TouchSeconds(kDouble * count);
   };
@@ -177,10 +178,10 @@ double LeastSeconds(Method method, const SparseSize& size) {
     case Method::kTrw:
       return touch(7.0, 0.0) + touch_doubles(messages) + 0.5 * kForestLabelSeconds * messages +
              costs.forest_certificate + labels;
-    case Method::kHybrid:  // one forest, which at most half of the edges belong to on most graphs
+    case Method::kHybrid:  // one forest, with at most half of the edges on most graphs
       return touch(14.0, 3.0) + touch_doubles(messages) + kForestLabelSeconds * messages +
              costs.forest_certificate + labels;
-    case Method::kRouted:  // copies of the model, and weights of forest edges that all differ
+    case Method::kRouted:  // copies of the model, and forest edges whose weights all differ
       return touch(16.0, 3.0) + touch_doubles(messages) + kForestLabelSeconds * messages +
              costs.routed_certificate + labels;
     case Method::kMeanField:

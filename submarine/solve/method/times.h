@@ -15,12 +15,12 @@ namespace submarine::internal {
 
 // --- Dense models
 
-// Sizes that times and memory depend on.
+// The sizes that determine time and memory.
 struct DenseSize {
   double variables = 0.0;
   double labels = 0.0;
   double cuts = 0.0;   // of positive length
-  double pairs = 0.0;  // unordered, that a list holds
+  double pairs = 0.0;  // unordered, in a list
 };
 DenseSize SizeOf(const DenseCrf& model, double pairs);
 DenseSize SizeOf(std::size_t num_variables, const LabelSpace& labels);
@@ -36,7 +36,7 @@ double UnaryCertificateSeconds(const DenseSize& size);
 
 // Until a solver has a first bound: with less time there is none.
 double LeastSeconds(const DenseSize& size);
-// The same where lattices apply the kernels: `corners` of a simplex, summed over them.
+// The same where lattices apply the kernels: `corners` is d + 1, summed over the kernels.
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels);
 
 // One pass over all pairs of variables; routing and its verifier make several.
@@ -49,11 +49,11 @@ struct SparseSize {
   double labels = 0.0;
   double edges = 0.0;
   double cuts = 0.0;
-  double in_cuts = 0.0;  // labels of all cuts' sets, which verifiers go through
-  // Energies of edges are so large beside T that products of probabilities may underflow: verifying a forest then
-  // takes an exponential for every pair of labels.
+  double in_cuts = 0.0;  // sum of the sizes of all cuts' sets, which verifiers visit
+  // Energies of edges are so large compared with T that products of probabilities may underflow:
+  // verifying a forest then takes an exponential for every pair of labels.
   bool far_apart = false;
-  double touch = 1.0;  // new memory takes this multiple of what the constants say
+  double touch = 1.0;  // factor of the measured time of new memory over kTouchSeconds
 };
 SparseSize SizeOf(const SparseCrf& model, double temperature);
 
@@ -63,14 +63,14 @@ struct SparseCostEstimate {
   double routed_certificate = 0.0;  // the same where all weights differ
   double hybrid_dual = 0.0;         // dual value of a forest with flows
   double lower_certificate = 0.0;   // mean field's value
-  double forest_sweep = 0.0;        // of mean field between trees, and its memory
+  double forest_sweep = 0.0;        // a sweep of mean field between trees, and its memory
   double forest_lower = 0.0;        // its certificate
 };
 SparseCostEstimate SparseCosts(const SparseSize& size);
 double TableCertificateSeconds(const FactorGraph& graph);
 
-// Until the method has a first bound and a verifier has confirmed it, with the memory that it touches for
-// the first time. Not of kExact, which knows its own; kAuto: of what the unaries alone prove.
+// Until the method has a first bound and a verifier has confirmed it, including first use of
+// memory. Not for kExact, which has its own estimate; for kAuto, the bound of the unaries alone.
 double LeastSeconds(Method method, const SparseSize& size);
 // One iteration of PDHG.
 double IterationSeconds(const SparseSize& size);

@@ -12,8 +12,8 @@
 
 namespace submarine::internal {
 
-// One evaluation of the bounds after k iterations: of the current flow for Frank-Wolfe, the best so
-// far for PDHG; the best dual value so far for both.
+// One evaluation of the bounds after k iterations. `upper` is that of the current flow for
+// Frank-Wolfe and the best so far for PDHG; `dual` is the best so far for both.
 struct IterationRecord {
   int k = 0;
   double seconds = 0.0;
@@ -28,8 +28,8 @@ struct BoundOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // Called at each evaluation of the bounds; return false to stop.
   std::function<bool(const IterationRecord&)> on_iteration;
-  // Sparse solvers ask it between and within iterations, on the calling thread; return true to stop.
-  // Dense solvers ask DenseExtension::interrupted instead.
+  // Sparse solvers ask it between and within iterations, on the calling thread; return true to
+  // stop. Dense solvers ask DenseExtension::interrupted instead.
   std::function<bool()> interrupted = {};
 };
 

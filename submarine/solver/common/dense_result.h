@@ -1,4 +1,4 @@
-// What the dense bound solvers have in common, beside solver/common/bound_solver.h.
+// What the dense bound solvers have in common, besides solver/common/bound_solver.h.
 #pragma once
 
 #include <limits>
@@ -12,39 +12,41 @@
 
 namespace submarine::internal {
 
-// Where a solver starts: any marginals, and any potentials (columns: active cuts). Empty matrices:
-// the solver's own start.
+// Where a solver starts: any marginals, and any potentials (columns: active cuts). Empty matrices
+// mean the solver's default start.
 struct DenseStart {
   Matrix<float> marginals = {};
   Matrix<float> potentials = {};
-  int iterations = 0;                   // already made, on the way there
+  int iterations = 0;                   // made before reaching this start
   std::vector<float> multipliers = {};  // guesses for the prox of every variable, or none
 };
 
-// Where the extension's `interrupted` ends a solve, even before the first bound, everything that is set holds:
-// `marginals` and `state` always, `proof` where `upper` is finite, `labels` where `energy` is.
+// If the extension's `interrupted` ends a solve, even before the first bound, all fields that are
+// set are valid: `marginals` and `state` always, `proof` if `upper` is finite, `labels` if `energy`
+// is.
 //
-// All values are those of the operator's model, in single precision sums; bound/verify/dense/dense_verifier.h
-// turns `proof`, `marginals` and `labels` into certified ones for the exact model.
+// All values are those of the operator's model, with sums in single precision;
+// bound/verify/dense/dense_verifier.h turns `proof`, `marginals` and `labels` into certified values
+// for the exact model.
 struct DenseResult {
   Termination termination = Termination::kNotRun;
   double upper = std::numeric_limits<double>::infinity();
   double dual = -std::numeric_limits<double>::infinity();
   FlowProof proof;           // of `upper`
-  Matrix<float> modular;     // the s that has it
+  Matrix<float> modular;     // the s of `upper`
   Matrix<float> marginals;   // the last iterate
   Matrix<float> dual_point;  // marginals of the best dual value seen, sometimes a labeling
   std::vector<int> labels;   // the best labeling seen
   double energy = std::numeric_limits<double>::infinity();  // of `labels`
-  DenseStart state;                                         // to go on from
+  DenseStart state;                                         // to continue from
   int iterations = 0;
   std::vector<IterationRecord> records;
 };
 
-// Bookkeeping of a dense solver: what has been proven so far, and whether to go on.
+// Bookkeeping of a dense solver: what has been proven so far, and whether to continue.
 class DenseProgress {
  public:
-  // Without evidence, the values are known but not what proves them.
+  // Without keeps_evidence, only the values are kept, not their proofs.
   DenseProgress(const DenseExtension& extension, const BoundOptions& options, DenseResult* result,
                 bool keeps_evidence = true)
       : extension_(extension),
@@ -52,16 +54,16 @@ class DenseProgress {
         result_(*result),
         keeps_evidence_(keeps_evidence) {}
 
-  // Takes the bound s at potentials v after k iterations.
+  // Takes the point s of potentials v, whose bound replaces the best one if it is lower.
   void OfferUpper(const Matrix<float>& s, const Matrix<float>& v, FlowShape shape);
-  // Takes marginals as evidence for the dual value, as they are and rounded to their most probable
-  // labels: where the relaxation is tight, the labeling proves more, long before the marginals have
-  // lost their last small variations.
+  // Takes marginals as evidence for the dual value, both as given and rounded to their most
+  // probable labels: where the relaxation is tight, the labeling proves more, long before the last
+  // small variations of the marginals vanish.
   void OfferMarginals(const Matrix<float>& y);
-  // Records iteration k; returns false when the solver is to stop, with the reason in the result. The time
-  // limit is not passed: the solver stops before an iteration that would.
+  // Records iteration k; returns false when the solver must stop, with the reason in the result.
+  // The time limit is not exceeded: the solver stops before an iteration that would exceed it.
   bool Continue(int k);
-  // Ends the solve as it was recorded last: a pass over the pairs was interrupted.
+  // Ends the solve in the last recorded state, because a pass over the pairs was interrupted.
   void Abandon();
   // Whether iteration k is expected to be the last one.
   bool IsLast(int k) const;
@@ -75,16 +77,16 @@ class DenseProgress {
   bool keeps_evidence_;
   Stopwatch clock_;
   double last_seconds_ = 0.0;
-  double iteration_seconds_ = 0.0;  // that an iteration takes, rather more than less
+  double iteration_seconds_ = 0.0;  // per iteration, rather over- than underestimated
 };
 
-// Throw InvalidInput for a start of the wrong shape or with numbers that are not finite. Empty ones
-// pass.
+// Throw InvalidInput for a start of the wrong shape or with numbers that are not finite. An empty
+// start is valid.
 void CheckStart(const Matrix<float>& start, std::size_t rows, std::size_t cols,
                 std::string_view what);
 void CheckStart(const DenseExtension& extension, const DenseStart& start);
 
-// Throws InvalidInput unless T is 0 or within what single precision has room for, 1e-30 to 1e30.
+// Throws InvalidInput unless T is 0 or within the range of single precision, 1e-30 to 1e30.
 void CheckDenseTemperature(double temperature);
 
 }  // namespace submarine::internal

@@ -24,10 +24,10 @@ const double* InDouble(std::span<const float> row, std::vector<double>* storage)
 template <class Real>
 double ExactLineSearch(const Matrix<Real>& s, const Matrix<Real>& direction, double temperature,
                        const StopCheck& stop) {
-  constexpr double kCold = 1e100;  // 1 / T at T = 0, where slopes jump and curvatures mean nothing
+  constexpr double kCold = 1e100;  // 1 / T at T = 0, where slopes jump and there are no curvatures
   const double inverse = temperature > 0.0 ? 1.0 / temperature : kCold;
   return MinimiseOnUnitInterval([&](double t) {
-    // No slope left: the search ends.
+    // A slope of 0 ends the search.
     if (t > 0.0 && stop.Stopped()) return std::pair(0.0, 1.0);
     std::vector<double> curvature((s.rows() + kRowGrain - 1) / kRowGrain, 0.0);
     const double slope = ParallelSum(s.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {

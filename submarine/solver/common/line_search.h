@@ -22,7 +22,7 @@ double MinimiseOnUnitInterval(const Derivatives& derivatives, int max_evaluation
   bool high_is_bracket = false;  // until f'(1) is known to be positive
   double t = 0.0;
   double newton = -slope0 / curvature0;
-  double longest = 1.0;  // that a Newton step may be
+  double longest = 1.0;  // allowed Newton step
   for (int k = 1; k < max_evaluations; ++k) {
     if (t + newton > low && t + newton < high && std::abs(newton) <= longest) {
       t += newton;
@@ -45,9 +45,9 @@ double MinimiseOnUnitInterval(const Derivatives& derivatives, int max_evaluation
   return low;  // f decreases up to `low`: never uphill
 }
 
-// argmin over t in [0, 1] of sum_a T log sum_i exp(-(s + t d)_ai / T): where the bound is least between two points of
-// EP(F), whose convex combinations are in it, too. The best t so far when it is stopped. Real is float or double;
-// sums are in double.
+// argmin over t in [0, 1] of sum_a T log sum_i exp(-(s + t d)_ai / T): the least bound on the
+// segment between two points of EP(F), which is convex. Returns the best t so far when stopped.
+// Real is float or double; sums are in double.
 template <class Real>
 double ExactLineSearch(const Matrix<Real>& s, const Matrix<Real>& direction, double temperature,
                        const StopCheck& stop = {});

@@ -1,4 +1,4 @@
-// Bookkeeping shared by the bound solvers: what has been proven so far, and whether to go on.
+// Bookkeeping shared by the bound solvers: what has been proven so far, and whether to continue.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,17 @@
 
 namespace submarine::internal {
 
-// The least temperature that is not 0: energies are divided by it, which must not overflow.
+// The least positive temperature: energies are divided by it, which must not overflow.
 inline constexpr double kLeastTemperature = 1e-100;
 
 // Throws InvalidInput unless T > 0: at T = 0 the bound is not smooth, which Frank-Wolfe needs.
 void RequirePositiveTemperature(double temperature);
 
-// Solvers whose bounds improve with every step but for rounding: where energies cancel, rounding is all that
-// is left long before the gap is reached.
+// For solvers whose bounds improve with every step up to rounding: where energies cancel, only
+// rounding changes them long before the gap is reached.
 class StallCheck {
  public:
-  // True once kPatience records in a row were no better than all before.
+  // True once kPatience records in a row brought no improvement.
   bool Stalled(double upper, double dual) {
     const bool better = upper < upper_ || dual > dual_;
     upper_ = std::min(upper_, upper);
@@ -43,9 +43,9 @@ class Progress {
         stop_(options.time_limit_seconds, options.interrupted) {}
 
   // Takes the bounds after k iterations: `upper` is that of the current flow, `dual` the value at
-  // `marginals`, kept when it is the best so far. Returns false when the solver is to stop, with
-  // the reason in the result. `seconds_to_next`: how long until there can be another record, for
-  // which the time must be left.
+  // `marginals`, kept when it is the best so far. Returns false when the solver must stop, with the
+  // reason in the result. `seconds_to_next` is the time until the next possible record, which must
+  // still fit into the time limit.
   bool Record(int k, double upper, double dual, const Matrix<double>& marginals,
               double seconds_to_next = 0.0);
 
@@ -53,7 +53,7 @@ class Progress {
   bool RecordUnlessStalled(int k, double upper, double dual, const Matrix<double>& marginals,
                            double seconds_to_next);
 
-  // Ends the solve as it was recorded last.
+  // Ends the solve in the last recorded state.
   void Abandon();
 
   // Marginals that may prove a better dual value, without recording an iteration.
@@ -70,8 +70,8 @@ class Progress {
   StallCheck stall_;
 };
 
-// How long iterations and evaluations take where they are apart, so that the last evaluation still
-// fits into the time limit, or nearly.
+// The durations of iterations and evaluations, where these are separate, so that the last
+// evaluation still fits into the time limit, or nearly.
 class Pace {
  public:
   explicit Pace(const Progress& progress) : progress_(progress) {}
@@ -80,9 +80,9 @@ class Pace {
   void EndIteration() { iteration_ = progress_.Seconds() - begin_; }
   void EndEvaluation() {
     evaluation_ = progress_.Seconds() - begin_;
-    if (iteration_ < 0.0) iteration_ = evaluation_;  // a guess until there was one
+    if (iteration_ < 0.0) iteration_ = evaluation_;  // a guess until an iteration was timed
   }
-  // For one more iteration, and to find out what it is worth; less what may be overrun.
+  // The time of one more iteration and its evaluation, minus the overrun allowed.
   double SecondsToNext() const { return std::max(0.0, iteration_ + evaluation_ - kOverrun); }
 
  private:

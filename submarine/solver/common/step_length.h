@@ -1,4 +1,4 @@
-// The step rule that primal-dual solvers on flows share (solver/flow/pdhg.h, solver/forest/hybrid.h).
+// The step rule of the primal-dual solvers on flows (solver/flow/pdhg.h, solver/forest/hybrid.h).
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ inline std::vector<double> MobilityOfCuts(const LabelCuts& cuts) {
   return mobility;
 }
 
-// eta as long as the movement of the last step justified it, growing slowly otherwise (PDLP,
-// section 3.1).
+// Keeps eta while the movement of the last step justified it, and lets it grow slowly otherwise
+// (PDLP, section 3.1).
 inline double NextStepLength(double eta, double movement, double interaction, int k) {
   const double limit = interaction != 0.0 ? movement / std::abs(interaction) : HUGE_VAL;
   const double shrink = 1.0 - std::pow(k + 1.0, -0.3);
@@ -36,7 +36,7 @@ inline double NextStepLength(double eta, double movement, double interaction, in
   return std::clamp(std::min(shrink * limit, grow * eta), 1e-6, 1e6);
 }
 
-// Bounds are evaluated often at first, then every 16 iterations, where it costs little beside them.
+// Bounds are evaluated often at first, then every 16 iterations, where the evaluation costs little.
 inline int NextEvaluation(int k) { return k + std::clamp(k / 8, 1, 16); }
 
 }  // namespace submarine::internal

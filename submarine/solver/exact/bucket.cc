@@ -6,7 +6,7 @@
 namespace submarine::internal {
 namespace {
 
-// Long enough to hide the cost of finding where a block starts, short enough to stay in the first
+// Long enough to hide the cost of finding the start of a block, short enough to stay in the L1
 // cache.
 constexpr std::size_t kSmallestBlock = 256;
 

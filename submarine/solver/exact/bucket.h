@@ -14,7 +14,7 @@
 
 namespace submarine::internal {
 
-// Where the entry of a source lies: eliminated * x + sum over the separator of stride * label.
+// The position of an entry in a source: eliminated * x + sum over the separator of stride * label.
 struct TableStrides {
   std::int64_t eliminated = 0;
   std::vector<std::int64_t> separator;

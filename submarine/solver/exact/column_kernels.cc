@@ -1,4 +1,4 @@
-#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+#include "submarine/base/fixed_width_simd.h"  // must come before every Highway header
 
 // Highway compiles this file once per instruction set (foreach_target.h includes it again).
 #undef HWY_TARGET_INCLUDE
@@ -40,8 +40,8 @@ HWY_INLINE hn::Vec<D> Largest(D d, const double* column, std::size_t num_rows,
   return largest;
 }
 
-// Where every row is -inf any finite shift will do: the exponentials are 0. Otherwise the largest
-// row contributes exp(0), so that the sum is at least 1.
+// Where every row is -inf, any finite shift works: the exponentials are 0. Otherwise the largest
+// row contributes exp(0), so the sum is at least 1.
 template <class D>
 HWY_INLINE hn::Vec<D> FiniteShift(D d, hn::Vec<D> largest) {
   return hn::IfThenZeroElse(hn::Eq(largest, hn::Set(d, -HUGE_VAL)), largest);
@@ -67,7 +67,7 @@ void LogSumExp(const double* rows, std::size_t num_rows, std::size_t columns, do
       sum = hn::Add(sum, ShiftedExp(d, rows + x * columns + j, shift, beta));
     }
     const auto log = hn::Log(d, hn::Max(sum, hn::Set(d, 1.0)));
-    // Adding `largest`, not `shift`, brings -inf back.
+    // Adding `largest` instead of `shift` restores -inf.
     hn::StoreU(hn::MulAdd(hn::Set(d, temperature), log, largest), d, out + j);
   });
 }

@@ -1,5 +1,5 @@
-// Sums over the rows of a small table, column by column: what elimination spends its time on. Each
-// kernel has a SIMD form, chosen at run time, and a scalar twin of the same meaning.
+// Sums over the rows of a small table, column by column, where elimination spends its time. Each
+// kernel has a SIMD form, chosen at run time, and an equivalent scalar form.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@ namespace submarine::internal {
 namespace scalar {
 
 // out[j] = T log sum_x exp(rows[x * columns + j] / T), the maximum over x at T = 0. Entries may be
-// -inf, and so is the result where all of them are.
+// -inf; the result is -inf where all of them are.
 void LogSumExpColumns(const double* rows, std::size_t num_rows, std::size_t columns,
                       double temperature, double* out);
 
-// Replaces every column by weight[j] * softmax(column / T), T > 0; by zeros where all of it is
+// Replaces every column by weight[j] * softmax(column / T), T > 0; by zeros if all its entries are
 // -inf.
 void SoftmaxColumns(const double* weight, std::size_t num_rows, std::size_t columns,
                     double temperature, double* rows);

@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kBytesPerEntry = sizeof(double);
 
-// Variables joined by a factor. Variables of one label restrict nothing and have no neighbours
-// here.
+// Variables joined by a factor. Variables with a single label have no neighbours here, as they
+// restrict nothing.
 struct InteractionGraph {
   std::vector<int> cardinality;
   std::vector<std::vector<int>> neighbours;  // ascending
@@ -45,8 +45,8 @@ InteractionGraph BuildInteractionGraph(const FactorGraph& graph) {
 enum class Rule {
   kMinFill,    // fewest new edges first, ties by table size
   kMinWeight,  // smallest table first
-  kSweep,  // smallest table first among those that touch what has been eliminated: a moving front
-  kPeel,   // smallest separator first, and no edges are added: a lower bound for every order
+  kSweep,      // smallest table first among those adjacent to eliminated ones: a moving front
+  kPeel,       // smallest separator first, and no edges are added: a lower bound for every order
 };
 
 struct Strategy {
@@ -119,8 +119,8 @@ class EliminationGame {
     if (rule_ != Rule::kPeel) Connect(separator);
     alive_[a] = 0;
     for (int b : separator) {
-      // The pairs (a, c) with c a neighbour of b but not of a were missing around b; they go with
-      // a.
+      // The pairs (a, c) with c a neighbour of b but not of a were missing around b; they disappear
+      // with a.
       fill_[b] -= degree_[b] - degree_[a];
       --degree_[b];
       log_separator_[b] -= log_cardinality_[a];
@@ -140,7 +140,7 @@ class EliminationGame {
     const double own = rule_ == Rule::kPeel ? 0.0 : log_cardinality_[a];
     const double weight = log_separator_[a] + own;
     const double score = rule_ == Rule::kMinFill ? static_cast<double>(fill_[a]) : weight;
-    // Ties of a sweep go to the variable that has been in the front for longest.
+    // In a sweep, ties go to the variable that has been in the front longest.
     if (age_[a] == 0) age_[a] = ++youngest_;
     const double tie = rule_ == Rule::kSweep ? static_cast<double>(age_[a])
                        : random_ties_        ? static_cast<double>(random_())
@@ -251,8 +251,9 @@ double TableEntries(const std::vector<int>& cardinality, const std::vector<int>&
   return entries;
 }
 
-// In any order, some variable of a subgraph H goes first and then has all its neighbours in H as
-// separator; peeling finds the H where the smallest such table is largest (a weighted degeneracy).
+// In any order, some variable of a subgraph H comes first and then has all its neighbours in H as
+// its separator; peeling finds the H where the smallest such table is largest (a weighted
+// degeneracy).
 bool NoOrderFits(const InteractionGraph& graph, double max_bytes) {
   EliminationGame game(graph, {Rule::kPeel});
   for (int a = game.Next(); a >= 0; a = game.Next()) {
@@ -324,7 +325,7 @@ int FarthestFrom(const InteractionGraph& graph, int from) {
   return queue.back();
 }
 
-// An order for a graph that does not fit, so that the user can be told by how much.
+// An order for a graph that does not fit, so that the error can say by how much.
 ExactPlan PlanRefused(const InteractionGraph& graph) {
   constexpr double kBeyondHope = 1e18;  // bytes
   const double infinity = std::numeric_limits<double>::infinity();
@@ -337,9 +338,9 @@ ExactPlan PlanRefused(const InteractionGraph& graph) {
 
 }  // namespace
 
-// On grids min-fill and min-weight can cost a hundred times more than a sweep, and random ties in
-// min-fill gain a factor of several on irregular graphs. So both are tried again and again, as long
-// as planning is cheap compared with the inference it may save.
+// On grids min-fill and min-weight can cost a hundred times as much as a sweep, and random ties in
+// min-fill gain a factor of several on irregular graphs. So both are repeated as long as planning
+// is cheap compared with the inference it may save.
 ExactPlan PlanExact(const FactorGraph& graph, double max_bytes) {
   constexpr int kMaxTries = 32;
   constexpr double kEntriesWorthOneVariable =

@@ -23,7 +23,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargestEnumeration = 1 << 26;
 constexpr std::size_t kEntriesPerTask = 1 << 14;
-constexpr std::size_t kEntriesPerCheck = 1 << 21;  // of the clock: some ten milliseconds
+constexpr std::size_t kEntriesPerCheck = 1 << 21;  // between clock checks: some ten milliseconds
 constexpr double kLargestTotal = std::numeric_limits<double>::max() / 16.0;
 
 void CheckTemperature(double temperature) {
@@ -34,7 +34,7 @@ void CheckTemperature(double temperature) {
   }
 }
 
-// Otherwise a sum of energies could become infinite, which would mean something else.
+// A sum of energies must not overflow to infinity, which means a forbidden labeling.
 void CheckEnergyRange(const FactorGraph& graph, double temperature) {
   double total = 0.0;
   for (const Factor& factor : graph.factors) {
@@ -223,8 +223,8 @@ class Elimination {
   }
 
   void FindError(int a, double shift, double range) {
-    // At T = 0 the labels are found from tables that are added up anew: the label that seems best
-    // may be worse by two of the roundings, and there are the roundings of its own.
+    // At T = 0 the labels are found from tables that are summed again: the label that seems best
+    // may be worse by two roundings, and its own roundings are added.
     constexpr double kRoundingsOfBest = 5.0;
     TableError& error = errors_[a];
     for (const Factor* factor : factors_[a]) {
@@ -244,8 +244,8 @@ class Elimination {
       if (!errors_[a].valid()) return kInfinity;
       if (plan_.separator[a].empty()) error.Add(errors_[a].fixed());
     }
-    // What bounds the least energy on one side and that of the labeling on the other is twice that
-    // between the two.
+    // At T = 0 the error is between the computed energy and both the least energy and that of the
+    // labeling, so these two may differ by twice as much.
     return temperature_ == 0.0 ? 2.0 * error.Above() : error.Above();
   }
 
@@ -367,7 +367,7 @@ ExactResult SolveExact(const SparseCrf& model, const ExactOptions& options) {
       const double product = e.weight * d.data()[k];
       worst = std::max(worst, std::abs(std::fma(e.weight, d.data()[k], -product)));
     }
-    // Between two labelings it counts twice.
+    // At T = 0 two labelings are compared, so it counts twice.
     error.Add(options.temperature == 0.0 ? 2.0 * worst : worst);
   }
   result.error = error.Above();

@@ -1,5 +1,5 @@
 // Exact inference by variable elimination: log Z (or -min E) and all marginals of a factor graph of
-// small induced width. It is the yardstick the bounds are measured against.
+// small induced width. The bounds are measured against it.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct ExactOptions {
   double temperature = 1.0;            // 0: minimise the energy instead of summing
   std::int64_t max_bytes = 4LL << 30;  // refuse models that need more
   double time_limit_seconds = std::numeric_limits<double>::infinity();
-  // Asked several times a second, by the calling thread; return true to give up.
+  // Called several times a second on the calling thread; return true to give up.
   std::function<bool()> interrupted = {};
 };
 
 struct ExactResult {
   double log_partition = 0.0;  // T log sum_x exp(-E(x) / T); -min E at T = 0
-  // The true value, for the energies as given, lies within this of log_partition: a bound on all the
-  // rounding, carried along with the tables (exact_error.h). At T = 0 the energy of map_labeling
-  // exceeds the least one by no more, either.
+  // The true value, for the given energies, is within this of log_partition: a bound on all
+  // rounding, propagated with the tables (exact_error.h). At T = 0 it also bounds by how much the
+  // energy of map_labeling exceeds the least one.
   double error = 0.0;
   // Per variable; at T = 0 the indicator of map_labeling.
   std::vector<std::vector<double>> marginals;
@@ -35,16 +35,15 @@ struct ExactResult {
 };
 
 // Throws TooLarge before anything is computed when the tables exceed max_bytes, and InvalidInput
-// when the graph or the temperature is invalid or no labeling has positive probability. There is
-// nothing to show before the end: TimeLimit and Interrupted (base/error.h) say that it was not
-// reached.
+// when the graph or the temperature is invalid or no labeling has positive probability. There is no
+// partial result: throws TimeLimit or Interrupted (base/error.h) when stopped before the end.
 ExactResult SolveExact(const FactorGraph& graph, const ExactOptions& options = {});
 
 // The same for ToFactorGraph(model); the error includes that of the products w d(i,j).
 ExactResult SolveExact(const SparseCrf& model, const ExactOptions& options = {});
 
-// The slow twin: a loop over all labelings. Throws TooLarge above 2^26 of them, InvalidInput as
-// above.
+// The slow reference: a loop over all labelings. Throws TooLarge for more than 2^26 labelings, and
+// InvalidInput as above.
 ExactResult EnumerateExact(const FactorGraph& graph, double temperature = 1.0);
 
 }  // namespace submarine::internal

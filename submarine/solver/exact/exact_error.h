@@ -1,23 +1,24 @@
-// How wrong a table of elimination may be.
+// Bounds on the errors of the tables of variable elimination.
 //
-// Every entry v of a table of -energies is kept to
+// Every entry v of a table of -energies satisfies
 //
 //   |computed v - true v| <= fixed + relative |computed v|,
 //
-// two numbers per table. They are enough, because entries that are far below the others, where
-// energies are huge, weigh nothing: for m = T log sum_x exp(v_x / T) over n entries and
-// p_x = exp((v_x - m) / T),
+// with two numbers per table. They are enough, because entries far below the others, where energies
+// are huge, have no weight: for m = T log sum_x exp(v_x / T) over n entries and p_x = exp((v_x - m)
+// / T),
 //
 //   sum_x p_x |v_x| <= |m| + T H(p) <= |m| + T log n,
 //
-// so that an error of `relative` in the v_x is one of `relative` in m and T log n times it beside
-// that. And where terms t_k are added up of which at most b is positive, sum |t_k| <= |sum t_k| + 2b:
-// only what can cancel costs digits.
+// so that a relative error in the v_x becomes the same relative error in m, plus T log n times it.
+// And where terms t_k are added whose positive parts sum to at most b, sum |t_k| <= |sum t_k| + 2b:
+// only terms that can cancel cost digits.
 //
-// Relative errors grow from table to table, each of which turns some of them into fixed ones; where a
-// table has no entries far below the others, all are better fixed at once.
+// Relative errors grow from table to table, and each table turns some of them into fixed ones. If a
+// table has no entries far below the others, it is better to turn all of them into fixed errors at
+// once.
 //
-// The roundings counted are those of bucket.h and column_kernels.h, with room to spare.
+// The roundings counted are those of bucket.h and column_kernels.h, with a margin.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ class TableError {
  public:
   double fixed() const { return fixed_; }
 
-  // Adds a table with errors of its own (a message, which is at most 0 everywhere).
+  // Adds a table that has errors itself (a message, whose entries are at most 0).
   void AddMessage(const TableError& message) {
     fixed_ += message.fixed_;
     relative_ = std::max(relative_, message.relative_);
@@ -42,8 +43,8 @@ class TableError {
     positive_ += std::max(0.0, largest);
     terms_ += 1.0;
   }
-  // All tables have been added up, entry by entry, in any order; `times` bounds how often the
-  // rounding of that counts.
+  // All tables have been added up, entry by entry, in any order; `times` is how often this rounding
+  // counts.
   void Round(double times) {
     relative_ += times * terms_ * kEpsilon;
     exposure_ = 2.0 * positive_;
@@ -51,11 +52,11 @@ class TableError {
     positive_ = 0.0;
     terms_ = 0.0;
   }
-  // Entries became T log sum exp(. / T) over `n` of them; their maximum at T = 0.
+  // Entries became T log sum exp(. / T) over `n` entries each; their maximum at T = 0.
   void LogSumExp(double temperature, std::size_t n) {
     if (temperature == 0.0) return;
     const auto count = static_cast<double>(n);
-    // The bound above holds at weights p that the errors themselves have changed.
+    // The bound above holds for the weights p as changed by the errors.
     const double relative = relative_ * (1.0 + 8.0 * relative_);
     fixed_ +=
         temperature * ((relative + 16.0 * kEpsilon) * std::log(count) + (count + 16.0) * kEpsilon);
@@ -68,14 +69,14 @@ class TableError {
     fixed_ += relative_ * std::abs(shift);
     relative_ += 2.0 * kEpsilon;
   }
-  // No entry is larger than `largest` in magnitude, nor will be.
+  // No entry exceeds `largest` in magnitude.
   void Fix(double largest) {
-    constexpr double kTablesAhead = 8.0;  // with as much to turn into fixed errors as this one had
+    constexpr double kTablesAhead = 8.0;  // number of later tables with the same exposure, assumed
     if (!(largest <= kTablesAhead * exposure_)) return;
     fixed_ += relative_ * largest;
     relative_ = 0.0;
   }
-  // The inequalities above take errors to be small beside their entries.
+  // The inequalities above assume that errors are small compared with their entries.
   bool valid() const { return relative_ < 1e-3; }
 
  private:

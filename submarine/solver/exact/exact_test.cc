@@ -401,7 +401,7 @@ long double MissedBy(const FactorGraph& graph, double temperature, double claime
   return std::abs(least.Minus(-static_cast<long double>(claimed)) - excess);
 }
 
-// The result is as good as it says, and not much better than that: `tight` bounds the error.
+// The error is within its bound, which is at most `tight`.
 void ExpectWithinError(const FactorGraph& graph, double temperature, double tight) {
   const ExactResult result = SolveExact(graph, {.temperature = temperature});
   LongSum least;
@@ -428,7 +428,7 @@ double LargestEnergies(const FactorGraph& graph) {
 
 const double kAnyTemperature[] = {0.0, 1e-300, 1e-12, 0.3, 1.0, 1e3, 1e12, 1e200};
 
-// Terms of all sizes that cancel: the same table added and subtracted, and what is left of it.
+// Terms of all sizes that cancel: the same table added and subtracted, and a small remainder.
 FactorGraph NastyGraph(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const double zeros = seed % 3 == 0 ? 0.3 : 0.0;

@@ -15,10 +15,10 @@ namespace {
 // Probabilities below this are recomputed from s' before they underflow.
 constexpr double kTiny = 1e-100;
 
-// The state of block-coordinate Frank-Wolfe: s' of every variable and weights y proportional to
-// softmax(-s'/T), adding up to mass. A step on one cut moves s' of all labels in its set alike, so one
-// exponential per variable rescales their weights, and the rest stays: a step takes as long as the
-// set is large, not as there are labels.
+// The state of block-coordinate Frank-Wolfe: s' of every variable, and weights y proportional to
+// softmax(-s'/T) with sum `mass`. A step on one cut moves s' of all labels in its set by the same
+// amount, so one exponential per variable rescales their weights and the others stay: a step takes
+// time proportional to the size of the set, not to the number of labels.
 class BlockDescent {
  public:
   BlockDescent(const SparseExtension& extension, double temperature, Flow* flow)
@@ -44,7 +44,7 @@ class BlockDescent {
     }
   }
 
-  // Those that have a flow to move.
+  // The cuts that have a flow to move.
   const std::vector<int>& cuts() const { return cuts_; }
 
   // Recomputes s' and y from the flows (no drift accumulates over sweeps); returns the bound.
@@ -55,7 +55,7 @@ class BlockDescent {
     return BoundValue(extension_, s_, temperature_, &y_);
   }
 
-  // Right after a Refresh: the marginals.
+  // The marginals; valid right after a Refresh.
   const Matrix<double>& y() const { return y_; }
 
   // One Frank-Wolfe step in the flows of cut c.
@@ -102,13 +102,13 @@ class BlockDescent {
   }
 
  private:
-  // Sets inside, outside and log odds of a variable.
+  // Sets inside, outside and the log odds of a variable.
   void Weigh(std::size_t a, const std::vector<int>& set) {
     const auto y = y_.row(a);
     inside_[a] = 0.0;
     for (int i : set) inside_[a] += y[static_cast<std::size_t>(i)];
     outside_[a] = mass_[a] - inside_[a];
-    if (outside_[a] < inside_[a]) {  // where the difference would lose digits
+    if (outside_[a] < inside_[a]) {  // the difference would lose digits
       outside_[a] = 0.0;
       for (std::size_t i = 0; i < y.size(); ++i) outside_[a] += in_set_[i] ? 0.0 : y[i];
     }
@@ -131,7 +131,7 @@ class BlockDescent {
     return std::log(mass[1]) - std::log(mass[0]) + (least[0] - least[1]) / temperature_;
   }
 
-  // The odds are ordered like the probabilities, and tell them apart when both round to 0 or 1.
+  // The odds are ordered like the probabilities, and distinguish them when both round to 0 or 1.
   double Vertex(const Edge& e) const {
     const double odds_a = log_odds_[static_cast<std::size_t>(e.a)];
     const double odds_b = log_odds_[static_cast<std::size_t>(e.b)];
@@ -158,7 +158,7 @@ class BlockDescent {
     });
   }
 
-  // s' of the labels in the set rises by `amount`; y follows.
+  // Adds `amount` to s' of the labels in the set, and updates y.
   void MoveInside(std::size_t a, const std::vector<int>& set, double amount) {
     if (amount == 0.0) return;
     const double odds = log_odds_[a] - amount / temperature_;
@@ -174,7 +174,7 @@ class BlockDescent {
     for (int i : set) y[static_cast<std::size_t>(i)] *= factor;
     mass_[a] = outside_[a] + inside_[a] * factor;
     peak_[a] = std::max(peak_[a], mass_[a]);
-    // Added up anew before differences of the mass lose digits.
+    // Sum again before differences of the mass lose digits.
     if (mass_[a] < 0.5 * peak_[a] || peak_[a] > 1.0 / kTiny) {
       const double sum = std::accumulate(y.begin(), y.end(), 0.0);
       for (double& weight : y) weight /= sum;
@@ -189,10 +189,10 @@ class BlockDescent {
   Matrix<double> s_;
   Matrix<double> y_;
   std::vector<double> mass_;  // sum of y
-  std::vector<double> peak_;  // the largest it was since it was added up
+  std::vector<double> peak_;  // its largest value since it was last summed
   std::vector<int> cuts_;
-  // Of the current block: its set, y_a(S_c), y_a(not S_c), log of their ratio, and the direction of
-  // s.
+  // For the current block: its set, y_a(S_c), y_a(not S_c), the log of their ratio, and the
+  // direction of s.
   std::vector<char> in_set_;
   std::vector<double> inside_;
   std::vector<double> outside_;
@@ -216,7 +216,7 @@ BoundResult SolveBlockFrankWolfe(const SparseCrf& model, const FrankWolfeOptions
     const double dual = DualValue(extension, descent.y(), options.temperature);
     pace.EndEvaluation();
     if (!progress.RecordUnlessStalled(k, upper, dual, descent.y(), pace.SecondsToNext())) break;
-    // After some of the steps the flows are as good as after all of them.
+    // The flows are valid after any of the steps, so a sweep can stop early.
     const double latest = options.time_limit_seconds - pace.SecondsToNext();
     for (int c : descent.cuts()) {
       if (progress.stop().Stopped() || progress.Seconds() >= latest) break;

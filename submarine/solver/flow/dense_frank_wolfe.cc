@@ -25,7 +25,7 @@ void CheckProofMemory(const DenseExtension& extension, const DenseFrankWolfeOpti
   }
 }
 
-// What the loop asks of its bookkeeping, in terms of that of the dense solvers.
+// The bookkeeping that the loop needs, implemented with that of the dense solvers.
 class DenseBook {
  public:
   DenseBook(const DenseExtension& extension, const BoundOptions& options, DenseResult* result)
@@ -42,7 +42,7 @@ class DenseBook {
     if (result_.labels.empty()) progress_.OfferMarginals(y);  // stopped early
     return false;
   }
-  const StopCheck& stop() const { return never_; }  // passes over the pairs are interrupted
+  const StopCheck& stop() const { return never_; }  // passes over pairs check by themselves
   void Abandon() { progress_.Abandon(); }
 
  private:

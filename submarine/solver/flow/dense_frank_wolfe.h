@@ -1,5 +1,6 @@
 // Frank-Wolfe on a dense model: the published algorithm (Pansari, Russell, Kumar 2018, section 5),
-// kept as the baseline. Each iteration is one ordered application of the operator (FlowShape::kSign).
+// kept as the baseline. Each iteration is one ordered application of the operator
+// (FlowShape::kSign).
 #pragma once
 
 #include "submarine/solver/common/dense_result.h"
@@ -9,13 +10,14 @@ namespace submarine::internal {
 
 struct DenseFrankWolfeOptions : BoundOptions {
   FrankWolfeStep step = FrankWolfeStep::kLineSearch;
-  // A proof of Frank-Wolfe's bound is the list of all orders it went through. Without it the bound
-  // cannot be verified; with it, each iteration keeps one matrix.
+  // The proof of Frank-Wolfe's bound is the list of all orders it used, one matrix per iteration.
+  // Without it the bound cannot be verified.
   bool keep_proof = true;
   std::size_t max_proof_bytes = std::size_t{4} << 30;
 };
 
-// Throws InvalidInput for T <= 0, where the bound is not smooth, and TooLarge when the proof would not fit.
+// Throws InvalidInput for T <= 0, where the bound is not smooth, and TooLarge when the proof would
+// not fit.
 DenseResult SolveFrankWolfe(const DenseExtension& extension, const DenseFrankWolfeOptions& options);
 
 }  // namespace submarine::internal

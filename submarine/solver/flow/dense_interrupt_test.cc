@@ -1,4 +1,5 @@
-// Interrupts in the middle of a pass over all pairs: nothing more is asked of the pairs, and what there is holds.
+// Interrupts in the middle of a pass over all pairs: the pass ends at once, and the result is
+// valid.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,8 +32,8 @@ DenseCrf Model() {
   return random.Dense(kVariables, PottsLabels(3));
 }
 
-// Calls solve(extension) with one that is interrupted when it is asked for the limit-th time; returns how
-// often it was asked.
+// Calls solve(extension) with an extension whose `interrupted` returns true at the limit-th call;
+// returns the number of calls.
 template <class Solve>
 int AskedUntil(const DenseCrf& model, const NeighbourList& pairs, int limit, const Solve& solve) {
   int asked = 0;

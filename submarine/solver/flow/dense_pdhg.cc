@@ -14,7 +14,8 @@ namespace submarine::internal {
 namespace {
 
 // Marginals at a temperature where unaries and pair terms weigh the same: the unaries alone would
-// fix most labels before the first flow, and the way back is long. Exponents stay within floats.
+// fix most labels before the first flow, and undoing that takes long. Exponents stay within the
+// range of float.
 Matrix<float> TemperedMarginals(const DenseExtension& extension, double temperature) {
   const Matrix<float>& unary = extension.model().unary();
   Matrix<float> y(unary.rows(), unary.cols());
@@ -34,7 +35,7 @@ Matrix<float> TemperedMarginals(const DenseExtension& extension, double temperat
 
 double BalanceAt(double balance, int k) { return balance * (1.0 + 2.0 * std::exp(-k / 20.0)); }
 
-// One or two passes over the pairs each time.
+// Each time costs one or two passes over the pairs.
 bool LooksAtMarginals(int k) { return k % 8 == 0 || k == 4; }
 
 }  // namespace
@@ -78,7 +79,7 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
   };
   const int before = options.start.iterations;
   try {
-    if (before == 0) {  // the potentials of a state to go on from have made their step already
+    if (before == 0) {  // when continuing, the potentials have already made this step
       if (options.start.potentials.size() > 0) {
         extension.LabelModular(v, FlowShape::kClip, &s);
       } else {
@@ -114,7 +115,7 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
       if (!progress.Continue(k)) break;
     }
     if (result.labels.empty()) progress.OfferMarginals(y);  // stopped
-  } catch (const Interrupted&) {                            // y is complete, whichever pass it was
+  } catch (const Interrupted&) {                            // y is complete in any case
     progress.Abandon();
   }
   result.marginals = y;

@@ -7,8 +7,8 @@
 //   y_new <- argmin <s, y> - T H(y) + (rho/eta) D_a/2 |y - y_old|^2  simplex prox, at T = 0 a projection
 //   ybar  <- 2 y_new - y_old
 //
-// Where this differs from the sparse solver (solver/flow/pdhg.h), and why (measured on Tsukuba, exact
-// kernel, 16 labels, 3.6e7 pairs; benchmarks/dense_solvers):
+// Where this differs from the sparse solver (solver/flow/pdhg.h), and why (measured on Tsukuba,
+// exact kernel, 16 labels, 3.6e7 pairs; benchmarks/dense_solvers):
 //  - The proximal term is a square, not a Kullback-Leibler divergence. Degrees are hundreds of times
 //    the temperature here, the marginals are almost those of a linear programme, and labels with
 //    exponentially small probability must come back at once: after 100 iterations the entropic
@@ -16,7 +16,7 @@
 //  - eta = sqrt(2) with D_a the degree plus the self weight: the Gaussian matrix is positive
 //    semidefinite with its diagonal, so |D^-1/2 (D - K) D^-1/2| <= 1 and not the 2 that the standard
 //    step allows for.
-//  - rho falls from 3 to 1 within some 60 iterations: bold flows first, balance later.
+//  - rho falls from 3 to 1 within some 60 iterations: large flow steps first, balance later.
 //    Over-relaxation and growing rho (acceleration) both diverge or stall on potentials.
 #pragma once
 
@@ -25,15 +25,15 @@
 namespace submarine::internal {
 
 struct DensePdhgOptions : BoundOptions {
-  double balance = 1.0;  // rho in the long run
-  // Keeps what proves the best bounds. Without, for a problem whose bounds only tell how far its solution
-  // has come, even the upper bound is looked at only as often as the dual value and the labels.
+  double balance = 1.0;  // the final value of rho
+  // Keeps the proofs of the best bounds. Without it (for a problem whose bounds only measure
+  // progress), even the upper bound is evaluated only as often as the dual value and the labels.
   bool keeps_evidence = true;
   DenseStart start = {};
 };
 
-// T >= 0, where T = 0 solves the linear programme. Throws InvalidInput for other T, for a balance that
-// is not positive and for a start that does not fit.
+// T >= 0, where T = 0 solves the linear programme. Throws InvalidInput for other T, for a balance
+// that is not positive and for a start of the wrong shape.
 DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& options);
 
 }  // namespace submarine::internal

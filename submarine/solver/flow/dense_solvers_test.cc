@@ -1,4 +1,4 @@
-// The dense bound solvers and dense mean field, on models small enough to know better.
+// The dense bound solvers and dense mean field, on models small enough to compute the truth.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -465,7 +465,7 @@ TEST(DenseMeanFieldTest, DampedNeverFallsAndStaysBelowTheExactValue) {
   });
 }
 
-// Two variables that both prefer to be what the other is not cannot settle by turns.
+// Two variables that each prefer what the other is not cannot settle when both move at once.
 TEST(DenseMeanFieldTest, DampingStopsOscillation) {
   Matrix<float> unary(2, 2);
   unary(0, 1) = unary(1, 0) = 1.0F;

@@ -20,8 +20,8 @@ inline std::vector<WeightedKernel> KernelsOf(const DenseCrf& model) {
   return kernels;
 }
 
-// The largest size of any term that a bound of the model is summed from, added over variables: what
-// the rounding of single precision sums is relative to.
+// The sum over variables of the largest term in a bound of the model: rounding errors of
+// single-precision sums are relative to this.
 inline double SizeOfTerms(const DenseCrf& model, double temperature = 1.0) {
   double length = 0.0;
   for (const double l : model.metric().length) length += l;
@@ -37,7 +37,7 @@ inline double SizeOfTerms(const DenseCrf& model, double temperature = 1.0) {
   return size;
 }
 
-// For values that one evaluation in single precision gives.
+// The tolerance for values from one evaluation in single precision.
 inline double SingleRounding(const DenseCrf& model, double temperature = 1.0) {
   return 16.0 * std::numeric_limits<float>::epsilon() * SizeOfTerms(model, temperature);
 }

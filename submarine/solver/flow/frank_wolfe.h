@@ -5,8 +5,8 @@
 //   gap = <s* - s_k, y_k> >= 0         upper - D(y_k); the paper's stop test has the sign reversed
 //   s_{k+1} = s_k + gamma (s* - s_k)   gamma = 2/(k+2), or by exact line search
 //
-// It starts from s_0 = the unaries (zero flows), and moves the evidence along with s so that the result
-// carries a proof. One loop serves every extension (frank_wolfe_loop.h).
+// It starts from s_0 = the unaries (zero flows), and moves the evidence along with s so that the
+// result carries a proof. One loop serves every extension (frank_wolfe_loop.h).
 #pragma once
 
 #include "submarine/solver/common/bound_solver.h"

@@ -1,4 +1,4 @@
-// The loop of Frank-Wolfe over any extension, as frank_wolfe.h states it.
+// The loop of Frank-Wolfe over any extension, as described in frank_wolfe.h.
 #pragma once
 
 #include <type_traits>
@@ -17,7 +17,7 @@ namespace submarine::internal {
 double SoftmaxBound(const Matrix<double>& s, double temperature, Matrix<double>* y);
 double SoftmaxBound(const Matrix<float>& s, double temperature, Matrix<float>* y);
 
-// direction = vertex - s, in place of the vertex; returns <vertex - s, y>.
+// Replaces the vertex by direction = vertex - s; returns <vertex - s, y>.
 template <class Real>
 double TurnIntoDirection(const Matrix<Real>& s, const Matrix<Real>& y, Matrix<Real>* vertex) {
   return ParallelSum(s.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
@@ -39,10 +39,10 @@ void Move(double rate, const Matrix<Real>& direction, Matrix<Real>* s) {
   });
 }
 
-// From the point s with its evidence; `evidence` may be null where no proof is kept. Leaves the last s and
-// y = softmax(-s / T). `book` keeps what is proven and says when to stop:
+// Starts from the point s and its evidence, which may be null if no proof is kept. Leaves the last
+// s and y = softmax(-s / T). `book` keeps what is proven and decides when to stop:
 //   bool Record(int k, double upper, double dual, const Matrix<Real>& y);  false: stop
-//   const StopCheck& stop();  void Abandon();                              for work between two records
+//   const StopCheck& stop();  void Abandon();                              for work between records
 template <class Real, class Evidence, class Book>
 void FrankWolfeLoop(const Extension<Real, Evidence>& extension, FrankWolfeStep step,
                     double temperature, Matrix<Real>* s, Matrix<Real>* y, Evidence* evidence,

@@ -295,8 +295,8 @@ TEST(FrankWolfeTest, AcceptsCutsWithoutEffect) {
   }
 }
 
-// A sweep over 1024 cuts without edges has nothing to move: only the cycles take time, which take
-// that of a step on everything at once.
+// A sweep over 1024 cuts without edges has nothing to move: only the step on the cycles takes time,
+// as much as a step on all cuts at once.
 TEST(FrankWolfeTest, BlocksWithoutFlowsTakeNoTime) {
   const int labels = 1024;
   const SparseCrf model(RandomUnary(1, labels, 0.0, 10.0, 15), {}, PottsLabels(labels));
@@ -365,8 +365,8 @@ double SlowSweep(const SparseCrf& model, Flow* flow) {
   return BoundValue(extension, s, 1.0);
 }
 
-// Each step of the first sweep takes away two fifths of what the weights of a variable still add up
-// to: what is left after all of them is far below an ulp of what there was.
+// Each step of the first sweep removes two fifths of the remaining sum of a variable's weights:
+// after all steps the rest is far below an ulp of the original sum.
 TEST(FrankWolfeTest, BlocksStayAccurateWhereWeightsVanish) {
   const int labels = 200;
   Matrix<double> unary(2, labels);
@@ -416,7 +416,7 @@ TEST(FrankWolfeTest, StopsWithinAStep) {
   }
 }
 
-// Where energies cancel, rounding is all that is left of the gap; no iteration makes it smaller.
+// Where energies cancel, the gap is only rounding, which no iteration reduces.
 TEST(FrankWolfeTest, StallsWhereEnergiesCancel) {
   constexpr int kIterations = 20000;
   for (const Method& method : {kMethods[0], kMethods[2]}) {

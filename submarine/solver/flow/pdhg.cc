@@ -15,9 +15,9 @@
 namespace submarine::internal {
 namespace {
 
-// D_a: how strongly the flows at a variable can push its labels, the sum over its edges of w times
-// the largest total length of cuts that share a label. Never zero, so that isolated variables have
-// a prox, too.
+// D_a: how strongly the flows at a variable can change the costs of its labels: the sum over its
+// edges of w times the largest total length of cuts that share a label. Never zero, so that
+// isolated variables have a prox, too.
 std::vector<double> CouplingOfVariables(const SparseCrf& model,
                                         const std::vector<double>& mobility) {
   std::vector<double> reach;

@@ -15,8 +15,8 @@
 //  - The proximal term is a Kullback-Leibler divergence, not a square. The prox then has a closed
 //    form instead of a Newton iteration per variable, and rare labels, which hardly couple the
 //    flows, no longer dictate the step.
-//  - eta follows what the iterates show: the step is safe while interaction <= movement, as in PDLP
-//    (Applegate et al. 2021). An overlong step is not undone, only followed by a shorter one.
+//  - eta adapts to the iterates: the step is safe while interaction <= movement, as in PDLP
+//    (Applegate et al. 2021). A step that is too long is not undone, but the next one is shorter.
 //  - T H is strongly concave relative to the same divergence, so rho grows and theta < 1 as in
 //    Chambolle-Pock's accelerated variant: the gap falls like 1/k^2 instead of 1/k. The prox sees
 //    max(T, D/k) in place of T, so that cold models and the linear programme (T = 0) start as
@@ -33,8 +33,9 @@ namespace submarine::internal {
 
 struct PdhgOptions : BoundOptions {
   double balance = 1.0;  // rho at the start
-  // The bounds are also evaluated after this many seconds without an evaluation, so that large models can be
-  // watched and interrupted. When a solve ends may then depend on the clock; infinity prevents it.
+  // The bounds are also evaluated after this many seconds without an evaluation, so that large
+  // models can be watched and interrupted. The end of a solve may then depend on the clock;
+  // infinity prevents this.
   double seconds_between_evaluations = 3.0;
 };
 

@@ -53,7 +53,7 @@ DenseResult SolveQuadratic(const DenseExtension& extension, const QuadraticOptio
         break;
       }
     }
-    if (result.labels.empty()) progress.OfferMarginals(y);  // stopped from outside
+    if (result.labels.empty()) progress.OfferMarginals(y);  // stopped by a callback or a limit
   } catch (const Interrupted&) {  // in a pass over the pairs, which only reads y
     progress.Abandon();
   }

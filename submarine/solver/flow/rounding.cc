@@ -55,7 +55,7 @@ class KleinbergTardos {
   KleinbergTardos(const SparseCrf& model, const Matrix<double>& marginals)
       : groups_(LabelHierarchy(*model.labels().cuts)), marginals_(marginals) {}
 
-  // Nothing when it was stopped.
+  // Empty when stopped.
   std::vector<int> Draw(const StopCheck& stop, std::mt19937_64* rng) const {
     std::vector<int> labels(marginals_.rows());
     std::vector<std::size_t> everyone(marginals_.rows());
@@ -67,7 +67,7 @@ class KleinbergTardos {
  private:
   struct Waiting {
     std::size_t variable;
-    double mass;  // at the node: adding it up in every round would take most of the time
+    double mass;  // of the node; summing it in every round would take most of the time
   };
 
   double Mass(std::size_t a, std::size_t group) const {
@@ -76,7 +76,7 @@ class KleinbergTardos {
     return mass;
   }
 
-  // False when it was stopped on the way.
+  // False when stopped before the end.
   bool Assign(std::size_t node, const std::vector<std::size_t>& variables, const StopCheck& stop,
               std::mt19937_64* rng, std::vector<int>* labels) const {
     const std::vector<std::size_t>& children = groups_[node].children;
@@ -90,7 +90,7 @@ class KleinbergTardos {
     std::uniform_int_distribution<std::size_t> pick(0, children.size() - 1);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     // A round settles each variable with probability >= 1/children on average, so the limit is
-    // never met in practice.
+    // never reached in practice.
     for (int round = 0; round < 10000 && !waiting.empty(); ++round) {
       if (stop.Stopped()) return false;
       const std::size_t child = pick(*rng);
@@ -119,8 +119,8 @@ class KleinbergTardos {
   const Matrix<double>& marginals_;
 };
 
-// x_a = the label at which the cumulative distribution of a passes one threshold common to all
-// variables.
+// x_a = the label at which the cumulative distribution of a passes a threshold that is common to
+// all variables.
 std::vector<int> CumulativeLabels(const Matrix<double>& marginals, double threshold) {
   std::vector<int> labels(marginals.rows());
   for (std::size_t a = 0; a < marginals.rows(); ++a) {

@@ -17,13 +17,13 @@ struct Labeling {
   double energy = 0.0;  // SparseCrf::Energy
 };
 
-// The most probable label of every variable; the smallest label among equals.
+// The most probable label of every variable; among equals the smallest.
 std::vector<int> ArgmaxLabels(const Matrix<double>& marginals);
 
 // The best, by energy, of the argmax labeling and `draws` random ones. Draws alternate between
 // Kleinberg-Tardos rounding, applied level by level where the cuts form a hierarchy, and one common
-// threshold on the cumulative distributions, which suits ordered labels. Stopped, it returns the best
-// of those it had.
+// threshold on the cumulative distributions, which suits ordered labels. When stopped, returns the
+// best so far.
 Labeling RoundMarginals(const SparseCrf& model, const Matrix<double>& marginals, int draws,
                         std::uint64_t seed, const StopCheck& stop = {});
 

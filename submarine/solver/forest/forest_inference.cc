@@ -22,7 +22,7 @@ ForestInference::ForestInference(const std::vector<std::size_t>& labels,
                                  std::span<const Link> links, std::span<const std::size_t> edges)
     : labels_(labels), forest_(Rooted(edges, links, static_cast<int>(labels.size()))) {}
 
-// Messages are kept relative to their largest entry; what was taken out adds up to log Z.
+// Messages are kept relative to their largest entry; the factors taken out multiply to Z.
 double ForestInference::Upward(const EdgeKernels& kernels, std::size_t begin, std::size_t end,
                                ForestWorkspace* workspace) const {
   double log_partition = 0.0;

@@ -11,7 +11,7 @@
 
 namespace submarine::internal {
 
-// Room for one run; may be shared by forests of the same model, one after the other.
+// Working memory of one run; forests of the same model may share it, one after the other.
 struct ForestWorkspace {
   Matrix<double> below;   // unaries and messages from the children
   Matrix<double> upward;  // message of every variable to its parent
@@ -24,7 +24,7 @@ class ForestInference {
   ForestInference(const std::vector<std::size_t>& labels, std::span<const Link> links,
                   std::span<const std::size_t> edges);
 
-  // log sum_x exp(sum_a theta_a(x_a)) prod K over the forest's edges. Marginals on request
+  // log sum_x exp(sum_a theta_a(x_a)) prod K over the forest's edges. Computes marginals on request
   // (variables x largest number of labels, 0 beyond a variable's own). Components run in parallel.
   double Run(const EdgeKernels& kernels, const Matrix<double>& theta, ForestWorkspace* workspace,
              Matrix<double>* marginals = nullptr) const;
@@ -39,8 +39,8 @@ class ForestInference {
     }
   }
 
-  // After a Run with marginals: calls visit(edge, joint) for every edge of the forest, joint(i, j) the
-  // probability of label i at the edge's first variable and j at its second. O(L^2) per edge.
+  // After a Run with marginals: calls visit(edge, joint) for every edge of the forest, joint(i, j)
+  // the probability of label i at the edge's first variable and j at its second. O(L^2) per edge.
   template <class Visit>
   void VisitJoints(const EdgeKernels& kernels, const ForestWorkspace& workspace,
                    const Visit& visit) const {

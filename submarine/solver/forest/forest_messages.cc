@@ -25,7 +25,7 @@ bool Matches(const Matrix<double>& distance, const Distance& expected) {
 
 double Steps(std::size_t i, std::size_t j) { return static_cast<double>(i < j ? j - i : i - j); }
 
-// The nesting of the cuts that have a length, whether or not it is one.
+// The tree of the cuts with positive length, assuming that these are nested; the caller checks.
 void GuessTree(const LabelCuts& cuts, const std::vector<double>& length, MetricShape* shape) {
   std::vector<int> order(static_cast<std::size_t>(cuts.num_labels()));
   std::iota(order.begin(), order.end(), 0);
@@ -54,7 +54,7 @@ double TreeDistance(const MetricShape& shape, std::size_t i, std::size_t j) {
   return distance;
 }
 
-// Room for the recursions, one per thread: messages are sent by the hundred thousand.
+// Scratch space of the recursions, one per thread, as they run hundreds of thousands of times.
 double* Scratch(std::size_t size) {
   thread_local std::vector<double> scratch;
   if (scratch.size() < size) scratch.resize(size);
@@ -228,7 +228,8 @@ void PairKernel::ApplyLog(bool forward, const double* q, double* out) const {
   const std::size_t from = labels_from(forward);
   const std::size_t to = labels_to(forward);
   if (range_ <= kLargestRange) {
-    // The largest q alone gives every entry at least exp(-range): nothing underflows that counts.
+    // The largest q alone contributes at least exp(-range) to every entry: any underflow is
+    // negligible.
     thread_local std::vector<double> p;
     if (p.size() < from) p.resize(from);
     const double largest = MaxRow(q, from);

@@ -6,7 +6,7 @@
 //   linear            O(L): one geometric recursion from each side
 //   truncated linear  O(L): the same within a window, by sliding sums
 //
-// everything else is a table, O(L^2). Differences in the sliding and the downward sums lose no
+// and everything else is a table, O(L^2). Differences in the sliding and downward sums lose no
 // accuracy: what cancels is at most what the kernel adds to the same entry anyway.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace submarine::internal {
 
-// The structure of a label metric that messages can use, found from its distances.
+// The structure of a label metric that messages can exploit, found from its distances.
 struct MetricShape {
   enum class Kind { kPotts, kTree, kLinear, kTruncated, kTable };
   Kind kind = Kind::kTable;
@@ -34,7 +34,7 @@ struct MetricShape {
 
 MetricShape ShapeOf(const LabelCuts& cuts, const LabelMetric& metric);
 
-// exp(-scale E(i,j)), up to exp(log_scale()); i belongs to the edge's first variable, j to its
+// exp(-scale E(i,j)), divided by exp(log_scale()); i belongs to the edge's first variable, j to its
 // second.
 class PairKernel {
  public:
@@ -45,7 +45,7 @@ class PairKernel {
   std::size_t labels_from(bool forward) const { return forward ? rows_ : columns_; }
   std::size_t labels_to(bool forward) const { return forward ? columns_ : rows_; }
 
-  // The kernel's largest entry is 1; its logarithm was this.
+  // The largest entry of the kernel is scaled to 1; this is its logarithm before.
   double log_scale() const { return log_scale_; }
   // -log of its smallest entry.
   double range() const { return range_; }

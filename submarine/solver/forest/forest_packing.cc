@@ -13,7 +13,7 @@
 namespace submarine::internal {
 namespace {
 
-// The direction of an edge on a grid of this width, or -1 if no grid has it there.
+// The direction of an edge on this grid, or -1 if it is not an edge of the grid.
 int Direction(const Link& link, const GridShape& grid) {
   const int first = std::min(link.a, link.b);
   const int step = std::max(link.a, link.b) - first;
@@ -52,8 +52,8 @@ class ForestPartition {
         adjacent_(static_cast<std::size_t>(num_forests),
                   std::vector<std::vector<std::size_t>>(variables_)) {}
 
-  // Finds room for one more copy of the edge; false when there is none, and then violation() is
-  // set.
+  // Finds room for one more copy of the edge; returns false when there is none, and sets
+  // violation().
   bool Insert(std::size_t edge) {
     copies_.push_back({edge, kNowhere});
     const std::size_t start = copies_.size() - 1;
@@ -66,7 +66,7 @@ class ForestPartition {
     return Augment(start);
   }
 
-  // A set of variables with more edges among them than fit.
+  // A set of variables with more edges among them than fit into the forests.
   struct Violation {
     std::size_t edges = 0;
     std::size_t variables = 0;
@@ -113,8 +113,8 @@ class ForestPartition {
     components_[forest].Join(EndA(copies_[copy].edge), EndB(copies_[copy].edge));
   }
 
-  // The component of one forest that a search has entered, rooted, so that paths can be climbed.
-  // Labelled edges are climbed over through `skip`.
+  // The component of one forest that a search has entered, rooted so that paths can be followed
+  // upwards; `skip` jumps over edges that are already labelled.
   struct Climb {
     explicit Climb(std::size_t variables)
         : parent_copy(variables, kNowhere), depth(variables, kNowhere), skip(variables) {
@@ -227,8 +227,8 @@ bool Violates(double rho, double edges, double variables) {
   return rho * edges > (variables - 1.0) * (1.0 + 1e-12);
 }
 
-// Whole components first: on grids and other even graphs nothing is denser. Returns the largest rho
-// that they allow.
+// Checks whole components first: on grids and other regular graphs nothing is denser. Returns the
+// largest rho that they allow.
 double CheckComponents(std::span<const Link> links, std::size_t num_variables, double rho) {
   const auto total = static_cast<std::size_t>(num_variables);
   DisjointSets connected(total);
@@ -248,7 +248,7 @@ double CheckComponents(std::span<const Link> links, std::size_t num_variables, d
 }
 
 constexpr int kMostForests = 64;
-// Copies times forests: beyond this the search for a partition is not started.
+// Above this many copies times forests, the search for a partition is not started.
 constexpr double kMostWork = 4e6;
 
 }  // namespace
@@ -315,8 +315,9 @@ std::vector<WeightedForest> CoveringForests(std::span<const Link> links, std::si
   return forests;
 }
 
-// The probability copies / forests >= rho is reached by forests of equal weight if that many copies
-// of every edge fit into that many forests; a share of the empty forest takes it down to rho.
+// The probability copies / forests >= rho is attained by forests of equal weight if that many
+// copies of every edge fit into that many forests; some weight on the empty forest reduces it to
+// rho.
 std::vector<WeightedForest> UniformForests(std::span<const Link> links, std::size_t num_variables,
                                            double rho) {
   if (!(rho > 0.0 && rho <= 1.0)) {
@@ -326,7 +327,7 @@ std::vector<WeightedForest> UniformForests(std::span<const Link> links, std::siz
   const double largest = CheckComponents(links, num_variables, rho);
   for (int count = 1; count <= kMostForests; ++count) {
     const auto copies = static_cast<int>(std::ceil(rho * count * (1.0 - 1e-12)));
-    if (std::gcd(copies, count) != 1) continue;  // tried in lowest terms
+    if (std::gcd(copies, count) != 1) continue;  // only in lowest terms
     if (copies > largest * count * (1.0 + 1e-12)) continue;
     if (static_cast<double>(links.size()) * copies * count > kMostWork) break;
     ForestPartition partition(links, num_variables, count);

@@ -1,4 +1,4 @@
-// Which forests a tree-reweighted bound combines, and how heavily.
+// The forests that a tree-reweighted bound combines, and their weights.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace submarine::internal {
 
-// A graph that is a 4- or 8-connected grid in raster order, at most half of its edges missing: 4
-// (rows, columns) or 8 (and both diagonals) directions. 8-connected grids need a width of 3.
+// The shape of a 4- or 8-connected grid in raster order, of which at most half of the edges are
+// missing: 4 (rows, columns) or 8 (and both diagonals) directions. 8-connected grids need a width
+// of 3.
 struct GridShape {
   int width = 0;
   int height = 0;
@@ -29,16 +30,17 @@ std::vector<std::size_t> MaximumSpanningForest(std::span<const Link> links,
                                                std::size_t num_variables,
                                                std::span<const double> weight);
 
-// Spanning forests of equal weight that hold every edge, few of them and with edge probabilities as
-// even as a greedy choice makes them: each takes the edges that were used least, ties at random. A
-// graph without cycles is one forest of weight 1.
+// Spanning forests of equal weight that together hold every edge, few of them and with edge
+// probabilities as even as a greedy choice makes them: each takes the edges used least so far, ties
+// at random. A graph without cycles is one forest of weight 1.
 std::vector<WeightedForest> CoveringForests(std::span<const Link> links, std::size_t num_variables,
                                             std::uint64_t seed);
 
-// Forests that hold every edge with probability exactly rho, if there are any. There are if and
-// only if rho |E(S)| <= |V(S)| - 1 for every connected set S of edges (Edmonds 1965): otherwise
-// throws NotExpressible with the counts of a set that violates it, or, for a rho too close to the
-// limit to be decided with at most 64 forests, saying so. Throws InvalidInput unless 0 < rho <= 1.
+// Forests that hold every edge with probability exactly rho, if they exist. They do if and only if
+// rho |E(S)| <= |V(S)| - 1 for every connected set S of edges (Edmonds 1965): otherwise throws
+// NotExpressible with the counts of a set that violates this, or, if rho is too close to the limit
+// to be decided with at most 64 forests, with a message that says so. Throws InvalidInput unless 0
+// < rho <= 1.
 std::vector<WeightedForest> UniformForests(std::span<const Link> links, std::size_t num_variables,
                                            double rho);
 

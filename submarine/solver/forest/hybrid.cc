@@ -80,7 +80,7 @@ class HybridBound {
     return temperature_ * Infer(u, nullptr) - model_.constant();
   }
 
-  // The same at the mean flow, whose s is T u: P is the forest's distribution there.
+  // The same at the mean flow, whose s is T u; P is the forest's distribution there.
   double MeanUpper() const { return temperature_ * log_partition_ - model_.constant(); }
 
   // D(P) of the current iterate, P proportional to exp(-u - E_forest / T):
@@ -209,7 +209,7 @@ class HybridBound {
 };
 
 // D(P) where each tree of the forest takes one label as a whole, with the same probabilities pi for
-// all trees that the model connects: no variation is left, and
+// all trees of a connected component of the model: the variation vanishes, and
 //   D = trees T H(pi) - <sum of phi, pi>
 // is largest at a softmax. Strongly coupled models have their optimum there, and the iterates reach
 // it only in the limit.
@@ -226,7 +226,7 @@ void OfferConstantLabels(const SparseCrf& model, const std::vector<std::size_t>&
     trees[root] += 1.0;
     for (std::size_t i = 0; i < sum.cols(); ++i) sum(root, i) += model.unary()(a, i);
   }
-  for (std::size_t e : forest)  // a forest has one tree less with every edge
+  for (std::size_t e : forest)  // every edge of a forest reduces the number of trees by one
     trees[connected.Find(static_cast<std::size_t>(model.edges()[e].a))] -= 1.0;
   double dual = -model.constant();
   Matrix<double> y(variables, sum.cols());
@@ -320,9 +320,8 @@ std::vector<std::size_t> ChooseForest(const SparseCrf& model, const HybridOption
   return GridDirections(links, *grid)[options.forest == HybridForest::kRows ? 0 : 1];
 }
 
-// Both problems one after the other, each with half of the time, and what they prove together.
-// Whoever stops the first does not want the second, nor may there be time for it; what the rows prove
-// then stands alone.
+// Solves both problems one after the other, each with half of the time, and combines their proofs.
+// If the first is stopped, or there is no time for the second, returns what the rows prove.
 HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& options,
                                  const ForestBound& bound) {
   const Stopwatch clock;
@@ -341,7 +340,7 @@ HybridResult SolveRowsAndColumns(const SparseCrf& model, const HybridOptions& op
     rows.termination = Termination::kInterrupted;
     return rows;
   }
-  // The columns take as long to their first record as the rows did.
+  // The first record of the columns takes as long as that of the rows did.
   if (clock.Seconds() + rows.records.front().seconds > options.time_limit_seconds) {
     rows.termination = Termination::kTimeLimit;
     return rows;

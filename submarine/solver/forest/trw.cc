@@ -62,9 +62,9 @@ std::vector<WeightedForest> ChooseForests(const PairwiseModel& model, const TrwO
   return CoveringForests(model.links, variables, options.seed);
 }
 
-// The messages that make the split prove what the flows prove. With
-// lambda_{e -> a}(i) = -w / (rho T) sum over cuts with i of l q (and + at b), the average forest
-// has the unaries -s'(q) / T, and the edges of a forest add at most what the flows took away.
+// Messages with which the split proves the same bound as the flows. With lambda_{e -> a}(i) = -w /
+// (rho T) sum over cuts with i of l q (and + at b), the average forest has the unaries -s'(q) / T,
+// and the edges of a forest add at most what the flows subtracted.
 LogMessages MessagesOfFlow(const SparseCrf& model, const Matrix<double>& flow,
                            const std::vector<double>& rho, double temperature) {
   const LabelCuts& cuts = *model.labels().cuts;
@@ -130,8 +130,8 @@ class Solver {
  private:
   double ToEnergy(double bound) const { return options_.temperature * bound - model_.constant; }
 
-  // Takes the bound after one more sweep, which is what the messages now prove; returns false when
-  // the solver is to stop.
+  // Takes the bound that the messages prove after one more sweep; returns false when the solver
+  // must stop.
   bool Record(double upper, bool converged) {
     result_.upper = upper;
     const IterationRecord record{result_.iterations, stop_.Seconds(), result_.upper};
@@ -166,7 +166,7 @@ class Solver {
     const EdgeKernels kernels = KernelsOf(model_, scale);
     const auto sweeps = MakeChainSweeps(model_, chains, theta_, kernels, start);
     double before = std::numeric_limits<double>::infinity();
-    do {  // one sweep at least: before the first there is nothing to prove
+    do {  // at least one sweep: before it nothing is proven
       ++result_.iterations;
       const double upper = ToEnergy(sweeps->Sweep());
       const bool converged = Small(before, upper);
@@ -225,13 +225,13 @@ class Solver {
   LogMessages messages_;
   Matrix<double> marginals_;
   StopCheck stop_;
-  double last_record_ = 0.0;  // in seconds: the next takes about as long as this one did
+  double last_record_ = 0.0;  // in seconds; the next sweep takes about as long as this one
   TrwResult result_;
   bool interrupted_ = false;
 };
 
-// Adds the tree with some weight, if that lowers the bound. The gain promised by the gradient holds
-// for small weights only; B is convex in rho.
+// Adds the tree with some weight, if that lowers the bound. B is convex in rho, so the gain
+// promised by the gradient holds for small weights only.
 bool Solver::StepOfRho(const std::vector<std::size_t>& tree, double weight) {
   constexpr int kTries = 6;
   constexpr int kDescentSteps = 8;
@@ -262,7 +262,7 @@ bool Solver::StepOfRho(const std::vector<std::size_t>& tree, double weight) {
 }
 
 void Solver::OptimiseRho() {
-  const Termination solved = result_.termination;  // what the bound at the first rho ended with
+  const Termination solved = result_.termination;  // of the bound at the first rho
   for (int step = 0; step < options_.rho_steps; ++step) {
     TreeDescent here(model_, theta_, forests_, options_.temperature, messages_);
     const std::vector<double> information = here.MutualInformation();

@@ -5,11 +5,11 @@
 //
 //   T log Z_T <= sum_f p_f T log Z_T(theta^f).
 //
-// The best split of the unaries among the forests is found, edges being split as 1 / rho_e, rho_e
-// the probability that a forest drawn with the weights p holds edge e. Its value,
-// max over the local polytope of <theta,mu> + T (sum_a H_a - sum_e rho_e I_e), falls as rho grows.
-// A forest alone (rho = 1) is exact; as rho -> 0 the value tends to the optimum of the submodular
-// bound (solver/flow/pdhg.h).
+// The solver finds the best split of the unaries among the forests; edges are split as 1 / rho_e,
+// rho_e the probability that a forest drawn with the weights p holds edge e. The value of the best
+// split, max over the local polytope of <theta,mu> + T (sum_a H_a - sum_e rho_e I_e), falls as rho
+// grows. A single forest (rho = 1) is exact; as rho -> 0 the value tends to the optimum of the
+// submodular bound (solver/flow/pdhg.h).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct TrwOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // After every sweep; return false to stop.
   std::function<bool(const IterationRecord&)> on_iteration = {};
-  // Asked between sweeps, on the calling thread; return true to stop.
+  // Called between sweeps, on the calling thread; return true to stop.
   std::function<bool()> interrupted = {};
 
   // Which forests, the first of these that is given:
@@ -47,8 +47,7 @@ struct TrwOptions {
   std::uint64_t seed = 1;
 
   // Frank-Wolfe steps on rho after the first solve, each towards the spanning tree of largest
-  // mutual information. The list of forests grows by one with each; every bound on the way is
-  // valid.
+  // mutual information. Each step adds one forest to the list; every intermediate bound is valid.
   int rho_steps = 0;
 
   // SparseCrf only: flows of a submodular bound (edges x cuts, in [-1, 1]). The solver starts from
@@ -56,9 +55,10 @@ struct TrwOptions {
   const Matrix<double>* initial_flow = nullptr;
 };
 
-// Under every termination except kNotRun `evidence` proves `upper` (bound/verify/sparse/trw_verifier.h).
-// kGapReached means that the tolerance was met. Records hold the bound after each sweep as it was
-// computed: it falls, but for roundings. `dual` is not computed, records hold -infinity.
+// Under every termination except kNotRun `evidence` proves `upper`
+// (bound/verify/sparse/trw_verifier.h). kGapReached means that the tolerance was met. Records hold
+// the computed bound after each sweep, which falls up to rounding. `dual` is not computed; records
+// hold -infinity.
 struct TrwResult {
   Termination termination = Termination::kNotRun;
   double upper = std::numeric_limits<double>::infinity();
@@ -69,11 +69,11 @@ struct TrwResult {
   std::vector<IterationRecord> records;
 };
 
-// The metrics' distances are used as they are, whatever their cuts express. Throws InvalidInput for
-// a temperature that is not positive, invalid forests or flows, and tables that forbid every
-// labeling as far as looking at neighbours shows (always, on a forest); NotExpressible for a rho
-// outside the forest polytope and for factors of more than two variables. Infinite energies become
-// large ones (trw_model.h), which keeps the bound one; only the verifier uses them as they are.
+// Uses the distances of the metrics themselves, whatever their cuts express. Throws InvalidInput
+// for a temperature that is not positive, invalid forests or flows, and tables that forbid every
+// labeling as far as arc consistency shows (always, on a forest); NotExpressible for a rho outside
+// the forest polytope and for factors of more than two variables. Infinite energies become large
+// ones (trw_model.h), which keeps the bound valid; only the verifier uses them as they are.
 TrwResult SolveTrw(const SparseCrf& model, const TrwOptions& options = {});
 TrwResult SolveTrw(const FactorGraph& graph, const TrwOptions& options = {});
 

@@ -8,7 +8,7 @@
 namespace submarine::internal {
 namespace {
 
-// log of a product of many factors, with few logarithms.
+// The logarithm of a product of many factors, computed with few logarithms.
 class LogProduct {
  public:
   void Multiply(double x) {
@@ -29,7 +29,7 @@ class LogProduct {
   double product_ = 1.0;
 };
 
-// Row of the message that reaches `variable` across the edge.
+// The row of the message that reaches `variable` across the edge.
 std::size_t MessageRow(const PairwiseModel& model, std::size_t edge, std::size_t variable) {
   return 2 * edge + (model.links[edge].a == static_cast<int>(variable) ? 0 : 1);
 }
@@ -64,7 +64,7 @@ class Layout {
     return (forward ? chains_.next : chains_.previous)[a * forests() + f];
   }
 
-  // The messages from successors that belong to the split of `start`: one exact pass back.
+  // The messages from successors for the split of `start`, by one exact backward pass.
   LogMessages BackwardMessages(const LogMessages& start) const {
     LogMessages messages(start.rows(), start.cols());
     const std::vector<double>& weight = chains_.weight;
@@ -184,8 +184,8 @@ class ProbabilitySweeps : public ChainSweeps, private Layout {
     }
   }
 
-  // The common case, two Potts messages to send. Rows and columns of large grids spend their time
-  // here.
+  // The common case of two Potts messages to send, where rows and columns of large grids spend
+  // their time.
   bool VisitPottsPair(std::size_t a, bool forward, LogProduct* normaliser) {
     const ChainHop& first = Hop(a, 0, forward);
     const ChainHop& second = Hop(a, 1, forward);
@@ -290,8 +290,8 @@ class LogSweeps : public ChainSweeps, private Layout {
   std::vector<double> scratch_;
 };
 
-// Everything the probability form multiplies or divides stays within exp(+-600): psi and messages
-// are at most 1 and at least exp(-range).
+// Whether all factors and quotients in the probability form stay within exp(+-600): psi and
+// messages are at most 1 and at least exp(-range).
 bool FitsProbabilities(const PairwiseModel& model, const ChainForests& chains,
                        const Matrix<double>& theta, const EdgeKernels& kernels) {
   const std::size_t forests = chains.weight.size();
@@ -306,7 +306,7 @@ bool FitsProbabilities(const PairwiseModel& model, const ChainForests& chains,
     for (std::size_t f = 0; f < forests; ++f) {
       for (const auto* hops : {&chains.next, &chains.previous}) {
         const ChainHop& hop = (*hops)[a * forests + f];
-        // A message adds up to 1, which takes up to log L off its largest entry.
+        // A message sums to 1, which lowers its largest entry by up to log L.
         if (hop.variable >= 0)
           range += kernels[hop.edge].range() + std::log(static_cast<double>(row.size()));
       }

@@ -7,8 +7,8 @@
 //   g_a = psi_a prod_f (m_prev m_next)^(p_f),   to the successor on f:  K (g_a / m_next),
 //
 // a visit of a gives the chains through it equal marginals, g_a, which minimises the bound exactly
-// over the split of a's unaries among the forests. The bound never rises, and comes for free: the
-// normalisers of the messages of one pass multiply up to the partition functions of all chains.
+// over the split of a's unaries among the forests. The bound never rises, and costs nothing extra:
+// the normalisers of the messages of one pass multiply to the partition functions of all chains.
 #pragma once
 
 #include <memory>
@@ -22,13 +22,13 @@
 
 namespace submarine::internal {
 
-// Messages that every tree-reweighted solver leaves behind: row 2e is the logarithm of the one that
-// reaches links[e].a across edge e, row 2e + 1 of the one that reaches links[e].b. They define the
-// split
+// Messages, the final state of every tree-reweighted solver: row 2e is the logarithm of the message
+// that reaches links[e].a across edge e, row 2e + 1 of the one that reaches links[e].b. They define
+// the split
 //
 //   theta^f_a = theta_a + sum over edges e at a of (rho_e - [e in f]) lambda_{e -> a},
 //
-// which averages to theta whatever they are.
+// which averages to theta for any messages.
 using LogMessages = Matrix<double>;
 
 struct ChainHop {
@@ -37,15 +37,15 @@ struct ChainHop {
 };
 
 struct ChainForests {
-  std::vector<double> weight;  // of every forest that has edges
+  std::vector<double> weight;  // of every forest with edges
   double idle_weight = 0.0;    // of all forests without edges
-  // At variable * forests + forest.
+  // Indexed by variable * forests + forest.
   std::vector<ChainHop> next;
   std::vector<ChainHop> previous;
 };
 
-// Nothing unless every edge is in exactly one forest and every forest consists of chains along
-// which the variables ascend.
+// None unless every edge is in exactly one forest and every forest consists of chains along which
+// the variables ascend.
 std::optional<ChainForests> AsChains(std::span<const WeightedForest> forests,
                                      std::span<const Link> links, std::size_t num_variables);
 
@@ -58,9 +58,9 @@ class ChainSweeps {
 };
 
 // `theta` = -unary / T; `kernels` for energies / (rho T). Keeps references to the arguments. Starts
-// from messages of 1, or so that the first sweep improves on the split that `start` defines. Works
-// on probabilities where nothing can leave the range of double precision and all weights are 1, 1/2
-// or 1/4, else on logarithms; the second function always on logarithms.
+// from messages of 1, or, given `start`, so that the first sweep improves on the split that it
+// defines. Works on probabilities if nothing can leave the range of double precision and all
+// weights are 1, 1/2 or 1/4, else on logarithms; the second function always works on logarithms.
 std::unique_ptr<ChainSweeps> MakeChainSweeps(const PairwiseModel& model, const ChainForests& chains,
                                              const Matrix<double>& theta,
                                              const EdgeKernels& kernels,

@@ -1,4 +1,4 @@
-#include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
+#include "submarine/base/fixed_width_simd.h"  // must come before every Highway header
 
 // Highway compiles this file once per instruction set (foreach_target.h includes it again).
 #undef HWY_TARGET_INCLUDE
@@ -22,7 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace submarine::internal {
 namespace HWY_NAMESPACE {
 
-// Twenty labels are five vectors of four: rows are padded to whole vectors of at most that size.
+// Rows are padded to whole vectors of at most 4 lanes: 20 labels are exactly five such vectors.
 using Quad = hn::CappedTag<double, 4>;
 
 double Largest(const double* x, std::size_t n) {
@@ -57,7 +57,7 @@ void Logarithm(const double* x, double shift, std::size_t n, double* out) {
   });
 }
 
-// The number of messages is a template parameter where it is common, so that its loop unrolls.
+// The number of messages is a template parameter for common values, so that its loop unrolls.
 template <std::size_t kMessages>
 double Belief(const double* psi, const double* m, std::size_t messages, int roots, std::size_t n,
               double* g) {
@@ -103,7 +103,7 @@ double PottsMessage(const double* g, const double* m, std::size_t n, std::size_t
   return sum * whole;
 }
 
-// Needs n to be a multiple of the lanes of Quad.
+// n must be a multiple of the lanes of Quad.
 double PottsPairOf(const double* psi, const double* m, int side, std::size_t n, std::size_t labels,
                    const PottsPair& pair) {
   const Quad d;

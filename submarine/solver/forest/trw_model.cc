@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLargestBytes = 8e9;
 
-// exp of minus this is 0 in double precision, compared with 1.
+// exp(-kNegligible) is negligible beside 1 in double precision.
 constexpr double kNegligible = 700.0;
 
 double LargestFinite(const std::vector<double>& energies) {
@@ -111,7 +111,7 @@ class PossibleLabels {
     }
   }
 
-  // Strikes out labels until nothing changes; false when a variable has none left.
+  // Removes labels until nothing changes (arc consistency); false when a variable has none left.
   bool Propagate() {
     std::vector<std::size_t> changed;
     for (std::size_t a = 0; a < possible_.size(); ++a) {
@@ -139,7 +139,8 @@ class PossibleLabels {
     return std::find(possible_[a].begin(), possible_[a].end(), 1) != possible_[a].end();
   }
 
-  // Labels of the variable on this side that go with none on the other; true if there were any.
+  // Removes labels of this side's variable that no label of the other allows; true if there were
+  // any.
   bool StrikeOut(const Factor& factor, int side) {
     std::vector<char>& mine = possible_[Variable(factor, side)];
     const std::vector<char>& others = possible_[Variable(factor, 1 - side)];

@@ -1,4 +1,4 @@
-// The form in which tree-reweighted solvers see every pairwise model: unaries, and on each edge a
+// The form in which tree-reweighted solvers see every pairwise model: unaries, and for each edge a
 // multiple of a label metric or a table of its own.
 #pragma once
 
@@ -31,21 +31,21 @@ struct PairwiseModel {
   std::size_t num_variables() const { return labels.size(); }
 };
 
-// With the distances d of the metrics, whatever their cuts express.
+// Uses the distances d of the metrics, whatever their cuts express.
 PairwiseModel ToPairwise(const SparseCrf& model);
 
 // Throws NotExpressible for factors of more than two variables, InvalidInput for an invalid graph,
-// TooLarge for one whose padded unaries would not fit. An infinite energy becomes one so large that
-// its labelings have no weight at temperature T beside those of any finite energy in the same
-// table. Less energy is more log Z: an upper bound stays one.
+// TooLarge if its padded unaries would not fit. An infinite energy becomes a finite one so large
+// that its labelings have no weight at temperature T beside those of any finite energy in the same
+// table. Lower energies raise log Z, so an upper bound stays valid.
 PairwiseModel ToPairwise(const FactorGraph& graph, double temperature);
 
-// Throws InvalidInput when no labeling has positive probability, as far as that shows when labels are
-// struck out that no label of a neighbour goes with: always on a forest, not always on cycles.
-// Factors of more than two variables are left aside.
+// Throws InvalidInput when arc consistency (removing labels that no label of a neighbour allows)
+// proves that no labeling has positive probability: complete on forests, not always on cycles.
+// Factors of more than two variables are ignored.
 void RequirePossible(const FactorGraph& graph);
 
-// What goes across every edge when its energies are multiplied by scale[e]; equal kernels are
+// The message kernel of every edge, with its energies multiplied by scale[e]; equal kernels are
 // shared.
 struct EdgeKernels {
   std::vector<PairKernel> kernels;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMemory = 8;
 constexpr double kSufficientDecrease = 1e-4;
 constexpr int kMostHalvings = 30;
-// Forests that run side by side, each with room of its own.
+// Number of forests processed in parallel, each with its own workspace.
 constexpr std::size_t kBatch = 4;
 
 double Dot(const std::vector<double>& x, const double* y) { return DotRow(x.data(), y, x.size()); }
@@ -110,7 +110,7 @@ std::vector<double> TreeDescent::Direction() const {
   }
   double scale = 1.0;
   if (memory_.empty()) {
-    // Messages are logarithms: a first step changes none by more than 1.
+    // Messages are logarithms: the first step changes none by more than 1.
     double largest = 0.0;
     for (double g : d) largest = std::max(largest, std::abs(g));
     if (largest > 0.0) scale = 1.0 / largest;

@@ -1,7 +1,8 @@
-// Tree-reweighted bounds of any forests: the bound as a smooth convex function of the messages
+// Tree-reweighted bounds for any forests: the bound as a smooth convex function of the messages
 // lambda (trw_chains.h, LogMessages), minimised by L-BFGS. Its value and gradient come from exact
-// sum-product on every forest (Jancsary & Matz 2011 do the same on the split unaries; messages are
-// as many as edges however long the list of forests, and remain meaningful when the list changes).
+// sum-product on every forest (Jancsary & Matz 2011 do the same on the split unaries; the number of
+// messages depends on the edges only, not on the number of forests, and they stay meaningful when
+// the list changes).
 //
 //   B(lambda) = sum_f p_f log Z_f(theta^f(lambda)),
 //   dB / dlambda_{e -> a} = rho_e ybar_a - sum over forests f with e of p_f y^f_a,
@@ -35,7 +36,7 @@ class TreeDescent {
   // One step; returns the bound after it, sum_f p_f log Z_f.
   double Step();
   double bound() const { return bound_; }
-  // No direction leads down any more.
+  // There is no descent direction any more.
   bool exhausted() const { return exhausted_; }
 
   const LogMessages& messages() const { return messages_; }

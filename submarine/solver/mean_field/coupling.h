@@ -1,5 +1,5 @@
-// What naive and forest mean field share: the pairwise terms under independent variables, through cuts or
-// through distances, and the checks of given marginals.
+// Shared by naive and forest mean field: the pairwise terms under independent variables, through
+// cuts or through distances, and the checks of given marginals.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ inline void CheckMarginals(const SparseCrf& model, const Matrix<double>& margina
   }
 }
 
-// Throws InvalidInput for rows that are no distribution.
+// Throws InvalidInput for rows that are not distributions.
 inline void NormaliseRows(Matrix<double>& marginals) {
   for (std::size_t a = 0; a < marginals.rows(); ++a) {
     double total = 0.0;
@@ -57,14 +57,14 @@ inline double ExpectedDistance(const Matrix<double>& distance, std::span<const d
   return sum;
 }
 
-// What the pairwise terms cost each label of a variable given its neighbours, and in total. Through
-// the cuts, with q_c = 1 - 2 y(S_c) in [-1, 1],
+// The pairwise costs of each label of a variable given its neighbours, and their total. Through the
+// cuts, with q_c = 1 - 2 y(S_c) in [-1, 1],
 //
 //   E[d(x_a, x_b)]    = 1/2 sum_c l_c (1 - q_ac q_bc),
 //   E[d(i, x_b)]      = sum over the cuts that contain i of l_c q_bc, up to a constant,
 //
-// so an edge costs O(cuts), and the constants do not matter to a softmax. Edges with a mark in
-// `left_out`, where it is not empty, do not count; `scratch` has one entry per cut.
+// so an edge costs O(cuts), and the constants do not affect a softmax. Edges marked in `left_out`,
+// if not empty, do not count; `scratch` has one entry per cut.
 class CutCoupling {
  public:
   explicit CutCoupling(const SparseCrf& model)
@@ -105,7 +105,7 @@ class CutCoupling {
   Matrix<double> q_;
 };
 
-// The same through the distance matrix, O(labels^2) per edge: for metrics that cuts only
+// The same through the distance matrix, O(labels^2) per edge, for metrics that cuts only
 // approximate.
 class DistanceCoupling {
  public:

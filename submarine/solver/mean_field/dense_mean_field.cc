@@ -14,14 +14,15 @@
 namespace submarine::internal {
 namespace {
 
-// g of the header: per unit of self weight, sum over cuts of 2 l_c z_c^2 <= 2 quadratic_reach |y|^2.
+// g of the header: per unit of self weight,
+//   sum over cuts of 2 l_c z_c^2 <= 2 quadratic_reach |y|^2.
 std::vector<float> Damping(const DenseExtension& extension) {
   std::vector<float> damping(extension.self_weights().begin(), extension.self_weights().end());
   for (float& g : damping) g *= static_cast<float>(2.0 * extension.quadratic_reach());
   return damping;
 }
 
-// F at y, whose costs s = phi + field (up to the constant) are given.
+// F at y, given its costs s = phi + field (up to the constant).
 double FreeEnergy(const DenseExtension& extension, const Matrix<float>& y, const Matrix<float>& s,
                   float temperature) {
   const Matrix<float>& unary = extension.model().unary();
@@ -30,7 +31,8 @@ double FreeEnergy(const DenseExtension& extension, const Matrix<float>& y, const
                        double sum = 0.0;
                        for (std::size_t a = begin; a < end; ++a) {
                          const float* phi = unary.row(a).data();
-                         // T H - <phi, y> - 1/2 <field, y> = T H - <(phi + s) / 2, y> - constant / 2
+                         // T H - <phi, y> - 1/2 <field, y> =
+                         //   T H - <(phi + s) / 2, y> - constant / 2
                          sum += FreeEnergyRow(y.row(a).data(), phi, s.row(a).data(), temperature,
                                               y.cols()) -
                                 0.5 * extension.MeanFieldConstant(a);
@@ -63,8 +65,8 @@ void Step(const Matrix<float>& s, float temperature, const std::vector<float>& d
   });
 }
 
-// The classic update on lattices, where rows go from slicing through the softmax to splatting without
-// leaving the cache: marginals are written only when somebody will read them.
+// The classic update on lattices, where rows go from slicing through the softmax to splatting
+// without leaving the cache: marginals are written only when they will be read.
 class StreamedMeanField {
  public:
   StreamedMeanField(const DenseExtension& extension, const DenseMeanFieldOptions& options,
@@ -162,7 +164,7 @@ DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
   double previous = -std::numeric_limits<double>::infinity();
   double begin = 0.0;
   for (int k = 0;; ++k) {
-    // One more iteration is not begun that would not end in time.
+    // Do not start an iteration that would not end in time.
     const double now = clock.Seconds();
     const bool in_time = now + (now - begin) < options.time_limit_seconds;
     begin = now;
@@ -190,7 +192,7 @@ DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
     }
     Step(s, temperature, damping, &lambda, &y);
   }
-  // Undamped updates are reported as they are; damped ones never get worse, but for rounding.
+  // Undamped updates are reported as they are; damped ones never get worse, up to rounding.
   if (!options.damped || result.marginals.size() == 0 || previous >= result.lower) {
     result.lower = previous;
     result.marginals = std::move(y);

@@ -34,7 +34,7 @@ namespace {
 constexpr std::size_t kCheckGrain = 16384;
 constexpr std::size_t kTransposedRows = 256;
 
-// By their exponents, which the compiler compares many at a time.
+// Compares exponents, which the compiler vectorises.
 bool AllFinite(std::span<const float> values) {
   constexpr std::uint32_t kExponent = 0x7F800000;
   std::uint32_t bad = 0;
@@ -60,7 +60,8 @@ void CheckFinite(const Matrix<float>& values, const char* what) {
   if (!finite) RefuseInfinite(values, what);
 }
 
-// to[a * stride + i] = from[i][a] for kLabels labels i and a < count. Known to be few, they are stored together.
+// to[a * stride + i] = from[i][a] for kLabels labels i and a < count. The small constant number of
+// labels lets the compiler store them together.
 template <std::size_t kLabels>
 void Interleave(const float* from, std::size_t from_stride, std::size_t count, float* to,
                 std::size_t stride) {
@@ -91,11 +92,11 @@ void Shape(const Matrix<float>& like, Matrix<float>* matrix) {
 struct FilteredMeanField::Term {
   std::unique_ptr<LatticeOperator> lattice;
   std::vector<float>
-      before;  // what is filtered is multiplied by, unless the lattice does so; empty: ones
-  std::vector<float> after;  // the result is multiplied by
+      before;  // factors of the filter's input, unless the lattice applies them; empty: ones
+  std::vector<float> after;  // factors of the result
   std::vector<float> compatibility;
 
-  // Whether it adds a multiple of the lattice's product.
+  // Whether the term is just a multiple of the lattice's product.
   bool plain() const { return compatibility.size() == 1 && before.empty() && after.empty(); }
 };
 
@@ -135,7 +136,7 @@ void FilteredMeanField::SetUnaryByLabel(std::span<const float> costs) {
                                    costs.size(), num_labels_, num_variables_));
   Matrix<float> unary = Matrix<float>::Unset(num_variables_, num_labels_);
   std::atomic<bool> finite = true;
-  // A block of the rows that are written stays in the cache while the labels pass by.
+  // A block of output rows stays in the cache while the labels are processed.
   ParallelFor(num_variables_, kTransposedRows, [&](std::size_t begin, std::size_t end) {
     constexpr std::size_t kTogether = 4;
     const std::size_t count = end - begin;
@@ -248,8 +249,8 @@ std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
   return lattices.empty() ? nullptr : LatticeStream::Make(lattices, num_labels_);
 }
 
-// Rows go from slicing through the softmax to spreading without leaving the cache, so that no matrix is held but
-// the unaries and, when tables of the lattices are gone, the marginals.
+// Rows go from slicing through the softmax to splatting without leaving the cache, so that no
+// matrix is held but the unaries and, after the lattice tables are freed, the marginals.
 Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations) const {
   const std::size_t stride = stream->row_stride();
   const auto softmax = [&](std::size_t first, std::size_t end, float* block, float* out) {

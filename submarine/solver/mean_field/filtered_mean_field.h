@@ -1,10 +1,11 @@
-// Mean field as pydensecrf and its kin define it: by a filter rather than by a model. Terms are
+// Mean field as in pydensecrf and similar packages: defined by a filter rather than by a model,
 //
 //   s_a = phi_a + sum over terms of M sum_b k_ab q_b,   q_a <- softmax(-s_a),
 //
-// with k_aa in the sum, kernels that are normalised by the filter's own row sums on either side or both, and any
-// symmetric compatibility M of labels, of any sign. For results that are to be those of that package; what it
-// computes is the mean field of no energy, so that nothing here is a bound. Models with bounds are DenseCrf's.
+// with k_aa in the sum, kernels normalised by the filter's own row sums on either side or both, and
+// any symmetric compatibility M of labels, of any sign. For reproducing the results of that
+// package. It is not the mean field of any energy, so nothing here is a bound; for models with
+// bounds see DenseCrf.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ class LatticeStream;
 
 class FilteredMeanField {
  public:
-  // A lattice that would hold more than max_bytes is refused. Throws InvalidInput unless both numbers are positive.
+  // Throws InvalidInput unless both numbers are positive. AddTerm refuses lattices that would hold
+  // more than max_bytes.
   FilteredMeanField(std::size_t num_variables, std::size_t num_labels,
                     std::size_t max_bytes = std::size_t{8} << 30);
   ~FilteredMeanField();
@@ -35,20 +37,20 @@ class FilteredMeanField {
   std::size_t num_variables() const { return num_variables_; }
   std::size_t num_labels() const { return num_labels_; }
 
-  // One row of finite costs per variable; without, all are 0. Throws InvalidInput.
+  // One row of finite costs per variable; without this call all costs are 0. Throws InvalidInput.
   void SetUnary(Matrix<float> unary);
-  // The same from costs label by label, num_labels() x num_variables(), which are copied.
+  // The same from costs stored label by label, num_labels() x num_variables(); copies them.
   void SetUnaryByLabel(std::span<const float> costs);
   const Matrix<float>& unary() const { return unary_; }
 
-  // `features`: a row per variable, each already divided by its sigma, at most kMaxFeatureDimension of them.
-  // `compatibility`: one number m for m times the identity, L numbers for a diagonal, or L x L numbers. Throws
-  // InvalidInput and TooLarge.
+  // `features`: one row per variable, already divided by the sigmas, at most kMaxFeatureDimension
+  // columns. `compatibility`: one number m for m times the identity, L numbers for a diagonal, or L
+  // x L numbers. Throws InvalidInput and TooLarge.
   void AddTerm(const Matrix<float>& features, KernelNormalisation normalisation,
                std::vector<float> compatibility);
   std::size_t num_terms() const { return terms_.size(); }
 
-  // softmax(-phi), a row per variable.
+  // softmax(-phi), one row per variable.
   Matrix<float> Start() const;
   // One update of all rows at once. `workspace` may hold anything; its memory is reused by the next
   // step.
@@ -60,8 +62,8 @@ class FilteredMeanField {
   void Step(Workspace* workspace, Matrix<float>* q) const;
   Matrix<float> Infer(int iterations) const;
 
-  // sum q log q + <phi, q> + sum over terms of q^T M K q: what that package calls the divergence. It counts every
-  // pair twice, contains self terms and lacks log Z.
+  // sum q log q + <phi, q> + sum over terms of q^T M K q, which that package calls the KL
+  // divergence. It counts every pair twice, contains self terms and lacks log Z.
   double Divergence(const Matrix<float>& q) const;
 
  private:
@@ -70,7 +72,7 @@ class FilteredMeanField {
   std::unique_ptr<internal::LatticeStream> MakeStream() const;
   Matrix<float> InferBy(internal::LatticeStream* stream, int iterations) const;
   void CheckShape(const Matrix<float>& q) const;
-  // *out += M K q of a term.
+  // Adds M K q of a term to *out.
   void AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,
                 Matrix<float>* out) const;
 

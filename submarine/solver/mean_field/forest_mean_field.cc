@@ -17,10 +17,10 @@ namespace submarine::internal {
 namespace {
 
 constexpr std::size_t kEdgeGrain = 1024;
-// Entries of marginals between two looks at the clock: some tens of milliseconds.
+// Entries of marginals between two checks of the clock: some tens of milliseconds.
 constexpr std::size_t kEntriesPerBlock = std::size_t{1} << 20;
 
-// Trees of one colour with numbers of their own for variables and edges, as sum-product sees them.
+// Trees of one colour, with variables and edges renumbered for sum-product.
 class Block {
  public:
   Block(const PairwiseModel& pairwise, std::vector<int> variables,
@@ -114,7 +114,8 @@ class ForestAscent {
     for (std::size_t a = 0; a < y_.rows(); ++a) coupling_.SetMarginal(a, y_.row(a));
   }
 
-  // Alternating directions carry changes across the graph both ways. False when it was stopped on the way.
+  // Alternating directions carry changes across the graph both ways. False when stopped before the
+  // end.
   bool Sweep(bool forward, const StopCheck& stop) {
     for (std::size_t k = 0; k < blocks_.size(); ++k) {
       if (stop.Stopped()) return false;
@@ -123,7 +124,7 @@ class ForestAscent {
     return true;
   }
 
-  // Once every tree has been updated.
+  // Valid once every tree has been updated.
   double FreeEnergy() const {
     double value = -model_.constant();
     for (const double local : local_) value += local;
@@ -219,7 +220,7 @@ class ForestStarts {
     for (int sweep = 0; sweep < options_.max_iterations && !stopped_; ++sweep) {
       if (!ascent.Sweep(sweep % 2 == 0, stop_)) {
         stopped_ = true;
-        // Updates only raise the value, but a tree without any has no costs yet.
+        // Updates only raise the value, but trees that were never updated have no costs yet.
         if (sweep > 0) Keep(value, ascent, false);
         return;
       }
@@ -241,7 +242,7 @@ class ForestStarts {
     result_.converged = converged;
   }
 
-  // Returns true when the solver is to stop.
+  // Returns true when the solver must stop.
   bool Record(int start, double value) {
     best_ = std::max(best_, value);
     const double seconds = stop_.Seconds();

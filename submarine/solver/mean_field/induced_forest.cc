@@ -18,15 +18,15 @@ double TotalWeight(const SparseCrf& model, const std::vector<std::size_t>& edges
   return total;
 }
 
-// Kruskal's algorithm that also counts the edges between trees; the smaller table is merged into the
-// larger, so that an edge moves O(log N) times.
+// Kruskal's algorithm that also counts the edges between trees; the smaller table is merged into
+// the larger one, so that an entry moves O(log N) times.
 std::vector<std::size_t> JoinWhereAlone(const SparseCrf& model) {
   const std::vector<Edge>& edges = model.edges();
   std::vector<std::size_t> order(edges.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t x, std::size_t y) { return edges[x].weight > edges[y].weight; });
-  // Of every tree, by its name: the trees next to it and how many edges lead there.
+  // For every tree, by its name: the adjacent trees and the number of edges to each.
   std::vector<std::unordered_map<std::size_t, int>> next_to(model.num_variables());
   std::vector<std::size_t> name(
       model.num_variables());  // of the tree that DisjointSets has at a root
@@ -75,9 +75,9 @@ InducedForest InducedForestOf(const SparseCrf& model, std::vector<std::size_t> e
       tree_of[static_cast<std::size_t>(rooted.nodes[k].variable)] = t;
     }
   }
-  // The least colour that no neighbour has.
+  // The smallest colour that no neighbour has.
   forest.colour.assign(forest.trees.size(), -1);
-  std::vector<std::size_t> taken_by;  // the last tree that has seen the colour at a neighbour
+  std::vector<std::size_t> taken_by;  // per colour, the last tree with a neighbour of it
   for (std::size_t t = 0; t < forest.trees.size(); ++t) {
     for (const int a : forest.trees[t]) {
       for (const Incidence& at : model.incident(static_cast<std::size_t>(a))) {

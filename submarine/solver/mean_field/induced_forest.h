@@ -1,5 +1,5 @@
-// A partition of a graph into induced trees: every edge within a tree belongs to it, so that all other edges
-// join variables that are independent when trees are.
+// A partition of a graph into induced trees: every edge between variables of one tree belongs to
+// it, so that all other edges join variables that are independent when the trees are.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@ namespace submarine::internal {
 
 struct InducedForest {
   std::vector<std::size_t> edges;  // of the trees, ascending
-  // The variables of every tree, trees by their smallest variable. Trees of one colour are not adjacent.
+  // The variables of every tree; trees are ordered by their smallest variable. Trees of the same
+  // colour are not adjacent.
   std::vector<std::vector<int>> trees;
   std::vector<int> colour;
   int num_colours = 0;
 };
 
-// Grids: rows or columns, whichever weigh more. Other graphs: edges from heavy to light join two trees
-// wherever they are the only edge between them.
+// Grids: rows or columns, whichever have the larger weight. Other graphs: edges, from heavy to
+// light, join two trees if they are the only edge between them.
 InducedForest InducedForestOf(const SparseCrf& model);
 
 // Given the edges of the trees, which must be induced.

@@ -19,8 +19,8 @@ namespace submarine::internal {
 namespace {
 
 constexpr std::size_t kGrain = 1024;
-constexpr double kFirstSweepSeconds = 0.2;  // even when the time is up: a sweep gains so much
-constexpr double kWorkPerCheck = 1 << 21;   // of the clock, in entries: some milliseconds
+constexpr double kFirstSweepSeconds = 0.2;  // even after the time limit: it gains so much
+constexpr double kWorkPerCheck = 1 << 21;   // entries between clock checks: some milliseconds
 
 void CheckOptions(const MeanFieldOptions& options) {
   RequirePositiveTemperature(options.temperature);
@@ -58,8 +58,8 @@ class Ascent {
     }
   }
 
-  // Alternating directions carry changes across the graph both ways. False when it was stopped on
-  // the way.
+  // Alternating directions carry changes across the graph both ways. False when stopped before the
+  // end.
   bool Sweep(bool forward, const StopCheck& stop) {
     const std::size_t n = model_.num_variables();
     double work = 0.0;
@@ -159,7 +159,7 @@ class MultiStart {
     const auto extra = static_cast<int>(options_.extra_starts.size());
     for (int k = 0; k < extra; ++k) CheckMarginals(model_, options_.extra_starts[k]);
     for (int k = 0; k < extra + options_.starts && !stopped_; ++k) {
-      if (k > 0 && Stop().Stopped()) break;  // the first start is what there is to return
+      if (k > 0 && Stop().Stopped()) break;  // the first start always runs, to have a result
       Matrix<double> start = k < extra ? options_.extra_starts[k]
                                        : OwnStart(model_, k - extra, options_.temperature, random);
       NormaliseRows(start);
@@ -178,7 +178,7 @@ class MultiStart {
   template <class Coupling>
   void RunStart(int start, Matrix<double> marginals) {
     Ascent<Coupling> ascent(model_, std::move(marginals), options_.temperature);
-    // Without the time to find the value of a start it is only kept where there is no other.
+    // Without time to evaluate a start, it is only kept if there is no other.
     if (Stop().Stopped()) {
       stopped_ = true;
       Keep(-std::numeric_limits<double>::infinity(), ascent.marginals(), false);
@@ -212,7 +212,7 @@ class MultiStart {
     result_.converged = converged;
   }
 
-  // Returns true when the solver is to stop.
+  // Returns true when the solver must stop.
   bool Record(int start, double value) {
     best_ = std::max(best_, value);
     const double seconds = stop_.Seconds();

@@ -33,24 +33,25 @@ struct MeanFieldOptions {
   int max_iterations = 1000;  // sweeps per start
   double tolerance = 1e-7;    // a start ends when a sweep gains less than this * max(1, |F|)
 
-  // F has many local maxima. First the extra starts (marginals known from elsewhere, rows are
-  // normalised), then `starts` of: the unaries' softmax, the uniform distribution, the one label
+  // F has many local maxima. First the extra starts (marginals known from elsewhere; rows are
+  // normalised), then `starts` of: the unaries' softmax, the uniform distribution, the single label
   // that is cheapest for all variables together, and random ones.
   int starts = 4;
   std::uint64_t seed = 1;
   std::vector<Matrix<double>> extra_starts = {};
 
-  // One sweep is made all the same if it takes no more than 0.2 s.
+  // The first sweep is made in any case if it takes no more than 0.2 s.
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // After every sweep, with the best bound so far; return false to stop.
   std::function<bool(int iteration, double seconds, double lower)> on_iteration = {};
-  // Asked within sweeps, too, on the calling thread; return true to stop. Whatever stops a sweep, the
-  // marginals as they then are prove their bound.
+  // Called on the calling thread, also within sweeps; return true to stop. Whatever stops a sweep,
+  // the current marginals prove their bound.
   std::function<bool()> interrupted = {};
 };
 
 struct MeanFieldResult {
-  // Free energy of `marginals`; when a sweep was stopped on its way, that before it, which is no larger.
+  // Free energy of `marginals`; if a sweep was stopped before its end, the value before it, which
+  // is no larger.
   double lower = -std::numeric_limits<double>::infinity();
   Matrix<double> marginals;  // of the best start
   int iterations = 0;        // sweeps, over all starts
@@ -59,7 +60,7 @@ struct MeanFieldResult {
 };
 
 // Throws InvalidInput for a temperature that is not positive, no start at all, or extra starts that
-// are no distributions over the model's labels.
+// are not distributions over the model's labels.
 MeanFieldResult SolveMeanField(const SparseCrf& model, const MeanFieldOptions& options = {});
 
 }  // namespace submarine::internal

@@ -112,8 +112,7 @@ PointValues AtByDefinition(const DenseCrf& model, const Matrix<float>& marginals
   return {alone - expected, alone - variation};
 }
 
-// What the verifiers may give away for rounding: parts in 10^11 of the terms that they add up, and what
-// lies below the normal numbers.
+// The allowance for rounding in the verifiers: 1e-11 of the terms that they add up, and underflow.
 long double Slack(const DenseCrf& model, long double T) {
   long double size = std::abs(model.constant());
   double length = 0.0;
@@ -196,7 +195,7 @@ TEST(DenseTemperatureTest, EncloseThePartitionFunction) {
   });
 }
 
-// Labelings have no entropy: not even its rounding, which at T = 1e12 would be all that is left.
+// Labelings have no entropy, not even its rounding error, which would dominate at T = 1e12.
 TEST(DenseTemperatureTest, EnergiesDoNotDependOnTheTemperature) {
   ForModels(30, 3, [](const DenseCrf& model, double T, RandomModels* random) {
     std::vector<int> labels(model.num_variables());
@@ -243,7 +242,7 @@ TEST(DenseTemperatureTest, ScaleWithTheEnergy) {
   }
 }
 
-// T H is beyond the largest number: nothing is known from below, and nothing wrong is said.
+// T H exceeds the largest number: the lower bound is -infinity, not something wrong.
 TEST(DenseTemperatureTest, OverflowIsOnTheSafeSide) {
   const DenseCrf model(Matrix<float>(100, 3, 1.0F), {{"flat", Matrix<double>(100, 1)}},
                        PottsLabels(3));
@@ -257,7 +256,7 @@ TEST(DenseTemperatureTest, OverflowIsOnTheSafeSide) {
   EXPECT_EQ(verifier.Dual(y), -HUGE_VAL);
 }
 
-// Products of the least number are rounded to 0 or to it, whatever the relative error.
+// Products of the least number are rounded to 0 or to it, with any relative error.
 TEST(DenseTemperatureTest, UnderflowIsOnTheSafeSide) {
   const DenseCrf four(Matrix<float>(1, 4), {}, PottsLabels(4));
   const long double upper = kLeastSubnormal * std::log(4.0L);

@@ -75,9 +75,9 @@ double LargestLabelLength(const DenseCrf& model) {
   return *std::max_element(sum.begin(), sum.end());
 }
 
-// exp turns the two roundings of an argument -x into x exp(-x) ulps, which sum to at most the entropy,
-// log L: with those of the sum and of its logarithm, T takes less than the 32 + L roundings that Add
-// reckons with. What may underflow is T log sum.
+// exp turns the two roundings of an argument -x into x exp(-x) ulps, which sum to at most the
+// entropy, log L. Together with the roundings of the sum and its logarithm, this is less than the
+// 32 + L roundings of T that Add allows for. T log sum may underflow.
 void AddSoftMaximum(std::span<const double> s, double temperature, double magnitude,
                     double roundings, SafeSum* bound) {
   const double least = *std::min_element(s.begin(), s.end());
@@ -122,20 +122,21 @@ using dense_verifier::LargestLabelLength;
 using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
 
-// Squared distances beyond which weight * exp(-squared / 2) is below the cutoff; negative if all are.
+// The squared distance beyond which weight * exp(-squared / 2) is below the cutoff; negative if it
+// is below everywhere.
 double SquaredLimit(double weight, double cutoff) {
   if (weight == 0.0 || weight < cutoff) return -1.0;
   if (cutoff == 0.0) return std::numeric_limits<double>::infinity();
   return 2.0 * std::log(weight / cutoff);
 }
 
-// Boxes are compared with a little more than the limit, so that rounding never hides a pair from one
-// of its two ends: |flow| <= 1 needs both.
+// Boxes are compared with slightly more than the limit, so that rounding never hides a pair from
+// only one of its two ends: the flow must be antisymmetric.
 double BoxLimit(double limit) { return limit + 1e-12 * (1.0 + std::abs(limit)); }
 
-// Differences are rounded to single precision: to the same magnitude from both ends, and any
-// antisymmetric flow within its bounds is a flow. One quiet comparison of the magnitude, then the sign:
-// compilers vectorise this, but not two comparisons in a row, which become branches.
+// Differences are rounded to single precision, to the same magnitude from both ends, and any
+// antisymmetric flow within its bounds is valid. A single quiet comparison of the magnitude, then
+// the sign: compilers vectorise this, while two comparisons in a row become branches.
 SUBMARINE_FOR_WIDE_REGISTERS void AddClip(const float* __restrict v_a, const float* __restrict v_b,
                                           double weight, std::size_t cuts, double* __restrict out) {
   for (std::size_t c = 0; c < cuts; ++c) {
@@ -156,8 +157,9 @@ SUBMARINE_FOR_WIDE_REGISTERS void AddSign(const float* __restrict v_a, const flo
   }
 }
 
-// Sums the flow of every pair within the cutoff at each of its ends. A pair is met twice, from
-// either end, so that every variable's sum belongs to one thread; both ends see the same value.
+// Sums the flow of every pair within the cutoff at both of its ends. Every pair is visited twice,
+// once from each end, so that every variable's sum belongs to one thread; both ends see the same
+// value.
 class FlowSums {
  public:
   FlowSums(const DenseCrf& model, const FlowProof& proof, const PairOptions& options)
@@ -263,7 +265,7 @@ class FlowSums {
         count += squared[j] <= limit && to.begin + j != from.begin + i ? 1 : 0;
       }
       for (std::size_t k = 0; k < count; ++k) {
-        // The product of scales first: it is the same from both ends.
+        // Multiply the scales first: their product is the same from both ends.
         const double far = weight[k];
         weight[k] = factor *
                     ((tree.scale(from.begin + i) * tree.scale(position[k])) * std::exp(-0.5 * far));
@@ -311,8 +313,8 @@ class FlowSums {
   Matrix<double> sum_;  // sum_b w_ab q_ab per active cut, without its length
   double label_length_;
   std::vector<double> degree_;       // sum_b w_ab
-  std::vector<double> kernel_ulps_;  // by which it may be off because of distances and features
-  std::vector<double> roundings_;    // that sum_ has gone through
+  std::vector<double> kernel_ulps_;  // the error of degree_ from distances and features
+  std::vector<double> roundings_;    // number of roundings in sum_
 };
 
 }  // namespace

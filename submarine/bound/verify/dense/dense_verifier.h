@@ -1,17 +1,19 @@
-// Recomputes what a certificate about a dense model claims, for the true Gaussian kernels, from the
-// raw model and the evidence alone: in double, over pairs that it finds by itself (a tree over each
-// kernel's features), sharing nothing with the operators and solvers. True kernels are those of the
-// features and scale factors meant, which the stored ones are near (filter/kernel/gaussian_kernel.h). Every
-// value is rounded to its safe side and is the same for any number of threads. Temperatures are T >= 0.
+// Recomputes the claims of a certificate about a dense model, for the true Gaussian kernels, from
+// the raw model and the evidence alone: in double, over pairs that it finds by itself (a tree over
+// each kernel's features), sharing nothing with the operators and solvers. True kernels have the
+// exact features and scale factors, of which the stored ones are approximations
+// (filter/kernel/gaussian_kernel.h). Every value is rounded to its safe side and does not depend on
+// the number of threads. Temperatures are T >= 0.
 //
-// A pair that is left out has flow 0 in the upper bound, which is allowed. In the dual and the lower
-// bound it has to be paid for: for groups of pairs A x B with kernel values at most k,
+// A pair that is left out has flow 0 in the upper bound, which is allowed. In the dual and the
+// lower bound its cost must be included: for groups of pairs A x B with kernel values at most k,
 //
 //   sum_{a in A, b in B} w_ab y_a^T d y_b           <=  c w k  Y_A^T d Y_B,
 //   sum_{a in A, b in B} w_ab sum_c l_c |z_a - z_b|  <=  c w k  sum_c l_c min(S_c, V_c),
 //
-// Y_A the sum of the marginals in A, S_c the first sum's part of cut c, and V_c the triangle
-// inequality through the means of z in A and in B (docs/math.md, "Far pairs").
+// where Y_A is the sum of the marginals in A, S_c the part of the first sum due to cut c, and V_c
+// the bound by the triangle inequality through the means of z in A and in B (docs/math.md, "Far
+// pairs").
 #pragma once
 
 #include <functional>
@@ -29,35 +31,36 @@ struct PairOptions {
   // Upper bound: pairs of kernel m with w^(m) k below this are left out, the others enumerated. 0
   // enumerates all N^2 pairs.
   double cutoff = 1e-4;
-  // Dual, lower bound and energy: groups of pairs are bounded instead of enumerated as long as this
-  // is expected to cost less than this share of the value, or of its part without pairs where that is
-  // larger, or of 1. What it did cost at most is VerifiedPoint::loss. 0 enumerates every pair that
+  // Dual, lower bound and energy: groups of pairs are bounded instead of enumerated as long as the
+  // loss is expected to be below this fraction of the value, of its part without pairs, or of 1,
+  // whichever is largest. VerifiedPoint::loss bounds the actual loss. 0 enumerates every pair that
   // matters.
   double far_tolerance = 1e-4;
-  // Called now and then, in the thread of the caller, with the share of the work done; return false
-  // to give up, which throws Interrupted.
+  // Called from time to time, on the caller's thread, with the fraction of the work done; return
+  // false to give up, which throws Interrupted.
   std::function<bool(double done)> on_progress = {};
 };
 
-// The bound on T log Z_T of the exact Gaussian model that the proof gives.
-// Throws InvalidInput when it is no proof: wrong shapes, shares that are negative or sum to more
-// than 1, values that are not finite. So do options that are negative or not finite, here and below.
+// The bound that the proof gives on T log Z_T of the exact Gaussian model. Throws InvalidInput for
+// an invalid proof: wrong shapes, shares that are negative or sum to more than 1, values that are
+// not finite. This and the functions below also throw it for options that are negative or not
+// finite.
 Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options);
 
-// What to verify at a point: either value alone takes about half the time. The other is -infinity.
+// What to verify at a point: one value alone takes about half the time, and the other is -infinity.
 enum class VerifiedValues { kBoth, kLower, kDual };
 
 struct VerifiedPoint {
   Bound lower;  // mean-field free energy T H(y) - <E>_y, or less: a lower bound on T log Z_T
   Bound dual;   // T H(y) - f(y), or less: a lower bound on the least upper bound
-  double loss;  // by how much bounding groups may have lowered either, at most
+  double loss;  // upper bound on how much bounding groups lowered either
 };
-// Rows of the marginals are normalised first; a row that is no distribution throws InvalidInput.
+// Rows of the marginals are normalised first; a row that is not a distribution throws InvalidInput.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
                          const PairOptions& options, VerifiedValues values = VerifiedValues::kBoth);
 
-// The same at the distribution that is certain of a labeling, faster, and without entropy at any
-// temperature: E(x) is at most -lower, by no more than the far_tolerance is meant to allow.
+// The same at a labeling instead of marginals: faster, and without entropy at any temperature.
+// -lower is at least E(x), by a margin that far_tolerance controls.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling,
                          const PairOptions& options);
 Bound VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,

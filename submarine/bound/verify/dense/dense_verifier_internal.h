@@ -21,32 +21,34 @@ inline constexpr std::size_t kGrain = 1024;  // variables per task of a parallel
 
 inline constexpr double kUlp = std::numeric_limits<double>::epsilon();  // of 1
 
-// In ulps of 1, what products lose that come out below the normal numbers.
+// What products lose whose results are below the normal numbers, in ulps of 1.
 inline constexpr double kUnderflow =
     std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
 
 // Throws InvalidInput for options that are negative or not finite.
 void CheckOptions(const PairOptions& options);
 
-// Throws InvalidInput when it is no proof: see VerifiedUpper.
+// Throws InvalidInput for an invalid proof, see VerifiedUpper.
 void CheckProof(const DenseCrf& model, const FlowProof& proof);
 
-// y = the row over its sum. Throws InvalidInput unless the row is a distribution up to a factor.
+// y = the row divided by its sum. Throws InvalidInput unless the row is a distribution up to a
+// factor.
 void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y);
 
-// sum_a T H(y_a) - <phi_a, y_a> - constant, of normalised rows, for bounds from below. Throws
+// sum_a T H(y_a) - <phi_a, y_a> - constant for normalised rows, for bounds from below. Throws
 // InvalidInput for the wrong shape.
 SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature);
 
-// Adds T log sum_i exp(-s_i / T), or -min_i s_i at T = 0, for bounds from above. The s_i have gone
-// through this many roundings, each of at most an ulp of the magnitude.
+// Adds T log sum_i exp(-s_i / T), or -min_i s_i at T = 0, for bounds from above. The s_i are
+// results of this many roundings, each of at most an ulp of the magnitude.
 void AddSoftMaximum(std::span<const double> s, double temperature, double magnitude,
                     double roundings, SafeSum* bound);
 
-// sum.Below(), but -infinity where temperatures near the largest number have made the sum overflow.
+// sum.Below(), but -infinity where temperatures near the largest number made the sum overflow.
 double BelowOf(const SafeSum& sum);
 
-// All mass on the labels of a labeling. Throws InvalidInput for the wrong length and labels out of range.
+// Marginals that put all mass on a labeling. Throws InvalidInput for the wrong length and labels
+// out of range.
 Matrix<float> CertainOf(const DenseCrf& model, const std::vector<int>& labeling);
 
 // Cuts of positive length, ascending: the others neither cost anything nor carry flow.
@@ -56,15 +58,15 @@ std::vector<std::size_t> ActiveCuts(const DenseCrf& model);
 // s_c / l_c, and sum_c l_c y(S_c) at most this.
 double LargestLabelLength(const DenseCrf& model);
 
-// By how many ulps of 1, beyond a few of its own, a sum of kernel values k at squared distances x is
-// off, `weight` being sum k and `far_weight` sum k x. The distance collects one rounding per dimension
-// and three more, and exp(-x/2) turns each into x/2; what the features themselves may be off changes k
-// by the tree's feature_error() times (1 + x) k.
+// The error, in ulps of 1 and beyond the few of the summation itself, of a sum of kernel values k
+// at squared distances x, given `weight` = sum k and `far_weight` = sum k x. The distance collects
+// one rounding per dimension and three more, and exp(-x/2) turns each into x/2; errors of the
+// features change k by at most the tree's feature_error() times (1 + x) k.
 double KernelUlps(const PairTree& tree, double weight, double far_weight);
 
-// c w^(m) with which the scale factors stored give pair weights that are at most, or at least, those
-// meant. Energies grow with every pair weight: the first is for bounds from above on log Z, the second
-// for bounds from below, dual values and energies.
+// c w^(m), decreased or increased so that the stored scale factors give pair weights that are at
+// most, or at least, the exact ones. Energies grow with every pair weight: the first is for upper
+// bounds on log Z, the second for lower bounds, dual values and energies.
 double LeastFactor(const DenseCrf& model, const GaussianKernel& kernel);
 double LargestFactor(const DenseCrf& model, const GaussianKernel& kernel);
 
@@ -75,7 +77,7 @@ class Progress {
       : callback_(options.on_progress),
         parts_(static_cast<double>(std::max<std::size_t>(parts, 1))) {}
   void NextPart() { finished_ += 1.0; }
-  // Throws Interrupted when the callback says so.
+  // Throws Interrupted when the callback returns false.
   void Report(double done_of_part) const {
     if (callback_ && !callback_(std::min(1.0, (finished_ + done_of_part) / parts_))) {
       throw Interrupted("the verification was interrupted before it had a result");
@@ -88,7 +90,7 @@ class Progress {
   double finished_ = 0.0;
 };
 
-// body(leaf) for all leaves in parallel, with reports in between from the calling thread.
+// body(leaf) for all leaves in parallel; the calling thread reports progress in between.
 template <class Body>
 void ForLeaves(const PairTree& tree, const Progress& progress, const Body& body) {
   const std::size_t leaves = tree.num_leaves();

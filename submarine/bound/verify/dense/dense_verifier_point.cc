@@ -26,8 +26,8 @@ void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y) {
   for (std::size_t i = 0; i < marginals.cols(); ++i) y[i] = marginals(a, i) / sum;
 }
 
-// A term of the entropy is never negative, and may be left out from below: that of a label that is
-// certain is 0, and at high temperatures its slack would be all there is.
+// Terms of the entropy are never negative, so a lower bound may leave them out. The term of a label
+// with probability 1 is left out: it is 0, but at high temperatures its slack would dominate.
 SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature) {
   if (marginals.rows() != model.unary().rows() || marginals.cols() != model.unary().cols()) {
     throw InvalidInput(fmt::format(
@@ -95,17 +95,17 @@ using dense_verifier::NormaliseRow;
 using dense_verifier::Progress;
 using dense_verifier::UnaryPart;
 
-constexpr double kTreeDepth = 64.0;  // at most: sums over nodes go through as many additions
+constexpr double kTreeDepth = 64.0;  // at most; sums over nodes go through this many additions
 
 // Rows are padded with zeros to whole blocks, which compilers turn into vector instructions.
 constexpr std::size_t kBlock = 4;
 std::size_t Padded(std::size_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
 
-// What pairs cost, of one leaf with all that follow it.
+// The costs of the pairs of one leaf with itself and all leaves that follow it.
 struct PairSums {
   SafeSum expected;   // sum of w_ab y_a^T d y_b
   SafeSum variation;  // sum of w_ab sum_c l_c |z_a - z_b|
-  double loss = 0.0;  // of bounding groups, at most
+  double loss = 0.0;  // upper bound on the loss by bounding groups
   void Add(const PairSums& other) {
     expected.Add(other.expected);
     variation.Add(other.variation);
@@ -116,15 +116,15 @@ struct PairSums {
 // The marginals in the order of one kernel's tree, with sums over its nodes.
 class PointPairs {
  public:
-  // The labeling that the marginals are certain of, if they are; else empty.
+  // `labeling` is that of marginals that are all 0 or 1, and otherwise empty.
   PointPairs(const DenseCrf& model, const GaussianKernel& kernel, const Matrix<float>& marginals,
              std::span<const int> labeling, VerifiedValues values);
 
-  // Group bounds are accepted that lose at most `threshold` per pair.
+  // Accepts group bounds that lose at most `threshold` per pair.
   PairSums SumLeaf(std::size_t leaf, double threshold) const;
   PairSums SumSample(double threshold) const;  // scaled up to all leaves
   const PairTree& tree() const { return tree_; }
-  // What the threshold is for.
+  // The sum that the threshold applies to.
   const SafeSum& Of(const PairSums& sums) const {
     return SumsExpected() ? sums.expected : sums.variation;
   }
@@ -150,7 +150,7 @@ class PointPairs {
     std::vector<double> none;        // deviation of a single variable
     std::vector<double> neighbours;  // sum_b k_ab y_b of one variable
     std::vector<double> variation;   // sum_b k_ab |z_a - z_b| of one variable
-    // Group bounds, whose roundings are added at the end.
+    // Group bounds; their rounding errors are added at the end.
     double bound_expected = 0.0;
     double bound_variation = 0.0;
     double bound_weight = 0.0;      // sum of k over pairs
@@ -165,10 +165,10 @@ class PointPairs {
               PairSums* sums) const;
   void SumNodes();
 
-  // Of a value computed from two rows of marginals and a leaf of others.
+  // The number of roundings of a value computed from two rows of marginals and a leaf of others.
   double Roundings() const { return 4.0 * static_cast<double>(y_.cols() + length_.size() + kLeaf); }
-  // Sums of k, and of k times squared distance, over pairs, each of which costs at most the largest
-  // distance of labels.
+  // `weight` and `far_weight` are sums over pairs of k and of k times squared distance; every pair
+  // costs at most the largest distance between labels.
   void WidenForKernel(double weight, double far_weight, PairSums* sums) const {
     const double ulps = KernelUlps(tree_, weight, far_weight) * largest_distance_;
     sums->expected.Widen(ulps);
@@ -180,7 +180,7 @@ class PointPairs {
   VerifiedValues values_;
   PairTree tree_;
   const Matrix<double>& distance_;
-  double factor_;  // c w^(m), or as much more as the scale factors may be off
+  double factor_;  // c w^(m), increased by the error of the scale factors
   double largest_distance_;
   double label_length_;
   std::size_t labels_;
@@ -189,7 +189,7 @@ class PointPairs {
   Matrix<double> y_;
   Matrix<double> z_;
   std::vector<std::size_t> label_;  // of every position, for a labeling
-  Matrix<double> variation_;        // of two labels: sum of l_c over the cuts between them
+  Matrix<double> variation_;        // by two labels: sum of l_c over the cuts that separate them
   Matrix<double> node_y_;           // sums
   Matrix<double> node_mean_;        // of z
   Matrix<double> node_deviation_;   // sum of |z - mean|
@@ -247,7 +247,7 @@ void PointPairs::SumNodes() {
   node_y_ = Matrix<double>(tree_.num_nodes(), y_.cols(), 0.0);
   node_mean_ = Matrix<double>(tree_.num_nodes(), cuts, 0.0);
   node_deviation_ = Matrix<double>(tree_.num_nodes(), cuts, 0.0);
-  // Children stand behind their parents.
+  // Children come after their parents.
   for (std::size_t n = tree_.num_nodes(); n-- > 0;) {
     const PairTree::Node& node = tree_.node(n);
     const auto add = [](const Matrix<double>& from, std::size_t row, double times,
@@ -285,8 +285,9 @@ SUBMARINE_FOR_WIDE_REGISTERS double Dot(const double* x, const double* y, std::s
   return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
-// With means m, n variables and deviations v on either side, the pairs of one cut have
-//   n n' |m - m'|  <=  sum |z_a - z_b|  <=  min(n n' (m + m' - 2 m m'), n v' + n n' |m - m'| + n' v).
+// With means m, m', sizes n, n', and deviations v and v' of the two sides, the pairs of one cut
+// have
+//   n n' |m - m'| <= sum |z_a - z_b| <= min(n n' (m + m' - 2 m m'), n v' + n n' |m - m'| + n' v).
 SUBMARINE_FOR_WIDE_REGISTERS void BoundVariation(double size, const double* mean,
                                                  const double* deviation, double other_size,
                                                  const double* other_mean,
@@ -311,7 +312,7 @@ SUBMARINE_FOR_WIDE_REGISTERS void BoundVariation(double size, const double* mean
   *largest = (largest_lane[0] + largest_lane[1]) + (largest_lane[2] + largest_lane[3]);
 }
 
-// Bounds all pairs of `side` and the node, if not too much is lost by it.
+// Bounds all pairs of `side` and the node, unless that loses too much.
 bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Range& squared,
                        double threshold, LeafRows* rows, PairSums* sums) const {
   const PairTree::Node& node = tree_.node(other);
@@ -365,7 +366,7 @@ PairSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   PairSums sums;
   tree_.Walk([&](std::size_t other) {
     const PairTree::Node& to = tree_.node(other);
-    if (to.end <= node.begin) return false;  // has met this leaf from the other side
+    if (to.end <= node.begin) return false;  // counted from the other side
     const bool apart = to.begin >= node.end;
     if (apart && Bound(side, other, tree_.SquaredDistance(self, other), threshold, &rows, &sums)) {
       return false;
@@ -460,7 +461,7 @@ void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node
 }
 
 PairSums PointPairs::SumSample(double threshold) const {
-  // Enough to be typical, few enough to be cheap beside the real pass.
+  // Enough leaves to be typical, few enough to be cheap beside the real pass.
   const std::size_t leaves = tree_.num_leaves();
   const std::size_t sample = std::min(leaves, std::clamp<std::size_t>(leaves / 8, 8, 64));
   std::vector<PairSums> part(sample);
@@ -477,13 +478,13 @@ PairSums PointPairs::SumSample(double threshold) const {
   return scaled;
 }
 
-// The largest threshold per pair, to a factor of 2, whose loss stays within the tolerance as far as a
-// sample of leaves can tell. `value` is the free energy without this kernel, or the dual value if only
-// that is asked for.
+// The largest threshold per pair, to a factor of 2, whose loss stays within the tolerance,
+// estimated from a sample of leaves. `value` is the free energy without this kernel, or the dual
+// value if only that is asked for.
 double Threshold(const PointPairs& pairs, double tolerance, double value,
                  const Progress& progress) {
   if (tolerance == 0.0) return 0.0;
-  constexpr double kSafety = 0.5;  // a sample is a sample
+  constexpr double kSafety = 0.5;  // for the error of the sample
   const auto acceptable = [&](double threshold) {
     const PairSums sums = pairs.SumSample(threshold);
     progress.Report(0.0);

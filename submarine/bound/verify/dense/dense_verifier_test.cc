@@ -137,7 +137,7 @@ FlowProof RandomProof(const DenseCrf& model, RandomModels* random) {
   return proof;
 }
 
-// Rows that are distributions up to a factor: certain, undecided, and between.
+// Rows that are distributions up to a factor: with one certain label, uniform, and in between.
 Matrix<float> RandomMarginals(const DenseCrf& model, RandomModels* random) {
   Matrix<float> y(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
   for (std::size_t a = 0; a < y.rows(); ++a) {
@@ -197,9 +197,9 @@ TEST(DenseVerifierTest, UpperWithACutoffFollowsTheDefinition) {
   }
 }
 
-// What is left out is left out at both ends, with scales too. All s sum to 0 then; with weights so
-// small that log sum exp is linear up to squares, reversing the flow changes nothing. A pair that is
-// counted at one end only would change the bound by a good part of the cutoff.
+// A pair left out is left out at both ends, also with scales. Then all s sum to 0; with weights so
+// small that log sum exp is linear up to squares, reversing the flow changes nothing. A pair
+// counted at only one end would change the bound by a good part of the cutoff.
 TEST(DenseVerifierTest, LeavesPairsOutAtBothEnds) {
   RandomModels random(3);
   for (int trial = 0; trial < 60; ++trial) {
@@ -384,7 +384,7 @@ TEST(DenseVerifierTest, EitherValueAlone) {
   }
 }
 
-// A metric that its cuts only reach from below: the lower bound is about the metric, the dual about
+// A metric that its cuts only bound from below: the lower bound is about the metric, the dual about
 // the cuts.
 TEST(DenseVerifierTest, ContractedMetricsKeepTheirOwnDistances) {
   RandomModels random(9);

@@ -1,5 +1,5 @@
-// Bounds are about the kernels meant: of the data before it was rounded to features, and with the
-// scale factors of the exact row sums. Both are evaluated here from the data, with more digits.
+// Bounds are about the exact kernels: of the data before rounding to features, and with the scale
+// factors of the exact row sums. Both are evaluated here from the data, with more digits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ long double LogZ(const Truth& truth) {
   return std::log(z);
 }
 
-// What a potential proves with the weights meant, its differences rounded to T.
+// What a potential proves with the exact weights, its differences rounded to T.
 template <class T>
 long double Upper(const Truth& truth, const Matrix<float>& v) {
   const DenseCrf& model = truth.model;
@@ -146,9 +146,10 @@ TEST(KernelErrorTest, BoundsAreAboutTheFeaturesMeant) {
   EXPECT_GT(largest_error, 1e-9) << "the test needs features with an error";
 }
 
-// Two variables that want different labels: log Z is next to minus the weight between them, and the flow of
-// any potential that tells them apart proves it. A bound may use no more than the least weight that the
-// scale factors leave possible, a lower bound and an energy no less than the largest.
+// Two variables that prefer different labels: log Z is close to minus the weight between them, and
+// the flow of any potential that separates them proves it. An upper bound may use no more than the
+// least weight that the error of the scale factors allows, a lower bound and an energy no less than
+// the largest.
 TEST(KernelErrorTest, BoundsAllowForTheErrorOfScaleFactors) {
   constexpr double kError = 1e-3;
   for (const OperatorKind kind :
@@ -188,8 +189,8 @@ TEST(KernelErrorTest, BoundsAllowForTheErrorOfScaleFactors) {
   }
 }
 
-// At the very cutoff a pair carries no flow and is paid for: on which side of it the features meant lie
-// cannot be told.
+// A pair exactly at the cutoff carries no flow, but its cost is counted: it is unknown on which
+// side the exact features lie.
 TEST(KernelErrorTest, PairsAtTheCutoffCountOnTheSafeSide) {
   GaussianKernel kernel{"two", Matrix<double>(2, 1), 1.0};
   kernel.features(1, 0) = 1.5;

@@ -13,9 +13,9 @@ namespace {
 
 // Up to this many variables all pairs are added up, which takes a fraction of a second.
 constexpr std::size_t kSmall = 4096;
-// To sum and to verify on two cores, per pair.
+// Seconds per pair to sum and to verify, on two cores.
 constexpr double kSecondsPerPair = 8e-9;
-// Of the time; for the progress.
+// The part of the time that the sums take, for progress reports.
 constexpr double kShareOfSums = 0.4;
 
 bool IsWaiting(const GaussianKernel& kernel) {
@@ -23,7 +23,7 @@ bool IsWaiting(const GaussianKernel& kernel) {
          kernel.scale.empty();
 }
 
-// Half of the tolerance each for the sums and for their verification.
+// The sums and their verification get half of the tolerance each.
 double ToleranceFor(const GaussianKernel& kernel, const NormalisationOptions& options) {
   return kernel.size() <= kSmall ? 0.0 : 0.5 * options.tolerance;
 }
@@ -36,7 +36,7 @@ bool ChoosesExact(const std::vector<GaussianKernel>& kernels, const Normalisatio
   double seconds = 0.0;
   for (const GaussianKernel& kernel : kernels) {
     if (!IsWaiting(kernel) || kernel.size() <= kSmall) continue;
-    // One that is given no time is not estimated, either.
+    // Without any time, do not spend some on the estimate.
     if (options.max_seconds == 0.0) return false;
     seconds += kSecondsPerPair * EstimateRowSumPairs(kernel, ToleranceFor(kernel, options));
   }

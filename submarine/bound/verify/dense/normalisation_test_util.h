@@ -1,4 +1,4 @@
-// Kernels that ask for a normalisation, and their row sums by definition, for tests.
+// For tests: kernels marked for normalisation, and their row sums by definition.
 #pragma once
 
 #include <cmath>

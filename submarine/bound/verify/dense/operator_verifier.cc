@@ -60,7 +60,7 @@ Matrix<double> CutSums(const DenseCrf& model, const Matrix<float>& marginals,
   return z;
 }
 
-// T log sum_i exp(-s'_i / T) of variable a, with the cut sums of its flows.
+// Adds T log sum_i exp(-s'_i / T) of variable a, given the sums of its flows per cut.
 void AddVariable(const DenseCrf& model, const std::vector<std::size_t>& active,
                  const OperatorPairs::FlowSums& flows, double label_length, double temperature,
                  std::size_t a, std::vector<double>* s, SafeSum* bound) {

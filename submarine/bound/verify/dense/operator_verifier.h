@@ -7,14 +7,14 @@
 //   neighbour list  the same where exp(-|f_a - f_b|^2 / 2) >= cutoff, else 0,
 //   lattice         w k_ab of filter/lattice/lattice_reference.h for a != b, else 0,
 //
-// with the features and scale factors meant, which the stored ones are near
-// (filter/kernel/gaussian_kernel.h); a lattice is made of the stored features. They are all symmetric and
-// nonnegative, so that whatever flow is antisymmetric and within [-1, 1] proves an upper bound: for
-// lattice kernels that of the levels which the potentials choose (filter/lattice/lattice_levels.h), for the
-// others clip or sign. The total variation of a lattice kernel is over-estimated by levels, which leaves
-// the dual value below the least upper bound.
+// with the exact features and scale factors, of which the stored ones are approximations
+// (filter/kernel/gaussian_kernel.h); a lattice is defined by the stored features. All these weights
+// are symmetric and nonnegative, so that any antisymmetric flow within [-1, 1] proves an upper
+// bound: for lattice kernels the flow of the levels that the potentials choose
+// (filter/lattice/lattice_levels.h), for the others clip or sign. Levels over-estimate the total
+// variation of a lattice kernel, which leaves the dual value below the least upper bound.
 //
-// Every value is rounded to its safe side and is the same for any number of threads.
+// Every value is rounded to its safe side and does not depend on the number of threads.
 #pragma once
 
 #include <functional>
@@ -34,34 +34,35 @@ class OperatorPairs;
 
 class OperatorVerifier {
  public:
-  // Called now and then, in the thread of the caller, with the share of the work done; return false
-  // to give up, which throws Interrupted.
+  // Called from time to time, on the caller's thread, with the fraction of the work done; return
+  // false to give up, which throws Interrupted.
   using OnProgress = std::function<bool(double done)>;
 
-  // kinds[m] is how kernel m of the model is applied; of the options, cutoff and lattice are used.
-  // The model must outlive this. Throws InvalidInput when there are not as many kinds as kernels, or
-  // one of them is kAuto, and for a temperature that is negative or not finite.
+  // kinds[m] is how kernel m of the model is applied; of the options, only cutoff and lattice are
+  // used. The model must outlive this object. Throws InvalidInput unless there is one kind per
+  // kernel, none of them kAuto, and for a temperature that is negative or not finite.
   OperatorVerifier(const DenseCrf& model, std::span<const OperatorKind> kinds,
                    const OperatorOptions& options, double temperature = 1.0);
   ~OperatorVerifier();
 
-  // The bound on T log Z_T that the proof gives. Throws InvalidInput for an invalid proof, like VerifiedUpper.
+  // The bound on T log Z_T that the proof gives. Throws InvalidInput for an invalid proof, like
+  // VerifiedUpper.
   Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
 
-  // T H(y) - <E>_y, or less: a lower bound on T log Z_T. Rows of the marginals are normalised first; a row
-  // that is no distribution throws InvalidInput, here and below.
+  // T H(y) - <E>_y, or less: a lower bound on T log Z_T. Rows of the marginals are normalised
+  // first; this and the functions below throw InvalidInput for a row that is not a distribution.
   Bound Lower(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
 
   // T H(y) - f(y), or less: a lower bound on the least upper bound.
   Bound Dual(const Matrix<float>& marginals, const OnProgress& on_progress = {}) const;
 
-  // At least E(x), and above it by rounding alone. Throws InvalidInput for labels out of range.
+  // E(x), rounded upwards. Throws InvalidInput for labels out of range.
   Bound Energy(const std::vector<int>& labeling, const OnProgress& on_progress = {}) const;
 
  private:
   const DenseCrf& model_;
   double temperature_;
-  std::vector<std::unique_ptr<OperatorPairs>> parts_;  // kernels of weight 0 have none
+  std::vector<std::unique_ptr<OperatorPairs>> parts_;  // null for kernels of weight 0
 };
 
 }  // namespace submarine::internal

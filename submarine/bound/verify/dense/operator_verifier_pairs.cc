@@ -29,7 +29,7 @@ double SumOf(std::span<const double> values) {
   return sum;
 }
 
-// cost_j = sum_i y_i d(i, first + j), of `count` labels.
+// cost_j = sum_i y_i d(i, first + j) for `count` labels.
 void ExpectedCosts(std::span<const double> y, const Matrix<double>& distance, std::size_t first,
                    std::size_t count, double* __restrict cost) {
   std::fill_n(cost, count, 0.0);
@@ -40,7 +40,7 @@ void ExpectedCosts(std::span<const double> y, const Matrix<double>& distance, st
   }
 }
 
-// d of a metric that is d between any two different labels.
+// The common distance of all pairs of different labels, if there is one.
 std::optional<double> UniformDistance(const Matrix<double>& distance) {
   const double d = distance.cols() > 1 ? distance(0, 1) : 0.0;
   for (std::size_t i = 0; i < distance.rows(); ++i) {
@@ -51,8 +51,8 @@ std::optional<double> UniformDistance(const Matrix<double>& distance) {
   return d;
 }
 
-// The same costs for such a metric, all labels at once: d times what comes before j and after it, as subtracting y_j from the sum
-// would cancel.
+// The same costs for such a metric, all labels at once: d times the sums before j and after it,
+// because subtracting y_j from the total would cancel.
 void UniformCosts(std::span<const double> y, double d, double* cost) {
   double before = 0.0;
   for (std::size_t j = 0; j < y.size(); ++j) {
@@ -66,13 +66,14 @@ void UniformCosts(std::span<const double> y, double d, double* cost) {
   }
 }
 
-// Of a sum over flows that has gone through `terms` of them per potential, and of what cuts make of it.
+// The number of roundings of a sum of flows with `terms` terms per potential, after summing over
+// cuts.
 double FlowRoundings(const OperatorPairs::Flows& flows, double terms) {
   return 32.0 + 2.0 * (1.0 + terms) * static_cast<double>(flows.proof.size()) +
          4.0 * static_cast<double>(flows.active.size());
 }
 
-// One comparison, then the sign: loops without branches are turned into vector instructions.
+// A single comparison, then the sign: compilers vectorise loops without branches.
 void AddFlow(FlowShape shape, const float* __restrict from, const float* __restrict to,
              double weight, std::size_t cuts, double* __restrict out) {
   if (shape == FlowShape::kClip) {
@@ -95,7 +96,7 @@ class ListedPairs final : public OperatorPairs {
   ListedPairs(const GaussianKernel& kernel, const PairFactors& factor, double cutoff)
       : tree_(kernel), factor_(factor) {
     if (cutoff == 0.0) return;
-    // A pair whose side of the cutoff rounding could change carries no flow and is paid for.
+    // A pair that rounding could move across the cutoff carries no flow, but its cost is counted.
     const double limit = -2.0 * std::log(cutoff);
     const double ulps = static_cast<double>(tree_.dimension()) + 8.0;
     const double slack = ulps * std::numeric_limits<double>::epsilon() * (1.0 + limit) +
@@ -117,12 +118,12 @@ class ListedPairs final : public OperatorPairs {
     std::size_t position[kLeaf];
     double weight[kLeaf];
     double sum = 0.0;       // of weights
-    double far_ulps = 0.0;  // by which it may be off because of distances and features
+    double far_ulps = 0.0;  // the error of `sum` from distances and features
   };
-  // visit(p, partners) for every position p of the leaf and every leaf with partners of it; of each
-  // pair either both ends, which then see the same weight, or that with the smaller position. The
-  // pairs and their weights are the fewest and least for both ends, which is for flows, and the most
-  // and largest else.
+  // visit(p, partners) for every position p of the leaf and every leaf with partners of p. With
+  // both_ends (for flows) every pair is visited from both ends, which see the same weight, and
+  // pairs and weights are rounded down; otherwise it is visited from the smaller position, and they
+  // are rounded up.
   template <class Visit>
   void ForPartners(std::size_t leaf, bool both_ends, const Visit& visit) const;
   bool Find(std::size_t p, std::size_t other, bool both_ends, Partners* partners) const;
@@ -131,7 +132,8 @@ class ListedPairs final : public OperatorPairs {
 
   PairTree tree_;
   PairFactors factor_;
-  // Of squared distances: a pair is certain to be within the first, and not beyond the second.
+  // Squared distances: a pair is certainly listed up to the first, and certainly not beyond the
+  // second.
   double least_limit_ = std::numeric_limits<double>::infinity();
   double largest_limit_ = std::numeric_limits<double>::infinity();
 };
@@ -164,7 +166,7 @@ template <class Visit>
 void ListedPairs::ForPartners(std::size_t leaf, bool both_ends, const Visit& visit) const {
   const std::size_t self = tree_.leaf_node(leaf);
   const PairTree::Node& node = tree_.node(self);
-  // Rounding must not hide a pair from one of its ends.
+  // Rounding must not hide a pair from only one of its ends.
   const double box_limit = largest_limit_ + 1e-12 * (1.0 + std::abs(largest_limit_));
   Partners partners;
   tree_.Walk([&](std::size_t other) {
@@ -294,7 +296,7 @@ class LatticePairs final : public OperatorPairs {
     std::call_once(diagonal_once_, [&] { diagonal_ = lattice_.Diagonal(); });
     return diagonal_;
   }
-  // Of a sum over all variables of what has gone through a product.
+  // The number of roundings of a sum over all variables of results of a product.
   double Roundings() const {
     const std::size_t blocks = lattice_.size() / kGrain;
     return lattice_.roundings() + lattice_.diagonal_roundings() +
@@ -309,7 +311,7 @@ class LatticePairs final : public OperatorPairs {
   mutable std::vector<double> diagonal_;
 };
 
-// The nodes of all columns belong to the proof: every choice of them gives a flow.
+// The level nodes of all columns are part of the proof: any choice of them gives a flow.
 class ProofLevels {
  public:
   ProofLevels(const FlowTerm& term, const std::vector<std::size_t>& active,
@@ -388,15 +390,15 @@ void LatticePairs::AddFlows(const Flows& flows, const Progress& progress, FlowSu
       for (std::size_t a = 0; a < flow.size(); ++a) sums->sum(a, c) += factor * flow[a];
     }
   }
-  // A flow is T minus three products with shares that add up to 2, each of them at most T.
+  // A flow is the total T minus three products with shares that add up to 2, each at most T.
   const double roundings = 3.0 * lattice_.roundings() + FlowRoundings(flows, 16.0);
   for (std::size_t a = 0; a < row_sums_.size(); ++a) {
     sums->ulps[a] += factor_.least * row_sums_[a] * roundings;
   }
 }
 
-// Whose label is not certain to a hundred-thousandth. The self terms of the others are next to nothing; left in, they only raise
-// the cost.
+// Rows whose label has a probability below 0.99999. The self terms of the others are negligible;
+// leaving them in only raises the cost.
 std::vector<char> UncertainRows(const Matrix<double>& y) {
   constexpr double kCertain = 0.99999;
   std::vector<char> uncertain(y.rows());
@@ -409,7 +411,7 @@ std::vector<char> UncertainRows(const Matrix<double>& y) {
   return uncertain;
 }
 
-// Half of sum_j <(y d)_j, K y_j>, self terms apart.
+// Half of sum_j <(y d)_j, K y_j>, without self terms.
 SafeSum LatticePairs::Expected(const Matrix<double>& y, const Matrix<double>& distance,
                                const Progress& progress) const {
   const std::size_t n = y.rows();
@@ -469,7 +471,7 @@ SafeSum LatticePairs::Variation(const Matrix<double>& z, std::span<const double>
     }
     const ColumnLevels levels = ColumnLevels::Soft(column, NodeRule::kMixed, options_.levels, 0, 1);
     std::vector<double> nodes(levels.nodes(0).begin(), levels.nodes(0).end());
-    // They were chosen for values in single precision: the first and the last move out if need be.
+    // The nodes were chosen for values in single precision: move the outer ones out if necessary.
     const auto [least, largest] = std::minmax_element(x.begin(), x.end());
     if (*least == *largest) continue;
     if (nodes.size() == 1) nodes.push_back(nodes.front());
@@ -478,7 +480,7 @@ SafeSum LatticePairs::Variation(const Matrix<double>& z, std::span<const double>
     const LatticeReference::Variation variation = lattice_.TotalVariation(x, nodes, Diagonal());
     sum.Add(length[c] * factor_.largest * variation.pairs, 0.0, roundings);
     sum.Add(-length[c] * factor_.largest * variation.self, 0.0, roundings);
-    // 1 - P is off by a few ulps of 1, and the values by those that they come with.
+    // 1 - P is off by a few ulps of 1, and the values by `ulps`.
     sum.Widen(length[c] * weight * (8.0 + 2.0 * ulps) * (nodes.back() - nodes.front()));
   }
   return sum;

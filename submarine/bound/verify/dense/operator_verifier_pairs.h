@@ -1,5 +1,5 @@
-// The pair weights of one kernel as operator_verifier.h defines them, summed in double; not for use
-// elsewhere.
+// The pair weights of one kernel as operator_verifier.h defines them, summed in double; for the
+// verifiers only.
 #pragma once
 
 #include <cstddef>
@@ -32,27 +32,27 @@ class OperatorPairs {
   };
   struct FlowSums {
     Matrix<double> sum;        // sum_b w_ab q_ab per active cut
-    std::vector<double> ulps;  // by which each of them may be off, of 1
+    std::vector<double> ulps;  // the error of each, in ulps of 1
   };
   virtual void AddFlows(const Flows& flows, const Progress& progress, FlowSums* sums) const = 0;
 
-  // sum_{a<b} w_ab y_a^T d y_b, rows of y being distributions.
+  // sum_{a<b} w_ab y_a^T d y_b, where the rows of y are distributions.
   virtual SafeSum Expected(const Matrix<double>& y, const Matrix<double>& distance,
                            const Progress& progress) const = 0;
 
-  // At least sum_{a<b} w_ab sum_c l_c |z_ac - z_bc|; z is in [0, 1], up to `ulps` of rounding.
+  // At least sum_{a<b} w_ab sum_c l_c |z_ac - z_bc|; z is in [0, 1], up to rounding by `ulps`.
   virtual SafeSum Variation(const Matrix<double>& z, std::span<const double> length, double ulps,
                             const Progress& progress) const = 0;
 };
 
-// What k is multiplied by in flows, and in what is to be paid for (dense_verifier_internal.h).
+// The factor of k in flows (least) and in costs (largest), see dense_verifier_internal.h.
 struct PairFactors {
   double least;
   double largest;
 };
 
-// Pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff, times a factor; all of them for cutoff 0. The
-// kernel must outlive the result, here and below.
+// Pairs with exp(-|f_a - f_b|^2 / 2) >= cutoff, times a factor; all pairs for cutoff 0. Here and
+// below, the kernel must outlive the result.
 std::unique_ptr<OperatorPairs> MakeListedPairs(const GaussianKernel& kernel,
                                                const PairFactors& factor, double cutoff);
 std::unique_ptr<OperatorPairs> MakeLatticePairs(const GaussianKernel& kernel,

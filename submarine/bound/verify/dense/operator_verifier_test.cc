@@ -161,7 +161,7 @@ TEST(OperatorVerifierTest, AgreesWithTheModelPairByPair) {
   }
 }
 
-// Whoever changes a potential changes the flow, not its being one.
+// A changed potential gives a different flow, but still a valid one.
 TEST(OperatorVerifierTest, TamperedProofsProveWhatTheyAre) {
   RandomModels random(405);
   for (int trial = 0; trial < 60; ++trial) {

@@ -62,7 +62,7 @@ inline SparseCrf OperatorModel(const DenseCrf& model, const std::vector<Matrix<d
   return {std::move(unary), std::move(edges), model.labels(), model.constant()};
 }
 
-// Any scale, ties included.
+// Potentials of any scale, with ties.
 inline Matrix<float> RandomPotential(const DenseCrf& model, RandomModels* random) {
   Matrix<float> v(model.num_variables(), static_cast<std::size_t>(model.num_cuts()));
   const double spread = std::pow(10.0, random->Real(-3.0, 3.0));
@@ -73,7 +73,7 @@ inline Matrix<float> RandomPotential(const DenseCrf& model, RandomModels* random
   return v;
 }
 
-// Rows that need not sum to 1; one in four is a labeling.
+// Rows that need not sum to 1; one in four puts all mass on one label.
 inline Matrix<float> RandomMarginals(const DenseCrf& model, RandomModels* random) {
   Matrix<float> y(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
   const bool certain = random->Integer(0, 3) == 0;

@@ -65,7 +65,7 @@ void PairTree::Build(const GaussianKernel& kernel, std::size_t begin, std::size_
   std::nth_element(at(begin), at(middle), at(end), [&](std::uint32_t a, std::uint32_t b) {
     const double x = kernel.features(a, longest);
     const double y = kernel.features(b, longest);
-    return x < y || (x == y && a < b);  // a total order: equal points are no special case
+    return x < y || (x == y && a < b);  // a total order, also for equal points
   });
   Build(kernel, begin, middle);
   nodes_[self].right = static_cast<std::uint32_t>(nodes_.size());

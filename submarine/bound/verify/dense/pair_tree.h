@@ -1,6 +1,6 @@
-// A tree of bounding boxes over the features of one kernel: how the verifier finds pairs, and bounds
-// the kernel between groups of variables. It is the verifier's own, independent of the operators
-// whose claims it checks.
+// A tree of bounding boxes over the features of one kernel, with which the verifier finds pairs and
+// bounds the kernel between groups of variables. It belongs to the verifier and is independent of
+// the operators whose claims it checks.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace submarine::internal {
 
 class PairTree {
  public:
-  // Variables stand in tree order: position p holds variable(p). Leaf number k holds the positions
-  // 32 k to 32 k + 31, so all leaves but the last are full and loops over them have a fixed length.
+  // Variables are in tree order: position p holds variable(p). Leaf number k holds the positions 32
+  // k to 32 k + 31, so all leaves but the last are full and loops over them have a fixed length.
   static constexpr std::size_t kLeaf = 32;
 
   // Throws InvalidInput for a kernel that is not normalised yet.
@@ -40,7 +40,7 @@ class PairTree {
   std::size_t variable(std::size_t position) const { return variable_[position]; }
   double scale(std::size_t position) const { return scale_[position]; }
 
-  // Between these lie all |f_a - f_b|^2 of a in A, b in B, up to rounding.
+  // All |f_a - f_b|^2 with a in A, b in B lie between these, up to rounding.
   struct Range {
     double least;
     double largest;
@@ -70,8 +70,8 @@ class PairTree {
   // The features at a position, contiguous.
   void Point(std::size_t position, double* point) const;
 
-  // |f - f_b|^2 for all kLeaf slots b of a leaf; slots beyond the last variable hold garbage. The
-  // same operations for every slot, so the value for (a, b) is that for (b, a) to the last bit.
+  // f - f_b|^2 for all kLeaf slots b of a leaf; slots beyond the last variable hold garbage. The
+  // operations are the same for every slot, so the values for (a, b) and (b, a) are bit-identical.
   void SquaredDistances(const double* point, std::size_t leaf, double* squared) const;
 
  private:

@@ -29,7 +29,7 @@ struct ValueSum {
   }
 };
 
-// Between these lie all r_a^2 n_a seen.
+// All r_a^2 n_a seen so far lie between these.
 struct Products {
   double least = std::numeric_limits<double>::infinity();
   double largest = 0.0;
@@ -46,10 +46,10 @@ class RowBounds {
   Products OfLeaf(std::size_t leaf) const {
     const std::size_t self = tree_.leaf_node(leaf);
     const PairTree::Node& node = tree_.node(self);
-    // By how much the bounds of a pair may differ: the sums should be 1 / r^2, at least 1.
+    // How far apart the bounds of a pair may be: the row sums should be 1 / r^2, at least 1.
     const double apart = tolerance_ * std::max(1.0, 1.0 / (node.scale * node.scale)) /
                          static_cast<double>(tree_.size());
-    ValueSum below;  // of groups, for all rows
+    ValueSum below;  // sums over groups, common to all rows
     ValueSum above;
     ValueSum single[kLeaf];
     double terms = 0.0;
@@ -91,8 +91,8 @@ class RowBounds {
   static ValueSum Sum(const ValueSum& a, const ValueSum& b) {
     return {a.values + b.values, a.far + b.far};
   }
-  // All terms are positive, so that every addition costs at most an ulp of the sum; with a few more for
-  // what is done with it.
+  // All terms are positive, so every addition costs at most an ulp of the sum; a few more ulps are
+  // for later operations on it.
   double Slack(const ValueSum& sum, double terms) const {
     return std::numeric_limits<double>::epsilon() *
            (KernelUlps(tree_, sum.values, sum.far) + (32.0 + terms) * sum.values);
@@ -120,7 +120,7 @@ double VerifiedScaleError(const GaussianKernel& kernel, const ScaleOptions& opti
   ForLeaves(tree, progress, [&](std::size_t leaf) { part[leaf] = bounds.OfLeaf(leaf); });
   Products all;
   for (const Products& p : part) all.Add(p);
-  // 1 / sqrt(n_a n_b) is r_a r_b over the root of two such products.
+  // 1 / sqrt(n_a n_b) is r_a r_b divided by the square root of two of these products.
   if (!(all.least > 0.0)) return std::numeric_limits<double>::infinity();
   constexpr double kRoundings = 8.0 * std::numeric_limits<double>::epsilon();
   return std::max({0.0, 1.0 / all.least - 1.0, 1.0 - 1.0 / all.largest}) + kRoundings;

@@ -10,17 +10,17 @@
 namespace submarine::internal {
 
 struct ScaleOptions {
-  // The bounds on n_a may lie apart by this share of it, if the scale is what it should be; 0 adds up
-  // every pair.
+  // How far apart the bounds on n_a may be, as a fraction of n_a, if the scale is correct; 0 adds
+  // up every pair.
   double tolerance = 1e-4;
-  // Called now and then, in the thread of the caller, with the share of the work done; return false
-  // to give up, which throws Interrupted.
+  // Called from time to time, on the caller's thread, with the fraction of the work done; return
+  // false to give up, which throws Interrupted.
   std::function<bool(double done)> on_progress = {};
 };
 
-// An e with (1 - e) r_a r_b <= 1 / sqrt(n_a n_b) <= (1 + e) r_a r_b for all a and b, of the features
-// meant; infinite where there is none. Whatever the kernel says of its own error is not looked at.
-// Throws InvalidInput for a kernel without scale factors.
+// An e with (1 - e) r_a r_b <= 1 / sqrt(n_a n_b) <= (1 + e) r_a r_b for all a and b, for the exact
+// features; infinite if there is none. Ignores the kernel's own scale_error. Throws InvalidInput
+// for a kernel without scale factors.
 double VerifiedScaleError(const GaussianKernel& kernel, const ScaleOptions& options);
 
 }  // namespace submarine::internal

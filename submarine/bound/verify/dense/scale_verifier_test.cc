@@ -96,7 +96,7 @@ TEST(ScaleVerifierTest, BoundsOfGroupsHold) {
   EXPECT_GE(VerifiedScaleError(kernel, {.tolerance = 1e-2}), TrueError(kernel));
 }
 
-// Factors of features that are not quite those meant: what these may be off by is part of the error.
+// Scale factors from slightly wrong features: the feature error is part of the result.
 TEST(ScaleVerifierTest, CountsTheErrorOfFeatures) {
   RandomModels random(6);
   for (int trial = 0; trial < 50; ++trial) {

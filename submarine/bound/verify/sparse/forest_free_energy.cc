@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
 
-// Far more than probabilities lose that are too small to have a relative error.
+// Far more than the loss of probabilities that are too small to have a relative error.
 constexpr double kTooSmall = 1e-300;
 
 constexpr std::size_t kTreeGrain = 8;
@@ -27,7 +27,7 @@ double LargestMagnitude(std::span<const double> values) {
   return largest;
 }
 
-// Entropy and energy within the trees, and the marginals on the way. Trees run in parallel.
+// Entropy and energy within the trees, and their marginals. Trees run in parallel.
 class ForestRun {
  public:
   ForestRun(const SparseCrf& model, std::span<const std::size_t> edges, const Matrix<double>& costs,
@@ -66,13 +66,13 @@ class ForestRun {
     return edge.weight * (node.parent_is_a ? d(j, i) : d(i, j));
   }
 
-  // - T q p log p.
+  // Adds -T q p log p.
   void AddEntropy(double q, double p, double roundings, SafeSum* value) const {
     const double joint = temperature_ * q * p;
     if (p > 0.0) value->Add(-joint * std::log(p), joint, roundings);
   }
 
-  // Messages towards the root, as they come.
+  // Messages towards the root, without error bounds.
   void Collect(Nodes nodes) {
     const std::size_t labels = below_.cols();
     std::vector<double> terms(labels);
@@ -99,7 +99,7 @@ class ForestRun {
     const std::size_t labels = below_.cols();
     std::vector<double> p;
     std::vector<double> terms(labels);
-    const double own = 4.0 + static_cast<double>(labels);  // of a conditional probability
+    const double own = 4.0 + static_cast<double>(labels);  // roundings of a conditional probability
     for (const RootedForest::Node& node : nodes) {
       const auto a = static_cast<std::size_t>(node.variable);
       const auto below = below_.row(a);

@@ -41,7 +41,7 @@ std::vector<std::size_t> EdgesBetween(const SparseCrf& model,
   return between;
 }
 
-// - w sum_ij y_ai y_bj d(i,j).
+// Subtracts w sum_ij y_ai y_bj d(i,j).
 void SubtractEnergy(const SparseCrf& model, const Edge& e, const RoundedMarginals& marginals,
                     SafeSum* value) {
   const auto a = static_cast<std::size_t>(e.a);

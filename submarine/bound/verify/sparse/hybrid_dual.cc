@@ -13,7 +13,7 @@
 namespace submarine::internal {
 namespace {
 
-// - w sum over cuts of l |z_a - z_b|.
+// Subtracts w times the sum over cuts of l |z_a - z_b|.
 void SubtractVariation(const SparseCrf& model, const Edge& e, const RoundedMarginals& marginals,
                        SafeSum* value) {
   const auto a = static_cast<std::size_t>(e.a);
@@ -35,7 +35,7 @@ void SubtractVariation(const SparseCrf& model, const Edge& e, const RoundedMargi
   }
 }
 
-// D(P) of the forest with the node costs.
+// D(P) for the distribution on the forest with these node costs.
 double DualOfCosts(const SparseCrf& model, std::span<const std::size_t> forest,
                    const Matrix<double>& costs, double temperature) {
   SafeSum value;
@@ -47,8 +47,8 @@ double DualOfCosts(const SparseCrf& model, std::span<const std::size_t> forest,
   return value.Below();
 }
 
-// D(P) where every tree takes one label as a whole, with probabilities common to all trees that the
-// model connects: no variation is left.
+// D(P) where every tree takes one label as a whole, with probabilities common to all trees of a
+// connected component of the model, so that the variation vanishes.
 double DualOfConstants(const SparseCrf& model, std::span<const std::size_t> forest,
                        double temperature) {
   const std::size_t variables = model.unary().rows();
@@ -63,7 +63,7 @@ double DualOfConstants(const SparseCrf& model, std::span<const std::size_t> fore
     trees[root] += 1.0;
     for (std::size_t i = 0; i < labels; ++i) sum(root, i) -= model.unary()(a, i);
   }
-  for (std::size_t e : forest)  // a forest has one tree less with every edge
+  for (std::size_t e : forest)  // every edge of a forest reduces the number of trees by one
     trees[connected.Find(static_cast<std::size_t>(model.edges()[e].a))] -= 1.0;
   Matrix<double> share(variables, labels);
   SafeSum value;

@@ -161,7 +161,7 @@ TEST(HybridDualTest, RefusesWhatIsNoEvidence) {
   ExpectInvalid(verify(kForest, Matrix<double>(4, 3, std::nan("")), 1.0), "the node cost");
   ExpectInvalid(verify(kForest, model.unary(), -1.0), "the temperature is");
   EXPECT_THROW(verify({0, 1, 2, 3}, model.unary(), 1.0)(), InvalidInput);
-  // Costs whose sums overflow make a bad distribution, but one.
+  // Costs whose sums overflow give a bad distribution, but a valid one.
   const Matrix<double> zero_flow(model.num_edges(), model.num_cuts());
   EXPECT_LE(VerifiedHybridDual(model, kForest, Matrix<double>(4, 3, 1.7e308), 1.0),
             VerifiedHybridUpper(model, kForest, zero_flow, 1.0));

@@ -18,8 +18,8 @@
 namespace submarine::internal {
 namespace {
 
-// x, which has seen this many roundings and is >= 0, rounded downwards; what is too small to have a relative
-// error is 0.
+// x >= 0, the result of this many roundings, rounded downwards; 0 if it is too small to have a
+// relative error.
 double RoundedDown(double x, double roundings) {
   constexpr double kLeastWeight = 1e-300;
   const double below = x * (1.0 - (roundings + 2.0) * std::numeric_limits<double>::epsilon());
@@ -71,7 +71,7 @@ void CheckRoute(const SparseCrf& model, const std::vector<char>& in_forest, std:
   }
 }
 
-// The model whose energy routes leave, its weights rounded downwards: less weight, less energy.
+// The model after routing. Its weights are rounded downwards, which can only lower the energy.
 SparseCrf RoutedModel(const SparseCrf& model, const HybridPart& evidence) {
   CheckForest(evidence.forest, Links(model), model.num_variables());
   std::vector<char> in_forest(model.num_edges(), 0);

@@ -10,17 +10,18 @@
 
 namespace submarine::internal {
 
-// The bound on T log Z_T that the routes, the forest and the flows prove. Throws InvalidInput when they
-// prove nothing: edges that form no forest, a route for an edge outside of it, over edges that do not form
-// a triangle with it or have another metric, of an amount that is negative or not finite; edges that spend
-// more than their weight; flows that VerifiedHybridUpper refuses.
+// The bound on T log Z_T that the routes, the forest and the flows prove. Throws InvalidInput for
+// an invalid proof: edges that do not form a forest; a route for an edge outside the forest, over
+// edges that do not form a triangle with it or have another metric, or of an amount that is
+// negative or not finite; edges that spend more than their weight; flows that VerifiedHybridUpper
+// refuses.
 Bound VerifiedRoutedUpper(const SparseCrf& model, const HybridPart& evidence, double temperature);
 
-// A lower bound on what it can become for these routes and this forest, whatever the flow.
+// A lower bound on VerifiedRoutedUpper for these routes, this forest and every flow.
 Bound VerifiedRoutedDual(const SparseCrf& model, const HybridPart& evidence, double temperature);
 
-// The largest factor, at most 1, for which d(i,k) + d(k,j) >= factor d(i,j) for all labels, whatever the
-// order of the labels in d, rounded downwards: 1 but for rounding where d is a metric.
+// The largest factor, at most 1, for which d(i,k) + d(k,j) >= factor d(i,j) for all labels, also
+// with the indices of d exchanged, rounded downwards: 1 up to rounding where d is a metric.
 double TriangleFactor(const Matrix<double>& distance);
 
 }  // namespace submarine::internal

@@ -142,8 +142,9 @@ TEST(RoutedForestVerifierTest, HoldsForDistancesThatAreNoMetric) {
   }
 }
 
-// One triangle, labels 0, 2 and 1 by force of the unaries, and distances (i - j)^2: the model's energy is
-// 4 + 1 + 1, but everything routed to the edge without regard to what d misses would make it 2 x 4.
+// One triangle whose unaries force the labels 0, 2 and 1, with distances (i - j)^2: the model's
+// energy is 4 + 1 + 1, but routing everything to the edge, ignoring that d is not a metric, would
+// make it 2 x 4.
 TEST(RoutedForestVerifierTest, DoesNotTrustDistancesToBeAMetric) {
   LabelSpace labels = PottsLabels(3);
   LabelMetric& metric = labels.metrics.front();

@@ -21,29 +21,29 @@ namespace {
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Sums of terms up to this, and a few times it, stay finite: nothing finite becomes infinite, which
-// would mean that it is forbidden.
+// Sums of terms up to this, and a few times it, stay finite: a finite energy must not become
+// infinite, which would mean forbidden.
 constexpr double kLargestTotal = 1e300;
 
-// Far more than the roundings of numbers too small to have a relative error.
+// Far more than the roundings of numbers that are too small to have a relative error.
 constexpr double kUnderflow = 1e-300;
 
-// x, which may be wrong by `error`.
+// Adds x, which is off by at most `error`.
 void AddWithError(double x, double error, SafeSum* sum) {
   sum->Add(x);
   sum->Widen(error / kEpsilon);
 }
 
-// The model, whatever it was: energies that may be +inf.
+// Either kind of model, as energies that may be +inf.
 struct PlainModel {
   std::vector<std::size_t> labels;         // of every variable
   std::vector<std::vector<double>> unary;  // phi_a(i)
-  std::vector<double> unary_error;         // of the largest entry, where it was summed up
+  std::vector<double> unary_error;         // of the largest entry, where it is a sum
   std::vector<Link> links;
   std::function<double(std::size_t edge, std::size_t i, std::size_t j)> pair;
-  // Edges that share a table up to a factor, where that is known: which table, and the factor.
+  // If known, the table that an edge shares with others up to a factor, and the factor.
   std::function<std::pair<int, double>(std::size_t edge)> shared_table = {};
-  // The largest magnitude of an edge's energies and the least of them, where they need no search.
+  // The largest magnitude and the least of an edge's energies, where known without a search.
   std::function<std::pair<double, double>(std::size_t edge)> range = {};
   std::vector<double> constants;
 };
@@ -131,7 +131,7 @@ PlainModel Plain(const FactorGraph& graph) {
   return plain;
 }
 
-// T log sum_k exp(value_k / T), relative to the largest; at T = 0 that is 0.
+// T log sum_k exp(value_k / T) minus the largest value; 0 at T = 0.
 double ExcessOverLargest(const std::vector<double>& value, double largest, double temperature) {
   if (temperature == 0.0) return 0.0;
   double sum = 0.0;
@@ -139,8 +139,8 @@ double ExcessOverLargest(const std::vector<double>& value, double largest, doubl
   return temperature * std::log(sum);
 }
 
-// exp(-E_ij / T) of the tables that edges share, which spares an exponential for every pair of labels
-// of every edge. Tables are symmetric.
+// exp(-E_ij / T) of tables that several edges share, which saves an exponential for every pair of
+// labels of every edge. Tables are symmetric.
 class SharedKernels {
  public:
   SharedKernels(const PlainModel& model, const std::vector<double>& scale, double temperature)
@@ -151,7 +151,7 @@ class SharedKernels {
     double largest = 0.0;  // energy
   };
 
-  // Null where there is none: tables of their own, or so many different factors that it would not pay.
+  // Null for an edge with a table of its own, or when too many different factors make it not pay.
   const Kernel* Of(std::size_t edge) {
     if (!model_.shared_table || !(temperature_ > 0.0)) return nullptr;
     auto [table, factor] = model_.shared_table(edge);
@@ -184,9 +184,9 @@ class SharedKernels {
   std::map<std::pair<int, double>, Kernel> kernels_;
 };
 
-// message_j = T log sum_i exp((below_i - E_ij) / T) through a kernel. Arguments of exponentials are off by
-// ulps of their size, which T times is at most that of the energies and of `below`: no more than the
-// caller reckons with. False where sums are so small that products may have underflowed.
+// message_j = T log sum_i exp((below_i - E_ij) / T) through a kernel. Arguments of exponentials are
+// off by ulps of their size, which times T is at most that of the energies and of `below`: the
+// caller allows for this. Returns false where sums are so small that products may have underflowed.
 bool SendThrough(const SharedKernels::Kernel& kernel, const std::vector<double>& below,
                  double temperature, std::vector<double>* message) {
   constexpr double kSafeSum = 1e-200;
@@ -207,9 +207,9 @@ bool SendThrough(const SharedKernels::Kernel& kernel, const std::vector<double>&
 }
 
 // T log Z_T of one forest by sum-product towards the roots. `unary` are costs; the energies of edge
-// e are multiplied by scale[e]. Messages are kept relative to their largest entry, and as
-// log-sum-exp passes errors on without amplifying them, the errors of all messages simply add up:
-// those of values are in proportion to their size, those of T log sum exp to T.
+// e are multiplied by scale[e]. Messages are kept relative to their largest entry. Log-sum-exp does
+// not amplify errors, so the errors of all messages simply add up: those of values are proportional
+// to their size, those of T log sum exp to T.
 SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t> edges,
                            const std::vector<double>& scale, std::vector<std::vector<double>> value,
                            double temperature) {
@@ -294,7 +294,7 @@ void CheckEvidence(const PlainModel& model, const TrwEvidence& evidence) {
   }
 }
 
-// What the model's unaries fall short of the average of the forests': theta <= average + excess.
+// Adds, per variable, the most by which the forests' average exceeds the model's unaries.
 void AddResiduals(const PlainModel& model, const TrwEvidence& evidence,
                   const std::vector<double>& weight, SafeSum* bound) {
   for (std::size_t a = 0; a < model.labels.size(); ++a) {
@@ -356,7 +356,7 @@ double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double tem
       scale[e] = 1.0 / scale[e];
       scaled += scale[e] * magnitude;
       if (!(scaled <= kLargestTotal)) return kInfinity;
-      // rho_e and its reciprocal are rounded, so the parts add up to the edge only nearly.
+      // rho_e and its reciprocal are rounded, so the parts add up to the edge only approximately.
       bound.Widen((8.0 + terms) * magnitude);
     } else {
       bound.Add(-least);

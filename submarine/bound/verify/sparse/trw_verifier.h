@@ -1,7 +1,7 @@
-// Recomputes tree-reweighted and hybrid upper bounds from the raw model and the evidence alone, in plain
-// double loops over all pairs of labels: log-domain sum-product on each tree, no fast messages.
-// Every value is rounded upwards by a bound on the error made. Temperatures that are negative or not
-// finite throw InvalidInput; at T = 0 the bound is one on -min E.
+// Recomputes tree-reweighted and hybrid upper bounds from the raw model and the evidence alone, in
+// plain double loops over all pairs of labels: log-domain sum-product on each tree, no fast
+// messages. Every value is rounded upwards by a bound on its error. Temperatures that are negative
+// or not finite throw InvalidInput; at T = 0 the bound is on -min E.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace submarine::internal {
 
-// Whatever the unaries miss of their average is made up for by its largest entry per variable, and
-// an edge in no forest by its least energy: the bound holds for every evidence of the right shape.
-// The first uses the distances of the model's metrics, not their cuts. -infinity proves that no
-// labeling has positive probability. Throws InvalidInput for wrong shapes, energies or unaries too
-// large to add up, unaries that are not finite, and invalid forests; NotExpressible for
-// factors of more than two variables.
+// Where the forests' average differs from the model's unaries, the bound adds the largest
+// difference per variable, and for an edge in no forest its least energy: it holds for every
+// evidence of the right shape. The first overload uses the distances of the model's metrics, not
+// their cuts. -infinity proves that no labeling has positive probability. Throws InvalidInput for
+// wrong shapes, energies or unaries too large to add up, unaries that are not finite, and invalid
+// forests; NotExpressible for factors of more than two variables.
 Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature);
 Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature);
 
-// T log Z_T of the forest alone, its unaries being phi + s(q): edges outside the forest are
-// replaced by the flow on their cuts (docs/math.md, "Flows"). The rows of forest edges are ignored.
-// Throws InvalidInput for flows that are no proof, as VerifiedUpper does.
+// T log Z_T of the forest alone with the unaries phi + s(q): edges outside the forest are replaced
+// by the flow on their cuts (docs/math.md, "Flows"). The rows of forest edges are ignored. Throws
+// InvalidInput for invalid flows, as VerifiedUpper does.
 Bound VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
                           const Matrix<double>& edge_flow, double temperature);
 

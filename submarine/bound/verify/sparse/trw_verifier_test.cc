@@ -126,7 +126,7 @@ long double PreciseLogPartition(const SparseCrf& model, double temperature) {
   return largest + temperature * std::log(sum);
 }
 
-// Energies and temperatures of any size: the bound is rounded by ulps of what it is made of.
+// Energies and temperatures of any size: the bound is rounded up by ulps of its terms.
 TEST(TrwVerifier, IsTightAtEveryScale) {
   RandomModels random(6);
   const std::vector<std::size_t> forest = {0, 1, 2};

@@ -76,9 +76,9 @@ Matrix<double> Normalised(const SparseCrf& model, const Matrix<double>& marginal
   return y;
 }
 
-// What a row lacks of 1, for its sum was rounded before it divided the row. Given to the likeliest
-// label it makes the row a distribution; differences between rows, which edges weigh, must be those
-// of distributions.
+// What a row lacks of 1, because its sum was rounded before the division. Adding it to the most
+// probable label makes the row a distribution: the pair terms of edges need differences of true
+// distributions.
 struct Remainder {
   std::size_t label = 0;
   double mass = 0.0;
@@ -97,7 +97,7 @@ std::vector<Remainder> Remainders(const Matrix<double>& y) {
   return rest;
 }
 
-// Adds what add(k, sum) adds for every k < n, whatever the number of threads in the same order.
+// Adds the terms of add(k, sum) for every k < n, in the same order for any number of threads.
 template <class AddTerm>
 void AddInParallel(std::size_t n, SafeSum* value, const AddTerm& add) {
   std::vector<SafeSum> parts((n + kRowGrain - 1) / kRowGrain);
@@ -124,7 +124,8 @@ void CheckLabeling(std::span<const int> labeling, std::size_t variables,
   }
 }
 
-// A row adds up to 1 only up to rounding, which grows with the labels: hence the additions.
+// Rows sum to 1 only up to rounding, which grows with the number of labels: hence y.size()
+// roundings.
 void AddEntropy(std::span<const double> y, double temperature, SafeSum* sum) {
   for (double p : y) {
     if (p > 0.0) sum->Add(-temperature * p * std::log(p), temperature * p, y.size());
@@ -249,7 +250,7 @@ Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, dou
     AddEntropy(y.row(a), temperature, sum);
     for (std::size_t i = 0; i < labels; ++i) sum->Add(-y(a, i) * model.unary()(a, i), 0.0, labels);
   });
-  std::vector<Matrix<double>> columns;  // d(i,j) at (j,i): one label of b after the other
+  std::vector<Matrix<double>> columns;  // d(i,j) at (j,i): contiguous for one label of b
   for (const LabelMetric& metric : model.labels().metrics) {
     columns.emplace_back(labels, labels);
     for (std::size_t i = 0; i < labels; ++i) {
@@ -268,7 +269,7 @@ Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, dou
       for (std::size_t i = 0; i < labels; ++i) expected[i] += p * d[i];
     }
     for (std::size_t i = 0; i < labels; ++i) {
-      // Roundings of both rows, and those of the sum.
+      // The roundings of both rows and of the sum.
       if (y_a[i] != 0.0) sum->Add(-e.weight * y_a[i] * expected[i], 0.0, 2 * labels);
     }
   });

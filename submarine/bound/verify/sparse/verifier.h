@@ -1,7 +1,7 @@
-// Recomputes what a certificate claims from the raw model and the evidence alone: plain double
+// Recomputes the claims of a certificate from the raw model and the evidence alone: plain double
 // loops over labels, edges and sets, sharing neither kernels nor cut programs with the solvers.
-// Every value is rounded to its safe side by a bound on the error of the summation. Temperatures that
-// are negative or not finite throw InvalidInput.
+// Every value is rounded to its safe side by a bound on the error of the summation. Temperatures
+// that are negative or not finite throw InvalidInput.
 #pragma once
 
 #include <span>
@@ -19,12 +19,12 @@ namespace submarine::internal {
 Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
                     double temperature);
 
-// The bound that flow 0 on all edges proves under the optimal extension: edges only take away from Z, so
-// that of the unaries alone.
+// The bound by flow 0 on all edges of the optimal extension, that is by the unaries alone: edges
+// can only reduce Z.
 Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature);
 
 // T H(y) - f(y) - offset at the marginals, f the Lovasz extension: a lower bound on the least upper
-// bound. Rows are normalised first; a row that is no distribution (negative, NaN, zero) throws
+// bound. Rows are normalised first; a row that is not a distribution (negative, NaN, zero) throws
 // InvalidInput.
 Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,
                    double temperature);
@@ -33,9 +33,9 @@ Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<doub
 // model: a lower bound on T log Z_T. Rows as above.
 Bound VerifiedLower(const SparseCrf& model, const Matrix<double>& marginals, double temperature);
 
-// The energy of a labeling, rounded upwards by no more than some ulps of it, however its terms cancel.
-// As T log Z_T >= -E(x), minus this value is a lower bound at every T, and at T = 0 one on -min E.
-// Infinite where a factor forbids the labeling. Throws InvalidInput for what is no labeling.
+// The energy of a labeling, rounded upwards by at most a few ulps, however its terms cancel. As
+// T log Z_T >= -E(x), minus this value is a lower bound at every T, and at T = 0 one on -min E.
+// Infinite where a factor forbids the labeling. Throws InvalidInput for an invalid labeling.
 Bound VerifiedEnergy(const SparseCrf& model, std::span<const int> labeling);
 Bound VerifiedEnergy(const FactorGraph& graph, std::span<const int> labeling);
 

@@ -311,8 +311,8 @@ TEST(VerifierTest, IsSafeWithManyLabels) {
   }
 }
 
-// Rows of doubles miss 1 by an ulp here and there, which on an edge of weight 1e9 counts: the value
-// is that of rows that do not, what is missing added to their likeliest label.
+// Rows of doubles miss 1 by an ulp here and there, which matters on an edge of weight 1e9: the
+// value is that of the rows with the missing mass added to their most probable label.
 TEST(VerifierTest, DualIsSafeWhereMarginalsAreAlmostEqual) {
   const double w = 1e9;
   const SparseCrf model(Matrix<double>(2, 3), {{0, 1, w}}, PottsLabels(3));

@@ -19,32 +19,34 @@
 namespace submarine::internal {
 namespace {
 
-// What all routes together leave of an edge: sums of them are rounded, and no edge may spend more than
-// it has.
+// The fraction of an edge that routes leave unspent: sums of amounts are rounded, and no edge may
+// spend more than its weight.
 constexpr double kRoundingReserve = 1e-9;
 
-// While routes are being chosen the flows need not be settled: the gap, and the iterations at most.
+// While routes are being chosen the flows need not converge: the gap and the iteration limit per
+// round.
 constexpr double kGapOfRounds = 1e-3;
 constexpr int kIterationsOfRounds = 400;
-// A round must gain this much, relative to the bound; where it gains nothing, the next goes less far.
+// The least gain of a round, relative to the bound; after a round without gain the step is
+// shortened.
 constexpr double kWorthwhile = 1e-4;
 constexpr double kShorterStep = 0.4;
 
-// The model that is left once each triangle has spent its amount on its edge.
+// The model after each triangle has spent its amount on its edge.
 SparseCrf Routed(const SparseCrf& model, std::span<const EdgeRoute> routes) {
   std::vector<Edge> edges = model.edges();
   for (const EdgeRoute& route : routes) {
     edges[route.first].weight -= route.amount;
     edges[route.second].weight -= route.amount;
   }
-  // Rounding, which kRoundingReserve makes room for, and not more.
+  // A negative weight can only come from rounding, for which kRoundingReserve leaves room.
   for (Edge& edge : edges) edge.weight = std::max(0.0, edge.weight);
   for (const EdgeRoute& route : routes) edges[route.edge].weight += route.amount;
   return {model.unary(), std::move(edges), model.labels(), model.constant()};
 }
 
-// What a unit of every edge's weight takes off the bound, at the forest's distribution under these flows:
-// E[d(x_a, x_b)] in the forest, sum over cuts of l |z_a - z_b| outside.
+// How much one more unit of an edge's weight lowers the bound, at the forest's distribution under
+// these flows: E[d(x_a, x_b)] in the forest, sum over cuts of l |z_a - z_b| outside.
 std::vector<double> UnitValues(const SparseCrf& routed, const HybridPart& part,
                                double temperature) {
   const SparseExtension extension(routed, ExtensionKind::kOptimal);
@@ -76,8 +78,8 @@ std::vector<double> UnitValues(const SparseCrf& routed, const HybridPart& part,
   return values;
 }
 
-// Amounts that no edge spends more by than it has: each shares its weight among the triangles that pay, in
-// proportion to what they pay.
+// Amounts with which no edge spends more than its weight: each edge shares its weight among the
+// triangles that pay, in proportion to what they pay.
 std::vector<double> AmountsThatPay(const SparseCrf& model, std::span<const Triangle> triangles,
                                    const std::vector<double>& values, double share) {
   std::vector<double> gain(triangles.size());
@@ -101,8 +103,8 @@ std::vector<double> AmountsThatPay(const SparseCrf& model, std::span<const Trian
   return amount;
 }
 
-// Solves of one forest under different routes, one after the other: one clock, one count of iterations, one
-// list of records.
+// Solves one forest under different routes, one after the other, with a common clock, iteration
+// count and list of records.
 class RoutedRounds {
  public:
   RoutedRounds(const SparseCrf& model, const std::vector<std::size_t>& forest,
@@ -194,8 +196,8 @@ class RoutedRounds {
     return result;
   }
 
-  // The best bound so far. The dual value is about the routes of the moment, and only said where their
-  // bound is the best.
+  // Records the best bound so far. The dual value is about the current routes, so it is only
+  // recorded if their bound is the best.
   void Record(const IterationRecord& record, double begin) {
     IterationRecord shown = record;
     shown.k += iterations_;

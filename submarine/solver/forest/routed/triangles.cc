@@ -6,10 +6,11 @@
 namespace submarine::internal {
 namespace {
 
-// Weights below this are too small for shares of them to be exact to a relative error.
+// Smaller weights are too small for fractions of them to have a relative error.
 constexpr double kLeastWeight = 1e-200;
 
-// Distances that were fitted or normalised satisfy it up to rounding; the verifier counts what they miss.
+// Fitted or normalised distances satisfy the triangle inequality up to rounding; the verifier
+// corrects for the rest.
 constexpr double kTolerance = 1e-12;
 
 bool SatisfiesTriangleInequality(const Matrix<double>& distance) {

@@ -1,5 +1,5 @@
-// The triangles of a graph that weight can be routed along (docs/math.md, "Routing"): an edge, and two
-// others that join its ends to a third variable, all with the same metric.
+// The triangles of a graph along which weight can be routed (docs/math.md, "Routing"): an edge, and
+// two others that join its ends to a third variable, all with the same metric.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,20 @@ struct Triangle {
 // Finds the triangles of an edge by looking up the neighbours of one end among those of the other.
 class TriangleFinder {
  public:
-  // Keeps a reference to the model. Edges without weight and of metrics that violate the triangle
-  // inequality are left out.
+  // Keeps a reference to the model. Edges of weight 0, and of metrics that violate the triangle
+  // inequality, are left out.
   explicit TriangleFinder(const SparseCrf& model);
 
-  // Appends the triangles of the edge; O(least degree of its ends, times log of the other).
+  // Appends the triangles of the edge; O(smaller degree of its ends times log of the larger).
   void Append(std::size_t edge, std::vector<Triangle>* triangles) const;
   std::vector<Triangle> Of(std::span<const std::size_t> edges) const;
 
-  // Whether any edge has one. Graphs may have triangles (HasTriangles) without any that can be used here.
+  // Whether any edge has one. A graph may have triangles (HasTriangles) none of which is usable
+  // here.
   bool Any() const;
 
-  // The weight of every edge if all its triangles were routed to it, each pair being shared by two: what a
-  // maximum spanning forest should hold.
+  // The weight that every edge would have if all its triangles were routed to it, each pair being
+  // shared by two: the weights for a maximum spanning forest.
   std::vector<double> RoutedWeights() const;
 
  private:
@@ -45,12 +46,12 @@ class TriangleFinder {
   }
 
   const SparseCrf& model_;
-  std::vector<char> usable_;  // of every edge
+  std::vector<char> usable_;  // per edge
   std::vector<std::size_t> begin_;
-  std::vector<Neighbour> neighbours_;  // of every variable, ascending
+  std::vector<Neighbour> neighbours_;  // per variable, ascending
 };
 
-// Whether three edges of the graph join three variables, whatever their weights and metrics.
+// Whether any three edges of the graph form a triangle, whatever their weights and metrics.
 bool HasTriangles(const SparseCrf& model);
 
 }  // namespace submarine::internal

@@ -14,8 +14,9 @@ using dense_verifier::kUnderflow;
 // Products of messages and of exp(-W d / T) do not vanish up to here, see SumProducts.
 constexpr double kFarthestLabels = 600.0;
 
-// sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so that no sum is below exp(-W d / T), far above what a
-// message that vanishes would add to it; and the logarithm is off by some ulps of the largest exponent.
+// sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so no sum is below exp(-W d / T),
+// which is far above the contribution of a message that underflows; the logarithm is off by some
+// ulps of the largest exponent.
 void SumProducts(const PathEnergies& path, const std::vector<double>& message, double weight,
                  std::vector<double>* sums) {
   std::fill(sums->begin(), sums->end(), 0.0);
@@ -84,12 +85,12 @@ void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
   const std::size_t labels = path.labels();
   const std::size_t thickness = path.thickness();
   const double own_roundings = static_cast<double>(64 + labels + 4 * thickness) + roundings;
-  std::vector<double> message = {0.0};  // of the states before: the empty one
+  std::vector<double> message = {0.0};  // per state; at first only the empty state
   std::vector<double> next;
   std::vector<double> term(labels);
   std::vector<double> sum_before(labels);
   const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
-  std::size_t known = 0;  // labels that a state has
+  std::size_t known = 0;  // number of labels in a state
   for (std::size_t p = begin; p < end; ++p) {
     const std::size_t before = message.size();
     const bool drops = known == thickness;
@@ -97,7 +98,7 @@ void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
     next.assign(kept * labels, 0.0);
     double magnitude = 0.0;
     const double last_edge = drops ? edge(p - thickness, thickness - 1) : 0.0;
-    // On plain paths products take the place of an exponential for every pair of labels.
+    // On plain paths, products replace one exponential for every pair of labels.
     const bool by_products =
         drops && thickness == 1 && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
     if (by_products) {

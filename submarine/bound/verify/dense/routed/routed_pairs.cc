@@ -33,8 +33,8 @@ using routed_rows::SquaredRow;
 using routed_rows::WeightRow;
 
 constexpr std::size_t kTasks = 64;
-// From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and pairs that are
-// negligible are passed over: their kernel is below this, and the cutoff.
+// From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and
+// negligible pairs are skipped: those whose kernel is below both kNegligible and the cutoff.
 constexpr std::size_t kManyCuts = 8;
 constexpr double kNegligible = 1e-3;
 
@@ -43,7 +43,8 @@ struct Square {
   alignas(64) double value[kStride * kStride];
 };
 
-// One kernel by position on the paths, with room at either side, where scales are 0.
+// One kernel in the order of the positions on the paths, with padding on both sides, whose scales
+// are 0.
 struct PlacedKernel {
   std::vector<double> features;  // dimension x stride
   std::vector<double> scale;
@@ -113,7 +114,8 @@ class PairSums {
   }
 
   RoutedSums Sum(const Progress& progress) const {
-    // Tasks have about the same number of squares, and sums of their own, which are added in order.
+    // Tasks have about equally many squares and sums of their own, which are added in a fixed
+    // order.
     std::vector<std::size_t> begin = {0};
     const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
     double count = 0.0;
@@ -122,7 +124,7 @@ class PairSums {
       if (count >= squares * static_cast<double>(begin.size()) / kTasks || row + 1 == blocks_)
         begin.push_back(row + 1);
     }
-    // Sums under way take memory; how many does not change the result.
+    // The sums of running tasks take memory; their number does not change the result.
     const std::size_t at_once =
         std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
     const std::size_t tasks = begin.size() - 1;
@@ -187,7 +189,7 @@ class PairSums {
     threshold_.assign(thickness_ * padded_, kNever);
     for (std::size_t p = 0; p < size_; ++p) {
       for (std::size_t m = 1; m <= thickness_ && m <= followers_[p]; ++m) {
-        // Nothing is less than what is not a number.
+        // A threshold of NaN routes nothing.
         threshold_[(m - 1) * padded_ + kHalo + p] = routing.everywhere()
                                                         ? std::numeric_limits<double>::infinity()
                                                         : routing.threshold(p, m - 1);
@@ -204,7 +206,7 @@ class PairSums {
     share_scale_ = 1.0 / std::max(1.0, shares);
   }
 
-  // The active cuts by position: one cut after the other; or, where there are many, one position after the other.
+  // The active cuts by position: cut by cut or, where there are many, position by position.
   std::vector<float> Placed(const Matrix<float>& by_variable) const {
     std::vector<float> placed(active_.size() * padded_, 0.0F);
     for (std::size_t p = 0; p < size_; ++p) {
@@ -219,7 +221,8 @@ class PairSums {
     return placed.data() + padded_position * active_.size();
   }
 
-  // Weights of a kernel in a square and beside it, 0 for a variable with itself; and how far off they may be.
+  // The weights of a kernel in a square and its margin, 0 for a variable with itself; adds their
+  // error.
   void Weights(const PlacedKernel& kernel, std::size_t row, std::size_t column, Square* square,
                TaskSums* sums) const {
     const std::size_t side = kSide + 2 * thickness_;
@@ -254,7 +257,8 @@ class PairSums {
     }
     sums->weight += weight;
     sums->excess += kernel.excess * weight;
-    // Distance and exp as in dense_verifier; of what is routed a rounding for each part, and a few more.
+    // Distance and exp as in dense_verifier; for routed amounts one rounding per part and a few
+    // more.
     const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
     sums->error +=
         1.01 * (roundings * weight + 0.5 * static_cast<double>(kernel.dimension + 3) * far +
@@ -262,7 +266,7 @@ class PairSums {
         kUnderflow * static_cast<double>(kStride * kStride);
   }
 
-  // D of the pairs in a square and beside it; of those with any weight, where there are many cuts.
+  // D of the pairs in a square and its margin; with many cuts, only of pairs with nonzero weight.
   void Distances(std::size_t row, std::size_t column, const Square& weights, Square* square) const {
     const std::size_t side = kSide + 2 * thickness_;
     const std::size_t row0 = kHalo + row * kSide - thickness_;
@@ -285,7 +289,7 @@ class PairSums {
     }
   }
 
-  // Takes from `left` what the edges of the rows use, and gives it to `gain`.
+  // Moves what the edges of the rows use from `left` to `gain`.
   void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, double part,
                         double* left, Matrix<double>* gain) const {
     alignas(64) double ignored[kSide] = {};
@@ -338,7 +342,7 @@ class PairSums {
     if (used == 0) return;
     sums->last = std::max(sums->last, (column + 1) * kSide);
     const std::size_t side = kSide + 2 * thickness_;
-    Square all;  // kernels together
+    Square all;  // sum over kernels
     for (std::size_t r = 0; r < side; ++r) {
       for (std::size_t c = 0; c < side; ++c) {
         double sum = 0.0;
@@ -352,13 +356,13 @@ class PairSums {
     } else {
       Distances(row, column, all, &d);
     }
-    // With the neighbours' columns, whose values mean nothing.
+    // Includes the columns of the margin, whose results are not used.
     alignas(64) double wide[kSide * kStride] = {};
     for (std::size_t i = 0; i < kSide; ++i)
       std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
     for (std::size_t k = 0; k < used; ++k) {
       RouteEdgesOfRows(w[k], d, row, part, wide, &sums->edge);
-      // A square on the diagonal has the edges of its columns among those of its rows.
+      // In a square on the diagonal the edges of its columns are already counted with its rows.
       RouteEdgesOfColumns(w[k], d, column, part, wide, row == column ? nullptr : &sums->edge);
     }
     alignas(64) double left[kSide * kSide];
@@ -396,7 +400,7 @@ class PairSums {
     return variation;
   }
 
-  // What is left of the pairs that are edges belongs to them; every pair counts once.
+  // Moves what is left of pairs that are edges to these edges, and counts every pair once.
   void TakeDirectPairs(std::size_t row, std::size_t column, double* left,
                        Matrix<double>* edge) const {
     for (std::size_t i = 0; i < kSide; ++i) {

@@ -137,7 +137,7 @@ class RoutedVerifier {
     return all;
   }
 
-  // phi + what the flows add to the labels, by position.
+  // phi plus what the flows add to the labels, by position.
   Matrix<double> Costs() const {
     const auto labels = static_cast<std::size_t>(model_.num_labels());
     Matrix<double> costs(size_, labels);
@@ -155,7 +155,7 @@ class RoutedVerifier {
     return costs;
   }
 
-  // Magnitudes that went into the costs of a position.
+  // The magnitude of what the flows added to the costs of a position.
   double AddedBy(std::size_t p) const {
     double sum = 0.0;
     for (std::size_t c = 0; c < active_.size(); ++c)

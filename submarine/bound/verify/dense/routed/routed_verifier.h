@@ -1,6 +1,6 @@
-// Recomputes the routed bound of a dense model (extension/routing.h, docs/math.md, "Routing") from the raw
-// model and the evidence alone: in double, over pairs and sums of its own, rounded upwards. True kernels are
-// those of the features and scale factors meant, as in dense_verifier.h.
+// Recomputes the routed bound of a dense model (extension/routing.h, docs/math.md, "Routing") from
+// the raw model and the evidence alone: in double, over pairs and sums of its own, rounded upwards.
+// True kernels are those of the exact features and scale factors, as in dense_verifier.h.
 //
 // With pair weights w computed within errors e, log Z of the true model is at most that of the
 // computed one plus the sum of e times the largest distance. In the computed model every route is
@@ -18,10 +18,11 @@
 
 namespace submarine::internal {
 
-// The bound on T log Z_T that the proof gives, T >= 0. Pairs between two blocks of positions are looked at
-// unless the kernel (without weight and scale) is below options.cutoff for all of them; at 0 all are. Throws
-// InvalidInput when it is no proof: paths that meet a variable twice, shares above 1, what VerifiedUpper
-// refuses; or when labels^thickness is beyond kMaxRoutedStates.
+// The bound on T log Z_T that the proof gives, T >= 0. Pairs between two blocks of positions are
+// visited unless the kernel (without weight and scale) is below options.cutoff for all of them;
+// cutoff 0 visits all. Throws InvalidInput for an invalid proof (paths that meet a variable twice,
+// shares above 1, whatever VerifiedUpper refuses) or when labels^thickness exceeds
+// kMaxRoutedStates.
 inline constexpr double kMaxRoutedStates = 1 << 20;
 Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
                           const PairOptions& options);
