@@ -15,10 +15,10 @@ struct Corner {
   double value;
 };
 
-class Search {
+class Simplex {
  public:
-  Search(const std::function<double(const Point&)>& function, const Point& low, const Point& high,
-         const NelderMeadOptions& options)
+  Simplex(const std::function<double(const Point&)>& function, const Point& low, const Point& high,
+          const NelderMeadOptions& options)
       : function_(function), low_(low), high_(high), options_(options) {}
 
   NelderMeadResult Run(Point start, const Point& step) {
@@ -130,7 +130,7 @@ class Search {
 NelderMeadResult MinimiseByNelderMead(const std::function<double(const Point&)>& function,
                                       Point start, const Point& step, const Point& low,
                                       const Point& high, const NelderMeadOptions& options) {
-  return Search(function, low, high, options).Run(std::move(start), step);
+  return Simplex(function, low, high, options).Run(std::move(start), step);
 }
 
 }  // namespace submarine::apps

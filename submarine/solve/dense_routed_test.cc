@@ -44,7 +44,10 @@ TEST(DenseRoutedTest, TheIntervalHoldsTheExactValue) {
     EXPECT_EQ(routed.certificate.extension, "routed");
     EXPECT_GE(*routed.certificate.upper, *exact.lower) << seed;
     EXPECT_LE(*routed.certificate.lower, *exact.upper) << seed;
-    EXPECT_EQ(routed.certificate.dual->value(), routed.certificate.lower->value());
+    EXPECT_GE(*routed.certificate.dual, *routed.certificate.lower);
+    EXPECT_LE(*routed.certificate.dual, *routed.certificate.upper);
+    // The flows have converged: nothing on these routes proves much more.
+    EXPECT_LE(*routed.certificate.upper - *routed.certificate.dual, 0.05) << seed;
     EXPECT_EQ(std::get<Matrix<float>>(routed.marginals).rows(), 12U);
     EXPECT_EQ(routed.labels.size(), 12U);
   }

@@ -11,7 +11,7 @@ namespace {
 
 using dense_verifier::kUnderflow;
 
-// Products of messages and of exp(-W d / T) do not vanish up to here, see SumProducts.
+// Up to here, products of messages and exp(-W d / T) do not underflow, see SumProducts.
 constexpr double kFarthestLabels = 600.0;
 
 // sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so no sum is below exp(-W d / T),
@@ -77,8 +77,8 @@ double SetConditional(const PathEnergies& path, const StatesBefore& states, std:
 
 }  // namespace
 
-// Messages are about the last labels and as they are, by logarithms. A message that is off by e in every entry makes
-// the next one off by at most e.
+// By messages in the log domain. If every entry of a message is off by at most e, the next message is off by at most
+// e plus its own rounding.
 void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
                  const std::vector<double>& magnitude_of_costs, double roundings, SafeSum* bound) {
   const auto& [costs, edge, distance, T] = path;

@@ -67,13 +67,13 @@ struct PlacedKernel {
   }
 };
 
-// What one task has added up; it has touched the positions from `first` to before `last` only.
+// The sums of one task; only positions from `first` to before `last` were touched.
 struct TaskSums : RoutedSums {
   using RoutedSums::RoutedSums;
   std::size_t first = 0;
   std::size_t last = 0;
 
-  // Adds this to the whole, and leaves it as new.
+  // Adds this to the whole and resets it.
   void MoveTo(RoutedSums* whole) {
     const auto transfer = [&](Matrix<double>* from, Matrix<double>* to) {
       for (std::size_t n = first * to->cols(); n < last * to->cols(); ++n)

@@ -16,8 +16,8 @@ namespace submarine::internal {
 struct RoutedSums {
   Matrix<double> flow;     // positions x active cuts
   Matrix<double> edge;     // positions x thickness: W of the edge from p to p + m at (p, m - 1)
-  double weight = 0.0;     // all that was looked at, neighbours of squares included
-  double error = 0.0;      // ulps of all weights together
+  double weight = 0.0;     // sum of all weights visited, with the margins of squares
+  double error = 0.0;      // total error of the weights, in ulps
   double excess = 0.0;     // what true weights may be larger because their factors are
   double variation = 0.0;  // sum over pairs and cuts of (w - u) l |z_a - z_b|
   double roundings = 0.0;  // of any of these sums, at most

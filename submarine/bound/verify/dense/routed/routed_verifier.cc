@@ -43,8 +43,8 @@ class RoutedVerifier {
     total_ = SumRoutedPairs(model_, proof_, dual_z_, options, Progress(options, 1));
   }
 
-  // Of the bound from above. Weights themselves; and what sums of up to this many terms lose, of weights on edges and
-  // of flows.
+  // The upper bound, widened first by the error of the weights, then by that of sums of up to `terms` terms: edge
+  // weights and flows.
   double Above() const {
     SafeSum bound;
     bound.Add(-model_.constant());
