@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "submarine/base/error.h"
@@ -18,8 +20,18 @@ namespace {
 // The plain bound lies between that of the unaries alone and that of a shared distribution. Where these are
 // closer than this share of the largest entropy, it says next to nothing.
 constexpr double kLittleToGain = 0.25;
-constexpr double kPasses = 5.0;  // two rounds and the verifier, which takes as long as three
-constexpr double kVerifierPasses = 3.0;
+
+// How much work to put into routing, from the most to the least. Thick paths and small kernel values matter once flows
+// have converged; before that, plain paths and the largest kernel values prove nearly as much.
+struct Effort {
+  int thickness;  // 0: the thickest that sums allow
+  double cutoff;  // see RoutedOptions
+  double passes;  // time of the whole, in units of RoutingPassSeconds
+  double
+      verifier_passes;  // of the verifier, in units of one routing of the pairs that are looked at
+};
+constexpr std::array<Effort, 3> kEfforts = {
+    {{0, 0.05, 4.2, 3.5}, {0, 0.2, 2.2, 4.5}, {1, 0.5, 0.8, 4.2}}};
 constexpr double kShareOfMemory = 0.4;
 constexpr double kQuickSeconds = 4.0;
 constexpr double kShareOfQuick = 0.2;
@@ -104,26 +116,34 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   }
 }
 
-// Whether there is anything to route, and time for it.
-bool CanRoute(const DenseCrf& model, double temperature, double seconds) {
+// The most that there is time for, or the least.
+const Effort& EffortFor(const DenseCrf& model, double seconds) {
+  const double pass = RoutingPassSeconds(static_cast<double>(model.num_variables()));
+  return *std::find_if(kEfforts.begin(), std::prev(kEfforts.end()),
+                       [&](const Effort& effort) { return effort.passes * pass <= seconds; });
+}
+
+// Whether there is anything to route, and time for this many passes.
+bool CanRoute(const DenseCrf& model, double temperature, double passes, double seconds) {
   if (!(temperature > 0.0)) return false;
   double weight = 0.0;
   for (const GaussianKernel& kernel : model.kernels()) weight += kernel.weight;
   if (weight == 0.0) return false;
-  return kPasses * RoutingPassSeconds(static_cast<double>(model.num_variables())) <= seconds;
+  return passes * RoutingPassSeconds(static_cast<double>(model.num_variables())) <= seconds;
 }
 
 }  // namespace
 
 bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
-  if (!CanRoute(model, temperature, seconds)) return false;
+  if (!CanRoute(model, temperature, kEfforts.back().passes, seconds)) return false;
   const auto n = static_cast<double>(model.num_variables());
   const double gain = UnaryBound(model, temperature) - PlainBoundFloor(model, temperature);
   return gain < kLittleToGain * n * temperature * std::log(model.num_labels());
 }
 
 bool RoutingIsQuick(const DenseCrf& model, double temperature, double seconds_left) {
-  return CanRoute(model, temperature, std::min(kQuickSeconds, kShareOfQuick * seconds_left));
+  return CanRoute(model, temperature, kEfforts.front().passes,
+                  std::min(kQuickSeconds, kShareOfQuick * seconds_left));
 }
 
 double RoutedBytes(const DenseCrf& model, double max_bytes) {
@@ -135,16 +155,19 @@ double RoutedBytes(const DenseCrf& model, double max_bytes) {
 }
 
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
-                           const SolveOptions& options, double reserve, Alarm* alarm) {
+                           const SolveOptions& options, double reserve, double patience,
+                           Alarm* alarm) {
   RoutedPart part;
   RoutedOptions solver;
+  const Effort& effort = EffortFor(model, std::min(patience, alarm->SecondsLeft()));
+  solver.thickness = effort.thickness;
   solver.temperature = options.temperature;
   solver.marginals = mean_field;
   solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
-  solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : kVerifierPasses;
+  solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : effort.verifier_passes;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
-  if (HasFewPairs(model)) solver.cutoff = kCutoffOfFewPairs;
+  solver.cutoff = HasFewPairs(model) ? kCutoffOfFewPairs : effort.cutoff;
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   solver.on_iteration = Teller(lower, alarm, &part);
   solver.on_routing = [&](double done) {

@@ -17,8 +17,7 @@
 namespace submarine::internal {
 
 // Whether `auto` routes: the plain bound, which is nowhere below the value of a distribution that all
-// variables share, cannot gain much from the pairs, and looking at all squares of pairs some times takes
-// no longer than `seconds`.
+// variables share, cannot gain much from the pairs, and the least that routing takes is within `seconds`.
 bool RoutingPays(const DenseCrf& model, double temperature, double seconds);
 
 // Whether looking at all squares of pairs some times takes a few seconds, and a small share of those left.
@@ -39,9 +38,11 @@ struct RoutedPart {
 };
 
 // From mean field's marginals, for models whose plain bound is of no use. Throws TooLarge where even the fewest
-// pairs do not fit. Leaves `reserve` seconds of the time limit, and tells the alarm `lower` with every record.
+// pairs do not fit. Does what `patience` seconds, and the time limit, are enough for, leaves `reserve` seconds of the
+// latter, and tells the alarm `lower` with every record.
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
-                           const SolveOptions& options, double reserve, Alarm* alarm);
+                           const SolveOptions& options, double reserve, double patience,
+                           Alarm* alarm);
 
 // From where the chain of a plain bound ended, on the list of its pairs. What it has found by then decides whether the
 // routed bound is the better one: otherwise it has no `upper`.

@@ -19,7 +19,6 @@ namespace {
 
 // Steps of potentials in units of T over the mean weight that is left at a variable. Too long ones are noticed.
 constexpr double kStep = 6.0;
-constexpr double kShorterStep = 0.25;
 constexpr int kIterationsToGain = 4;
 // Of the path: cutting an edge costs next to nothing, and pieces are summed in parallel.
 constexpr std::size_t kPathPieces = 16;

@@ -10,6 +10,9 @@
 
 namespace submarine::internal {
 
+// Where steps turn out to be too long, they are multiplied by this.
+inline constexpr double kShorterStep = 0.25;
+
 class Momentum {
  public:
   // Of the last flow in the mean, and how much longer than the first one the next step is.

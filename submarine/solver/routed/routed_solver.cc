@@ -25,10 +25,15 @@ constexpr double kSameMarginals = 0.05;
 constexpr int kTrial = 30;    // iterations of a round until it is compared with the others
 constexpr int kPatience = 8;  // iterations that a round has to gain kWorthwhile
 constexpr double kWorthwhile = 1e-4;
+// The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
+// potentials with shorter steps, so many times.
+constexpr int kMostShortened = 2;
 // Of routing a square of pairs, on two cores; a round takes about twice as long as routing.
 constexpr double kTileSeconds = 4e-6;
 constexpr double kRoundsToLearn = 5.0;
 constexpr int kFewIterations = 8;  // that a new round needs at least
+// The first ones gain most, and take a small part of the time that routing took: they are made in any case.
+constexpr int kFirstIterations = 4;
 
 // sum_a z_a of the unaries, and the entropy, at the distribution that all variables share.
 double SharedValue(const std::vector<double>& mean_unary, double temperature) {
@@ -138,11 +143,15 @@ class RoutedRun {
   }
 
   void Offer(double upper) {
+    if (upper < round_upper_) {
+      round_upper_ = upper;
+      round_v_ = v_;
+    }
     if (!(upper < result_.upper)) return;
     result_.upper = upper;
     best_v_ = v_;
     best_y_ = y_;
-    best_costs_ = of_flow_;
+    best_costs_ = costs_;
     if (holds_best_) return;
     holds_best_ = true;
     result_.proof.routing = routing_;
@@ -182,6 +191,8 @@ class RoutedRun {
     ++result_.rounds;
     routing_ = routing;
     holds_best_ = false;
+    round_upper_ = std::numeric_limits<double>::infinity();
+    times_shortened_ = 0;
     v_ = potentials;
     problem_.Costs(v_, &of_flow_);
     costs_ = of_flow_;
@@ -203,6 +214,7 @@ class RoutedRun {
   bool Iterate(int iterations) {
     double progress = std::numeric_limits<double>::infinity();
     double reference = progress;  // some iterations ago
+    double proven = progress;     // by potentials alone, some iterations ago
     for (int k = 1; k <= iterations; ++k) {
       if (!Continue()) return false;
       Stopwatch clock;
@@ -220,10 +232,24 @@ class RoutedRun {
       if (!Tell()) return false;
       progress = std::min({progress, upper, mean});
       if (k % kPatience == 0) {
-        if (!Gains(reference, progress)) break;
+        const bool gains = Gains(reference, progress);
+        if (!Gains(proven, round_upper_) && !Shorten() && !gains) break;
         reference = progress;
+        proven = round_upper_;
       }
     }
+    return true;
+  }
+
+  // False where steps have been shortened before.
+  bool Shorten() {
+    if (times_shortened_ == kMostShortened) return false;
+    ++times_shortened_;
+    step_ *= kShorterStep;
+    momentum_ = {};
+    v_ = round_v_;
+    problem_.Costs(v_, &of_flow_);
+    costs_ = of_flow_;
     return true;
   }
 
@@ -240,7 +266,7 @@ class RoutedRun {
     if (result_.iterations >= options_.max_iterations) {
       stopped_ = true;
       result_.end = RoutedEnd::kIterationLimit;
-    } else if (SecondsLeft() < iteration_seconds_) {
+    } else if (result_.iterations >= kFirstIterations && SecondsLeft() < iteration_seconds_) {
       stopped_ = true;
       result_.end = RoutedEnd::kTimeLimit;
     }
@@ -263,6 +289,9 @@ class RoutedRun {
   Matrix<float> direction_;  // of the largest curvature
   double step_ = 1.0;
   Momentum momentum_;
+  double round_upper_ = 0.0;
+  Matrix<float> round_v_;
+  int times_shortened_ = 0;
   bool holds_best_ = false;  // the best bound so far is one of this round
   Matrix<float> best_v_;
   Matrix<float> best_y_;
