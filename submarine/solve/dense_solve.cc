@@ -38,7 +38,7 @@ constexpr double kShareForNormalisation = 0.2;  // of the time limit
 // Time to leave for routing of listed pairs, its verifier and the lower bound's, in units of a plain certificate.
 constexpr double kListedCertificates = 4.0;
 // Mean field after it: at most this many iterations, which gain this share of what they must gain otherwise.
-constexpr int kFewUpdates = 8;
+constexpr int kFewUpdates = 5;
 constexpr double kRoutedGain = 0.1;
 
 // Where exact row sums would take longer than what they are for, the operator's have to do.
@@ -174,21 +174,24 @@ class DenseRun {
     return part;
   }
 
+  bool MayRouteListed(const ChosenOperator& pairs, bool exactly) const {
+    return method_ == Method::kAuto && exactly && routes_listed_ && options_.temperature > 0.0 &&
+           ListOf(*pairs.op) != nullptr;
+  }
+
   // Where `auto` has a plain bound on listed pairs whose interval is wider than the gap asked for: routes some of
   // them, which costs less than half of what the plain bound has taken. The plain bound is dropped where
   // the routed one is verified.
   RoutedPart RunListed(const DenseExtension& extension, const ChosenOperator& pairs, bool exactly,
                        DenseEvidence* evidence) {
-    const NeighbourList* list = ListOf(*pairs.op);
     DenseResult& bound = evidence->bound;
-    if (method_ != Method::kAuto || !exactly || list == nullptr || !routes_listed_ ||
-        alarm_.stopped() || !(options_.temperature > 0.0) || !std::isfinite(bound.upper) ||
+    if (!MayRouteListed(pairs, exactly) || alarm_.stopped() || !std::isfinite(bound.upper) ||
         RelativeGap(bound.upper, evidence->lower) <= gap_)
       return {};
     const double certificate = EstimatedCertificate();
     if (alarm_.SecondsLeft() < kListedCertificates * certificate) return {};
-    RoutedPart part =
-        RouteListedPart(extension, *list, *evidence, options_, gap_, certificate, &alarm_);
+    RoutedPart part = RouteListedPart(extension, *ListOf(*pairs.op), *evidence, options_, gap_,
+                                      certificate, &alarm_);
     if (!part.upper) return part;
     // Its own gap is what mean field was worth to the plain bound; the routed one leaves less to be gained.
     RestartMeanField(extension, evidence->mean_field, kFewUpdates,
