@@ -133,7 +133,7 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       ->capture_default_str()
       ->group(group);
   sub->add_option("--levels", pairs.lattice.levels,
-                  "Soft levels of ordered lattice filters, 2 to 64")
+                  "Number of soft levels into which lattices split values, 2 to 64")
       ->check(NumberBetween(2, 64))
       ->capture_default_str()
       ->group(group);
@@ -165,7 +165,7 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->marginals, owners,
                             "Which marginals to return: those of the upper bound, which are too "
                             "flat where unaries say little; those of mean field started from "
-                            "them, which are too sure; the mean of both; routed: those of the "
+                            "them, which are overconfident; the mean of both; routed: those of the "
                             "upper bound, which must be the routed one")
       ->group(group);
 }

@@ -131,7 +131,8 @@ class Evaluations {
 
   void Tell(const std::string& doing) const {
     if (!watch_(doing)) {
-      throw Interrupted("interrupted: the search is not complete; the same command goes on");
+      throw Interrupted(
+          "interrupted: the search is not complete; run the same command again to continue");
     }
   }
 

@@ -84,31 +84,33 @@ void AddFitCommand(CLI::App* app) {
          "Directory of parameters.json, table.md, figure.png, figure.svg and summary.json; "
          "what was evaluated is kept in its runs/, and the same command continues there")
       ->required();
-  AddChoice<FitScore>(sub, "--score", &settings.score,
-                      {{"iou", FitScore::kMeanIou},
-                       {"accuracy", FitScore::kAccuracy},
-                       {"nll", FitScore::kLikelihood}},
-                      "What is searched for: mean IoU of a picture, its share of right pixels, or "
-                      "the likelihood of the truth (for probabilities to be used as such)");
+  AddChoice<FitScore>(
+      sub, "--score", &settings.score,
+      {{"iou", FitScore::kMeanIou},
+       {"accuracy", FitScore::kAccuracy},
+       {"nll", FitScore::kLikelihood}},
+      "Score to maximise: mean IoU of a picture, its fraction of correct pixels, or "
+      "the likelihood of the truth (for probabilities to be used as such)");
   sub->add_option("--iterations", settings.iterations, "Updates of mean field")
       ->check(NumberBetween(1, 1000))
       ->capture_default_str();
   sub->add_option("--folds", settings.folds,
-                  "The pictures are split into so many parts, each scored by parameters found on "
-                  "the others")
+                  "Number of folds; each is scored with parameters found on the others")
       ->capture_default_str();
   sub->add_option("--evaluations", settings.evaluations,
-                  "Parameters tried by each search; there is one for every fold and one more")
+                  "Parameter sets tried per search; there is one search per fold and one on all "
+                  "pictures")
       ->check(NumberBetween(1, 100000))
       ->capture_default_str();
   sub->add_option("--pixels", settings.pixels,
-                  "Searches are on pictures shrunk to at most so many pixels")
+                  "Search on pictures shrunk to at most this many pixels")
       ->check(NumberBetween(100, 1e9))
       ->capture_default_str();
   sub->add_option("--seed", settings.seed, "Seed of the folds and of the first steps")
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();
-  sub->add_option("--unknown", command->unknown, "The sample of true labels that is no label")
+  sub->add_option("--unknown", command->unknown,
+                  "The value that means \"unknown\" in the true labels")
       ->check(NumberBetween(0, 65535))
       ->capture_default_str();
   sub->add_option("--threads", command->threads, "0: all cores; results do not depend on it")

@@ -262,7 +262,7 @@ Json IndexSummary(const std::vector<Entry>& entries, std::size_t missing, double
   page["facts"].push_back({"time", DurationText(seconds)});
   if (missing > 0)
     page["notes"].push_back(
-        fmt::format("{} pictures are missing; the same command goes on.", missing));
+        fmt::format("{} pictures are missing; run the same command again to continue.", missing));
   return {{"kind", "segment-index"}, {"version", kVersion}, {"page", std::move(page)}};
 }
 
@@ -321,9 +321,9 @@ void RunSegmentBatch(const SegmentSettings& settings, const std::vector<SegmentJ
                           (fs::path(directory) / (settings.report ? "report.html" : "")).string()));
   }
   if (missing > 0) {
-    throw submarine::Interrupted(
-        fmt::format("interrupted: {} of {} pictures are missing; the same command goes on", missing,
-                    jobs.size()));
+    throw submarine::Interrupted(fmt::format(
+        "interrupted: {} of {} pictures are missing; run the same command again to continue",
+        missing, jobs.size()));
   }
   if (failed > 0) {
     throw InvalidInput(fmt::format("{} of {} pictures could not be segmented; the others are in {}",

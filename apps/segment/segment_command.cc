@@ -157,15 +157,16 @@ void AddInputOptions(CLI::App* sub, SegmentCommand* command) {
   sub->add_option("--softmax", inputs.softmax,
                   "Probabilities of a classifier as .npy of shape (height, width, labels) or "
                   "(labels, height, width)");
-  sub->add_option("--unary", inputs.unary, "Instead: costs, that is -log probability, likewise");
+  sub->add_option("--unary", inputs.unary,
+                  "Instead of --softmax: costs (-log probability), same shapes");
   sub->add_option("--scribbles", inputs.scribbles,
-                  "Instead: a picture of the same size with a colour for every label, black for "
-                  "undecided. For several pictures, these are directories with files of the "
-                  "pictures' names");
+                  "Instead of --softmax: a picture of the same size with a colour for every label, "
+                  "black for undecided. For several pictures, these are directories with files of "
+                  "the pictures' names");
   sub->add_option("--truth", inputs.truth,
                   "The true labels, as a grey picture, one with a palette, or .npy of integers: "
                   "accuracy and intersection over union before and after");
-  sub->add_option("--ignore", reading.ignore, "What --truth has where it is unknown")
+  sub->add_option("--ignore", reading.ignore, "Value of unknown pixels in --truth")
       ->check(NumberBetween(-1, 65535))
       ->capture_default_str();
   sub->add_option("--classes", command->classes, "Names of the labels: a text file, one per line");
@@ -173,8 +174,7 @@ void AddInputOptions(CLI::App* sub, SegmentCommand* command) {
                   "Colours of the labels: voc, or a text file with #rrggbb or R G B per line")
       ->type_name("voc|FILE")
       ->default_str("voc, or those of the scribbles");
-  sub->add_option("--layout", command->layout,
-                  "Where the labels are, for arrays whose shape does not tell")
+  sub->add_option("--layout", command->layout, "Axis order, for arrays whose shape fits both ways")
       ->check(OneOf({"labels-last", "labels-first"}))
       ->type_name("{labels-last,labels-first}");
   sub->add_option("--confidence", reading.confidence,
@@ -212,7 +212,7 @@ void AddSegmentCommand(CLI::App* app) {
   AddDenseSolveOptions(sub, &settings.dense);
   AddChoice<bool>(
       sub, "--updates", &solve.classic_updates, {{"classic", true}, {"damped", false}},
-      "Of mean field. classic: all pixels at once, 5 times or --max-iterations; damped: "
+      "Mean-field updates. classic: all pixels at once, 5 times or --max-iterations; damped: "
       "until the bound no longer rises");
   const char* group = "Model";
   sub->add_option("--metric", settings.metric,

@@ -43,7 +43,7 @@ void ReadScribbles(const std::string& file, double confidence, SegmentPicture* p
   const Image& image = picture->image;
   const Image scribbles = ReadImage(file);
   if (scribbles.width != image.width || scribbles.height != image.height) {
-    throw InvalidInput(fmt::format("{} is {} x {}, expected {} x {} as the picture", file,
+    throw InvalidInput(fmt::format("{} is {} x {}, expected {} x {} like the picture", file,
                                    scribbles.width, scribbles.height, image.width, image.height));
   }
   std::map<Colour, int> label_of;

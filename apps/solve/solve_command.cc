@@ -98,7 +98,7 @@ void CheckOutputFiles(const SolveCommand& command) {
     const std::filesystem::path path = Canonical(output.file);
     for (const auto& [other, owner] : taken) {
       if (path == other) {
-        throw InvalidInput(fmt::format("{} names the file {}, which is {} already", output.option,
+        throw InvalidInput(fmt::format("{} names the file {}, which is also {}", output.option,
                                        output.file, owner));
       }
     }
@@ -307,7 +307,7 @@ void AddForestOptions(CLI::App* sub, SolveCommand* command) {
   const char* group = "Forests (trw, hybrid, routed)";
   SolveOptions& solve = command->solve;
   sub->add_option("--rho", solve.rho,
-                  "trw: probability of every edge to be in a forest, if such forests exist; "
+                  "trw: probability with which every edge is in a forest (refused if impossible); "
                   "default: rows and columns of a grid, otherwise forests that cover the graph")
       ->check(NumberBetween(0, 1))
       ->group(group);
@@ -399,10 +399,9 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
       ->capture_default_str();
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
-  sub->add_flag(
-      "--deterministic", solve.deterministic,
-      "Decide nothing by the clock, so that slow and fast machines get the same result; no "
-      "result depends on the number of threads in any case");
+  sub->add_flag("--deterministic", solve.deterministic,
+                "Make no decision depend on the clock, so that slow and fast machines get the same "
+                "result; no result depends on the number of threads in any case");
   sub->add_flag("--strict-hst", command->strict_hst,
                 "Refuse label trees that break the r-HST rules");
   sub->add_option("--json", command->json, "Write the summary: bounds, energy, iterations");

@@ -121,8 +121,7 @@ std::string IntervalText(const SolveResult& result) {
     if (width.relative > kWide && result.termination == Termination::kGapReached) {
       text +=
           "The interval is wide although the gap was reached: the upper bound is nearly the best "
-          "of its "
-          "kind, and its kind is loose on this model.\n";
+          "of its kind, but bounds of this kind are loose on this model.\n";
     }
   }
   return text;

@@ -97,8 +97,7 @@ void RunStereo(const StereoCommand& command) {
   StereoTruth truth;
   if (!command.truth.empty()) truth.disparity = ReadTruth(command.truth, pair, command.shrink);
   if (!command.mask.empty()) {
-    if (command.truth.empty())
-      throw InvalidInput("--mask says where --truth counts, but there is no --truth");
+    if (command.truth.empty()) throw InvalidInput("--mask needs --truth");
     truth.mask = ReadMask(command.mask, pair, command.shrink);
   }
   Bundle bundle(command.directory);
@@ -194,7 +193,7 @@ void AddStereoCommand(CLI::App* app) {
       ->type_name("FILE[,FACTOR]");
   sub->add_option(
       "--mask", command->mask,
-      "A picture that is bright where pixels are not occluded: errors are also reported for "
+      "Mask of non-occluded pixels (brighter than half of white): errors are also reported for "
       "these alone");
   AddDenseSolveOptions(sub, &command->dense);
   AddModelOptions(sub, command.get());

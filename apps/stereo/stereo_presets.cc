@@ -77,8 +77,8 @@ StereoSettings PresetSettings(StereoPreset preset, const std::string& name) {
   const PaperPair* paper = Find(kPaperPairs, name);
   if (paper == nullptr) {
     throw InvalidInput(fmt::format(
-        "--preset {} knows pairs by the names of their directories, and none is \"{}\"; "
-        "expected tsukuba, venus, cones or teddy",
+        "--preset {} does not know the pair \"{}\"; expected a directory named tsukuba, venus, "
+        "cones or teddy",
         ToString(preset), name));
   }
   StereoSettings settings;

@@ -17,8 +17,8 @@ PYBIND11_MODULE(_core, m) {
   if (version.rfind("1.", 0) != 0)
     throw pybind11::import_error(
         "submarine was built with pybind11 " + std::to_string(PYBIND11_VERSION_MAJOR) + "." +
-        std::to_string(PYBIND11_VERSION_MINOR) + ", which knows numpy 1 only, but numpy is " +
-        version + "; pip install . makes a wheel for it");
+        std::to_string(PYBIND11_VERSION_MINOR) + ", which supports numpy 1 only, but numpy is " +
+        version + "; rebuild with pip install .");
 #endif
   m.attr("__version__") = submarine::kVersion;
   BindErrors(m);

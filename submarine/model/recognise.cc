@@ -170,7 +170,7 @@ void RequireTriangles(const Pair& pair, const Matrix<double>& metric, double wei
         const double detour = metric(i, k) + metric(k, j);
         if (metric(i, j) > detour + kTolerance) {
           throw NotExpressible(fmt::format(
-              "the pair ({},{}) is no metric: d({},{}) = {:.6g} exceeds d({},{}) + "
+              "the pair ({},{}) is not a metric: d({},{}) = {:.6g} exceeds d({},{}) + "
               "d({},{}) = {:.6g}",
               pair.first, pair.second, i, j, weight * metric(i, j), i, k, k, j, weight * detour));
         }
@@ -326,8 +326,8 @@ RecognisedCrf RecogniseSparseCrf(const FactorGraph& graph) {
     result = Assemble(&tables, num_labels, distances, kRoundingTolerance);
   if (!(result.defect <= allowed)) {
     throw NotExpressible(
-        fmt::format("the tables are attractive metrics only up to {:.3g} in the energy, too much "
-                    "beside energies and entropies of about {:.3g}",
+        fmt::format("the tables differ from attractive metrics by up to {:.3g} in energy, too much "
+                    "compared with energies and entropies of about {:.3g}",
                     result.defect, allowed / kLargestDefect));
   }
   return result;

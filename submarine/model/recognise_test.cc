@@ -288,7 +288,8 @@ TEST(RecogniseTest, RefusesADefectThatIsLargeBesideTheAnswer) {
   graph.factors.push_back({{0}, {-5500, -5500}});
   graph.factors.push_back({{1}, {-5500, -5500}});
   graph.factors.push_back({{0, 1}, {11000, 11000 - 1e-5, 11000 - 1e-5, 11000}});
-  EXPECT_THAT(RefusalOf(graph), HasSubstr("attractive metrics only up to 1e-05 in the energy"));
+  EXPECT_THAT(RefusalOf(graph),
+              HasSubstr("differ from attractive metrics by up to 1e-05 in energy"));
 }
 
 TEST(RecogniseTest, CutsStayBelowMetricsThatAreNoSumOfCuts) {
@@ -316,7 +317,7 @@ TEST(RecogniseTest, RefusesAsymmetryBeyondUnaries) {
 
 TEST(RecogniseTest, RefusesWhatViolatesTheTriangleInequality) {
   FactorGraph graph{{3, 3, 3}, {{{1, 2}, {0, 1, 5, 1, 0, 1, 5, 1, 0}}}};
-  EXPECT_THAT(RefusalOf(graph), AllOf(HasSubstr("the pair (1,2) is no metric"),
+  EXPECT_THAT(RefusalOf(graph), AllOf(HasSubstr("the pair (1,2) is not a metric"),
                                       HasSubstr("d(0,2) = 5 exceeds"), HasSubstr("= 2")));
 }
 

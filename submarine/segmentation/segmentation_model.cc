@@ -75,7 +75,7 @@ DenseCrf SegmentationModel(const Matrix<float>& softmax, const PictureView& pict
   const auto pixels =
       static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height);
   if (softmax.rows() != pixels) {
-    throw InvalidInput(fmt::format("the softmax has {} pixels, expected {} x {} as the picture",
+    throw InvalidInput(fmt::format("the softmax has {} pixels, expected {} x {} like the picture",
                                    softmax.rows(), picture.width, picture.height));
   }
   std::vector<GaussianKernel> kernels = SegmentationKernels(picture, parameters);

@@ -1,4 +1,4 @@
-// Dense models from kernels to certificate, through the door.
+// Dense models from kernels to certificate, through the public API.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -92,8 +92,8 @@ class SparseRun {
     if (solved_.termination == Termination::kGapReached && !KeepsGap(solved_.certificate, gap_)) {
       solved_.termination = Termination::kStalled;
       solved_.notes.emplace_back(
-          "The gap was reached in the solver's own arithmetic; rounding leaves the certificate "
-          "more.");
+          "The gap was reached in the solver's own arithmetic; the certified gap is larger because "
+          "of rounding.");
     }
     return std::move(solved_);
   }
@@ -117,8 +117,8 @@ class SparseRun {
     solved_.marginals = std::move(y);
     solved_.termination = Termination::kTimeLimit;
     solved_.notes.emplace_back(
-        "The time limit is too short for a first bound by a solver here: labels, marginals and "
-        "bounds are those of the unaries.");
+        "The time limit is too short for a solver's first bound: labels, marginals and bounds come "
+        "from the unaries.");
   }
 
   void SolveByPdhg() {
@@ -296,8 +296,8 @@ class SparseRun {
       solved_.notes.emplace_back("Routing does not pay here: the bound is that of hybrid.");
     } else if (HasTriangles(model_)) {
       solved_.notes.emplace_back(
-          "No triangle of the graph has weights and one metric on all of its edges, which routing "
-          "needs here: the bound is that of hybrid.");
+          "Routing needs a triangle whose three edges have positive weight and the same metric, "
+          "and the graph has none: the bound is that of hybrid.");
     } else {
       solved_.notes.emplace_back(
           "The graph has no triangles, so routing cannot gain: the bound is that of hybrid.");

@@ -74,7 +74,7 @@ void RequireTime(Method method, const SparseSize& size, double temperature, doub
   }
   throw TooLarge(fmt::format(
       "a first bound by {} takes about {:.1f} s here, but {:.1f} s are left of the time limit; "
-      "--method {}auto, or {:.0f} s more would do",
+      "use --method {}auto, or allow {:.0f} s more",
       ToString(method), seconds, std::max(0.0, left), others, std::ceil(seconds - left)));
 }
 

@@ -73,8 +73,8 @@ std::vector<std::int64_t> ConsistentDisparities(const StereoView& left, const St
 
 std::vector<float> RefinedDisparities(const Matrix<float>& marginals, std::span<const int> labels) {
   if (labels.size() != marginals.rows()) {
-    throw InvalidInput(fmt::format("{} labels for {} marginals, expected as many", labels.size(),
-                                   marginals.rows()));
+    throw InvalidInput(
+        fmt::format("there are {} labels but {} marginals", labels.size(), marginals.rows()));
   }
   const int last = static_cast<int>(marginals.cols()) - 1;
   std::vector<float> disparities(labels.size());

@@ -1,4 +1,4 @@
-"""The door: every method brackets log Z, callbacks, interrupts, threads, and how results show themselves."""
+"""submarine.solve: every method brackets log Z, callbacks, interrupts, threads, and how results show themselves."""
 
 import gc
 import json

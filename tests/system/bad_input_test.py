@@ -296,7 +296,7 @@ class HostileHeaders(BadInputTest):
         for ending in ("uai", "fg", "json"):
             (self.directory / f"zero.{ending}").symlink_to("/dev/zero")
             finished = self.run_command("solve", f"zero.{ending}")
-            self.assert_one_sentence(finished, [f"zero.{ending}", "is no text"])
+            self.assert_one_sentence(finished, [f"zero.{ending}", "is not a text file"])
             if not INSTRUMENTED:
                 self.assertLess(finished.peak_megabytes, 100)
 

@@ -69,7 +69,7 @@ class Resume(FitTest):
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 3, stderr)
-        self.assertIn(b"the same command goes on", stderr)
+        self.assertIn(b"run the same command again to continue", stderr)
         self.assertFalse((self.directory / "again" / "parameters.json").exists())
         kept = {path.name for path in runs.iterdir()}
         self.assertTrue(kept)

@@ -130,7 +130,7 @@ class ExitCodes(ProcessTest):
                     _, problems = process.communicate(timeout=PATIENCE_SECONDS)
                     self.assertEqual(process.returncode, INTERRUPTED)
                     self.assertRegex(problems, r"^submarine: interrupted: \d+ of 1000000 results are missing; "
-                                               "the same command goes on\n$")
+                                               "run the same command again to continue\n$")
                     self.assertTrue((self.directory / output / "summary.json").exists())
 
     def test_an_incomplete_stereo_bench(self):
@@ -141,7 +141,8 @@ class ExitCodes(ProcessTest):
         process.send_signal(signal.SIGHUP)
         _, problems = process.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual(process.returncode, INTERRUPTED)
-        self.assertEqual(problems, "submarine: interrupted: 1 of 2 runs are missing; the same command goes on\n")
+        self.assertEqual(problems, "submarine: interrupted: 1 of 2 runs are missing; "
+                                   "run the same command again to continue\n")
 
     def test_a_second_signal_ends_at_once(self):
         process = self.start("synth", *ENDLESS, "-o", "out")

@@ -128,12 +128,12 @@ class Bounds(CommandTest):
         for method in ("pdhg", "bcfw", "trw", "hybrid", "routed"):
             with self.subTest(method=method):
                 self.assert_one_sentence(self.run_command("solve", model, "--method", method, "--time-limit", 0),
-                                         mentions=[f"a first bound by {method} takes about", "s more would do"])
+                                         mentions=[f"a first bound by {method} takes about", "auto, or allow"])
         summary = self.solve(model, "--time-limit", 0)
         self.assertEqual((summary["method"], summary["termination"]), ("auto", "time limit"))
         self.assertLess(summary["lower"], summary["upper"])
         (note,) = summary["notes"]
-        self.assertIn("those of the unaries", note)
+        self.assertIn("come from the unaries", note)
 
     def test_exact_labeling_at_temperature_zero_is_the_best_of_all(self):
         model = self.generate(width=3, height=2, labels=3)

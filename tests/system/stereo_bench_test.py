@@ -157,7 +157,8 @@ class Resuming(BenchTest):
         output, problems = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 3)
         self.assertIn("constant", output)
-        self.assertEqual(problems, "submarine: interrupted: 1 of 2 runs are missing; the same command goes on\n")
+        self.assertEqual(problems, "submarine: interrupted: 1 of 2 runs are missing; "
+                                   "run the same command again to continue\n")
         self.assertEqual([row["method"] for row in self.rows()], ["constant"])
         self.assertEqual(list(self.stamps()), ["one.constant.default.json"])
 
@@ -185,8 +186,8 @@ class BadInput(BenchTest):
         self.scene("other/one")
         (self.directory / "empty").mkdir()
         for arguments, saying in (
-                (("one", "--preset", "paper"), 'none is "one"; expected tsukuba, venus, cones or teddy'),
-                (("one", "--methods", "mf-published"), "use it with --preset paper"),
+                (("one", "--preset", "paper"), 'pair "one"; expected a directory named tsukuba, venus, cones or teddy'),
+                (("one", "--methods", "mf-published"), "needs --preset paper"),
                 (("one", "--methods", "mf,nothing"), "nothing"),
                 (("one", "--gap", "-1"), "--gap"),
                 (("one", "other/one"), 'two directories are called "one"'),
@@ -194,7 +195,7 @@ class BadInput(BenchTest):
                 (("empty",), re.escape("left.png")),
                 (("one", "--truth-factor", "one=0"), "expected NAME=F"),
                 (("one", "--truth-factor", "one"), "expected NAME=F"),
-                (("one", "--truth-factor", "two=3"), 'about "two", but no directory')):
+                (("one", "--truth-factor", "two=3"), 'names "two", but no directory has that name')):
             with self.subTest(arguments=arguments):
                 self.assert_refused(*arguments, "-o", "out", saying=saying)
 

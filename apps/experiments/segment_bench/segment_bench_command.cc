@@ -190,9 +190,9 @@ void RunSegmentBenchmark(const SegmentBenchCommand& command) {
   WriteResults(command.output, rows);
   if (!command.quiet) PrintText(SegmentText(rows));
   if (rows.runs.size() < benchmark.wanted()) {
-    throw submarine::Interrupted(
-        fmt::format("interrupted: {} of {} runs are missing; the same command goes on",
-                    benchmark.wanted() - rows.runs.size(), benchmark.wanted()));
+    throw submarine::Interrupted(fmt::format(
+        "interrupted: {} of {} runs are missing; run the same command again to continue",
+        benchmark.wanted() - rows.runs.size(), benchmark.wanted()));
   }
 }
 
@@ -224,7 +224,8 @@ void AddSegmentBenchCommand(CLI::App* app) {
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  sub->add_option("--unknown", command->unknown, "The sample of true labels that is no label")
+  sub->add_option("--unknown", command->unknown,
+                  "The value that means \"unknown\" in the true labels")
       ->check(NumberBetween(0, 65535))
       ->capture_default_str();
   sub->add_option("--time-limit", command->time_limit,

@@ -240,7 +240,7 @@ void WriteSegmentFigure(const std::filesystem::path& directory, const SegmentRow
   using Result = const SegmentResult&;
   add("Wrong labels (%)", false,
       [](Result r) { return std::optional(100.0 * (1.0 - r.accuracy)); });
-  add("100% less mean IoU (%)", false,
+  add("100% - mean IoU (%)", false,
       [](Result r) { return std::optional(100.0 * (1.0 - r.mean_iou)); });
   add("Wrong labels within 3 pixels of a boundary (%)", false, [](Result r) {
     return r.boundary_3 ? std::optional(100.0 * (1.0 - *r.boundary_3)) : std::nullopt;

@@ -77,7 +77,7 @@ std::vector<BenchPair> ReadPairs(const BenchCommand& command) {
   for (const auto& [name, factor] : factors) {
     if (names.count(name) == 0)
       throw InvalidInput(
-          fmt::format("--truth-factor is about \"{}\", but no directory is called so", name));
+          fmt::format("--truth-factor names \"{}\", but no directory has that name", name));
   }
   std::vector<BenchPair> pairs;
   for (const std::string& directory : command.directories)
@@ -98,7 +98,8 @@ void Settle(BenchCommand* command) {
       settings.methods.push_back(method);
     if (IsOfPaper(method) && settings.preset == StereoPreset::kDefault) {
       throw InvalidInput(fmt::format(
-          "the method {} is about what was published: use it with --preset paper or paper-slip",
+          "the method {} is for comparison with published results and needs --preset paper or "
+          "paper-slip",
           name));
     }
   }
@@ -173,9 +174,9 @@ void RunBenchmark(BenchCommand command) {
   WriteResults(command.output, rows);
   if (!command.quiet) PrintText(BenchText(rows));
   if (rows.runs.size() < benchmark.wanted()) {
-    throw submarine::Interrupted(
-        fmt::format("interrupted: {} of {} runs are missing; the same command goes on",
-                    benchmark.wanted() - rows.runs.size(), benchmark.wanted()));
+    throw submarine::Interrupted(fmt::format(
+        "interrupted: {} of {} runs are missing; run the same command again to continue",
+        benchmark.wanted() - rows.runs.size(), benchmark.wanted()));
   }
 }
 
@@ -203,8 +204,8 @@ void AddStereoBenchCommand(CLI::App* app) {
        {"paper", StereoPreset::kPaper},
        {"paper-slip", StereoPreset::kPaperSlip}},
       "default: the settings of `submarine stereo`; paper: those of Pansari, Russell "
-      "and Kumar (2018) for tsukuba, venus, cones and teddy; paper-slip: the same "
-      "guided by the right view where their runs were");
+      "and Kumar (2018) for tsukuba, venus, cones and teddy; paper-slip: the same, "
+      "with the right view's colours in the kernel where the authors' runs had them");
   sub->add_option("--methods", command->methods,
                   "Separated by commas: mf-published (mean field as the authors ran it; paper "
                   "presets), mf-self "
@@ -222,8 +223,8 @@ void AddStereoBenchCommand(CLI::App* app) {
       ->capture_default_str();
   sub->add_option(
          "--truth-factor", command->truth_factors,
-         "What samples of NAME's disparity.png are divided by; known for nine Middlebury pairs, "
-         "otherwise 1, or 256 for 16-bit pictures. 0 is unknown")
+         "Divisor of the samples in NAME's disparity.png; known for nine Middlebury pairs, "
+         "otherwise 1, or 256 for 16-bit pictures. A sample of 0 means unknown")
       ->type_name("NAME=F")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -17,10 +17,9 @@ using internal::DisparityErrors;
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kLikeForLike =
-    "Like for like: every energy is that of the method's labeling on one model, exact Gaussian "
-    "kernels, "
-    "ordered pairs, no self terms.";
+constexpr const char* kSameModel =
+    "All energies are those of the method's labeling under the same model (exact Gaussian kernels, "
+    "ordered pairs, no self terms).";
 
 std::string Cell(const std::optional<double>& value, const char* format) {
   return value && std::isfinite(*value) ? fmt::format(fmt::runtime(format), *value) : "-";
@@ -127,7 +126,7 @@ std::string ComparisonTable(const BenchRows& rows) {
              "operator has it. Seconds are "
              "from model to result, for `auto` with the certificate. Bad pixels are of all known "
              "ones.\n\n",
-             kLikeForLike) +
+             kSameModel) +
          table.text() + "\n";
 }
 
@@ -276,7 +275,7 @@ Json BenchSummary(const BenchRows& rows) {
             {"figures",
              Json::array({{{"name", "Energies, times, bad pixels"}, {"file", "figure.png"}}})},
             {"facts", facts},
-            {"notes", Json::array({kLikeForLike})}}}};
+            {"notes", Json::array({kSameModel})}}}};
 }
 
 }  // namespace submarine::apps

@@ -207,9 +207,9 @@ void RunSynth(SynthCommand command) {
   experiment.Run();
   WriteSummary(command.output, command.settings, store.results(), command.quiet);
   if (experiment.missing() > 0) {
-    throw submarine::Interrupted(
-        fmt::format("interrupted: {} of {} results are missing; the same command goes on",
-                    experiment.missing(), experiment.wanted()));
+    throw submarine::Interrupted(fmt::format(
+        "interrupted: {} of {} results are missing; run the same command again to continue",
+        experiment.missing(), experiment.wanted()));
   }
 }
 

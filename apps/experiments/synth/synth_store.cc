@@ -208,10 +208,10 @@ SynthResults ReadResults(const fs::path& file, const SynthSettings& settings, st
     if (end == std::string::npos) break;
     const std::string_view line(text.data() + begin, end + 1 - begin);
     if (number == 1) {
-      if (line != kHeader) Damaged(file, "line 1 is no header of results");
+      if (line != kHeader) Damaged(file, "line 1 is not the header of a results file");
     } else {
       const auto parsed = ParseLine(settings, line.substr(0, line.size() - 1));
-      if (!parsed) Damaged(file, fmt::format("line {} is no result of this experiment", number));
+      if (!parsed) Damaged(file, fmt::format("line {} is not a result of this experiment", number));
       const auto [known, added] = results.insert(*parsed);
       if (!added && known->second.value != parsed->second.value)
         Damaged(file, fmt::format("line {} contradicts an earlier one", number));

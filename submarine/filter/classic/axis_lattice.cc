@@ -145,11 +145,11 @@ void CheckFeatures(const Matrix<float>& features) {
     throw InvalidInput("a lattice needs at least one variable and one feature, but there are none");
   if (features.cols() > AxisLattice::kMaxDimension) {
     throw InvalidInput(
-        fmt::format("a lattice by axes has features of dimension {}, expected at most {}",
+        fmt::format("a classic lattice has features of dimension {}, expected at most {}",
                     features.cols(), AxisLattice::kMaxDimension));
   }
   if (features.rows() >= kNone / (features.cols() + 1)) {
-    throw TooLarge(fmt::format("a lattice by axes of {} variables has too many corners to number",
+    throw TooLarge(fmt::format("a classic lattice of {} variables has too many corners to number",
                                features.rows()));
   }
   for (std::size_t k = 0; k < features.size(); ++k) {
@@ -247,9 +247,9 @@ void AxisLattice::AddProduct(const Matrix<float>& x, float factor, Matrix<float>
   const std::size_t columns = x.cols();
   if (x.rows() != size() || out->rows() != size() || out->cols() != columns) {
     throw InvalidInput(
-        fmt::format("a product of {} x {} with a lattice of {} variables goes to {} x {}, expected "
-                    "sizes that agree",
-                    x.rows(), columns, size(), out->rows(), out->cols()));
+        fmt::format("the input of a lattice is {} x {} and its output {} x {}, expected {} rows "
+                    "and equally many columns",
+                    x.rows(), columns, out->rows(), out->cols(), size()));
   }
   Matrix<float> front(num_vertices(), columns);
   Matrix<float> back(num_vertices(), columns);

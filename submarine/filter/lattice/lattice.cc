@@ -67,9 +67,9 @@ LatticeOperator::~LatticeOperator() = default;
 void LatticeOperator::CheckShapes(const Matrix<float>& x, const Matrix<float>& out) const {
   if (x.rows() != size() || out.rows() != size() || x.cols() != out.cols()) {
     throw InvalidInput(
-        fmt::format("lattice of {} variables was given a {} x {} matrix to apply to and a {} x {} "
-                    "one to add to",
-                    size(), x.rows(), x.cols(), out.rows(), out.cols()));
+        fmt::format("the input of a lattice is {} x {} and its output {} x {}, expected {} rows "
+                    "and equally many columns",
+                    x.rows(), x.cols(), out.rows(), out.cols(), size()));
   }
 }
 

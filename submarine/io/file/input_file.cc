@@ -128,8 +128,8 @@ std::string ReadWholeFile(const std::filesystem::path& path, std::uint64_t max_b
 std::string ReadTextFile(const std::filesystem::path& path, std::uint64_t max_bytes) {
   return ReadWholeFile(path, max_bytes, [&](std::string_view beginning) {
     if (const std::size_t nul = beginning.find('\0'); nul != std::string_view::npos) {
-      throw FileError(
-          fmt::format("\"{}\" is no text: it has a NUL at byte {}", path.string(), nul + 1));
+      throw FileError(fmt::format("\"{}\" is not a text file: it has a NUL at byte {}",
+                                  path.string(), nul + 1));
     }
   });
 }

@@ -54,7 +54,7 @@ TEST(ReadTextFile, LooksAtTheBeginningFirst) {
   const TempDir dir;
   EXPECT_EQ(ReadTextFile(dir.WriteText("a", "MARKOV\n\xe9")), "MARKOV\n\xe9");
   EXPECT_THAT(MessageOf<FileError>([&] { ReadTextFile("/dev/zero"); }),
-              AllOf(HasSubstr("/dev/zero"), HasSubstr("is no text")));
+              AllOf(HasSubstr("/dev/zero"), HasSubstr("is not a text file")));
   const auto file = dir.WriteText("b", std::string("MARKOV\0 2", 9));
   EXPECT_THAT(MessageOf<FileError>([&] { ReadTextFile(file); }), HasSubstr("NUL at byte 7"));
 }

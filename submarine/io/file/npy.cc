@@ -305,7 +305,8 @@ std::string NpyReader::type_name() const {
 
 void NpyReader::CheckPlaces(std::size_t places) const {
   if (places != count_) {
-    throw InvalidInput(fmt::format("{} places for the {} values of an array", places, count_));
+    throw InvalidInput(
+        fmt::format("the array has {} values, but room for {} was given", count_, places));
   }
 }
 

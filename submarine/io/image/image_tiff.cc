@@ -184,7 +184,7 @@ class BlockReader {
     bytes_.resize(columns_ * std::size_t{rows_} * layout_.interleaved() *
                   layout_.bytes_per_sample());
     if (!layout_.tiled && TIFFScanlineSize64(tiff_) != bytes_.size()) {
-      file_.FailToDecode("TIFF", "its rows are of another length than its tags say");
+      file_.FailToDecode("TIFF", "its rows do not have the length that its tags say");
     }
     std::uint32_t index = 0;
     for (std::size_t plane = 0; plane < layout_.planes(); ++plane) {

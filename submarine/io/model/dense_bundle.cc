@@ -195,7 +195,7 @@ ColourImage ReadColours(const BundleHeader& header, const Extent& extent) {
     header.Fail("image", error.what());
   }
   if (is_array) return ReadArrayImage(header, extent);
-  if (extent.volume()) header.FailInArray("image", "is no array, but a volume needs an .npy array");
+  if (extent.volume()) header.FailInArray("image", "is not an .npy array, which a volume needs");
   return {picture.channels, ColourValues(picture)};
 }
 
@@ -333,7 +333,7 @@ std::string ReadBundleKind(const std::filesystem::path& path) {
     if (kind == known) return known;
   }
   throw FileError(fmt::format(
-      "{} is no model bundle: its key \"submarine\" must be \"grid\", \"graph\" or \"dense\"",
+      "{} is not a model bundle: its key \"submarine\" must be \"grid\", \"graph\" or \"dense\"",
       path.string()));
 }
 
@@ -341,7 +341,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) 
   const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   if (!json.is_object() || json.value("submarine", Json()) != "dense") {
     throw FileError(
-        fmt::format("{} is no bundle of a dense model: its key \"submarine\" must be \"dense\"",
+        fmt::format("{} is not a bundle of a dense model: its key \"submarine\" must be \"dense\"",
                     path.string()));
   }
   const JsonFields fields(json, path.string(),
@@ -393,7 +393,7 @@ std::vector<GaussianKernel> BuildKernels(const DenseSpec& spec) {
     try {
       if (normalisation != KernelNormalisation::kNone &&
           normalisation != KernelNormalisation::kSymmetric) {
-        throw InvalidInput("only no or symmetric normalisation leaves a model to be described");
+        throw InvalidInput("the normalisation must be none or symmetric");
       }
       kernels.push_back(BuildKernel(spec.kernels[m], extent, image));
     } catch (const InvalidInput& error) {

@@ -235,8 +235,8 @@ TEST_F(DenseBundleTest, BadHeadersNameFileAndKey) {
     const char* json;
     const char* reason;
   } cases[] = {
-      {"[]", "no bundle of a dense model"},
-      {R"({"submarine": "grid"})", "no bundle of a dense model"},
+      {"[]", "not a bundle of a dense model"},
+      {R"({"submarine": "grid"})", "not a bundle of a dense model"},
       {R"({"submarine": "dense", "heigth": 3})", "unknown key \"heigth\""},
       {R"({"submarine": "dense"})", "key \"width\" is missing"},
       {R"({"submarine": "dense", "width": 4})", "key \"height\" is missing"},
@@ -346,7 +346,7 @@ TEST_F(DenseBundleTest, BadKernelsAreNumberedAndNamed) {
   EXPECT_THAT(Refused(R"({"submarine": "dense", "width": 3, "height": 2, "depth": 2, "labels": 2,
       "unary": "vol.npy", "metric": "potts", "image": "img.png", "kernels": [
       {"type": "bilateral", "sigma": 1, "colour_sigma": 1}]})"),
-              HasSubstr("a volume needs an .npy array"));
+              HasSubstr("is not an .npy array, which a volume needs"));
   std::string many = kPicture + "\"kernels\": [0";
   for (int k = 0; k < 64; ++k) many += ", 0";
   EXPECT_THAT(Refused(many + "]}"), HasSubstr("at most 64 kernels"));
@@ -419,7 +419,7 @@ TEST_F(DenseBundleTest, WriterRefusesWhatIsNoModel) {
                 s.kernels.clear();
               }),
               HasSubstr("10 variables cannot be laid out as (3, 4)"));
-  EXPECT_THAT(message([](DenseSpec& s) { s.metric = "pots"; }), HasSubstr("no label metric"));
+  EXPECT_THAT(message([](DenseSpec& s) { s.metric = "pots"; }), HasSubstr("is not a label metric"));
   EXPECT_THAT(message([](DenseSpec& s) { s.channels = 0; }), HasSubstr("kernel 1: "));
   EXPECT_THAT(message([](DenseSpec& s) { s.channels = 3; }), HasSubstr("24 samples"));
   EXPECT_THAT(message([](DenseSpec& s) { s.kernels[0].sigma = {}; }),
@@ -429,7 +429,7 @@ TEST_F(DenseBundleTest, WriterRefusesWhatIsNoModel) {
               HasSubstr("kernel 0: kernels of positions need"));
   EXPECT_THAT(
       message([](DenseSpec& s) { s.kernels[2].normalisation = KernelNormalisation::kAfter; }),
-      HasSubstr("kernel 2: only no or symmetric"));
+      HasSubstr("kernel 2: the normalisation must be none or symmetric"));
   EXPECT_EQ(dir_.NumFiles(), before);
   EXPECT_THROW(WriteDenseBundle(dir_ / "no/w.json", PictureSpec()), FileError);
 }

@@ -183,8 +183,9 @@ LoadedModel ReadBundle(const std::filesystem::path& path, bool strict_hst) {
     if (json["submarine"] == "grid") return ReadGrid(json, path, strict_hst);
     if (json["submarine"] == "graph") return ReadGraph(json, path, strict_hst);
   }
-  throw FileError(fmt::format(
-      "{} is no model bundle: its key \"submarine\" must be \"grid\" or \"graph\"", path.string()));
+  throw FileError(
+      fmt::format("{} is not a model bundle: its key \"submarine\" must be \"grid\" or \"graph\"",
+                  path.string()));
 }
 
 void WriteGridBundle(const std::filesystem::path& path, const SparseCrf& model, int width,

@@ -75,9 +75,8 @@ LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_
     return TreeLabels(spec, spec.substr(kTree.size()), num_labels, strict_hst, warnings, directory);
   }
   throw InvalidInput(
-      fmt::format("{} is no label metric; known are potts, linear, truncated:T, tree:SHAPE (as in "
-                  "tree:5x4:1,0.5 or "
-                  "tree:((0,1):1,(2,3):1)) and tree:FILE.json",
+      fmt::format("{} is not a label metric; known are potts, linear, truncated:T, tree:SHAPE (as "
+                  "in tree:5x4:1,0.5 or tree:((0,1):1,(2,3):1)) and tree:FILE.json",
                   Quoted(spec)));
 }
 

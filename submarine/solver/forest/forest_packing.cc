@@ -219,7 +219,7 @@ class ForestPartition {
 [[noreturn]] void RefuseRho(double rho, double edges, double variables) {
   throw NotExpressible(fmt::format(
       "the edge probability rho = {} is outside the forest polytope: {:.0f} edges join {:.0f} "
-      "variables, where forests hold at most {:.0f} of them, a share of {:.6g}",
+      "variables, and a forest can hold at most {:.0f} of these edges, a fraction of {:.6g}",
       rho, edges, variables, variables - 1.0, (variables - 1.0) / edges));
 }
 

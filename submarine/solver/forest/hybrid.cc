@@ -314,8 +314,8 @@ std::vector<std::size_t> ChooseForest(const SparseCrf& model, const HybridOption
   const std::optional<GridShape> grid = DetectGrid(links, model.num_variables());
   if (!grid) {
     throw NotExpressible(
-        "rows and columns were asked for, but the model's edges are not those of a grid in raster "
-        "order, use a spanning forest");
+        "rows or columns were requested, but the edges are not those of a grid in raster order; "
+        "use a spanning forest");
   }
   return GridDirections(links, *grid)[options.forest == HybridForest::kRows ? 0 : 1];
 }

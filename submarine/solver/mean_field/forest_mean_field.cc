@@ -269,7 +269,8 @@ ForestMeanFieldResult SolveForestMeanField(const SparseCrf& model,
                                            const std::vector<Matrix<double>>& starts,
                                            const ForestMeanFieldOptions& options) {
   RequirePositiveTemperature(options.temperature);
-  if (starts.empty()) throw InvalidInput("forest mean field was given no starts, needs one");
+  if (starts.empty())
+    throw InvalidInput("forest mean field was given no starts, expected at least one");
   for (const Matrix<double>& start : starts) CheckMarginals(model, start);
   return ForestStarts(model, options).Run(starts);
 }

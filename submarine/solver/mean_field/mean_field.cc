@@ -25,8 +25,9 @@ constexpr double kWorkPerCheck = 1 << 21;   // entries between clock checks: som
 void CheckOptions(const MeanFieldOptions& options) {
   RequirePositiveTemperature(options.temperature);
   if (options.starts < 0 || (options.starts == 0 && options.extra_starts.empty())) {
-    throw InvalidInput(fmt::format("mean field was given {} starts and {} extra ones, needs one",
-                                   options.starts, options.extra_starts.size()));
+    throw InvalidInput(
+        fmt::format("mean field was given {} starts and {} extra ones, expected at least one",
+                    options.starts, options.extra_starts.size()));
   }
 }
 

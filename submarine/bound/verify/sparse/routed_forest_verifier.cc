@@ -57,7 +57,7 @@ void CheckRoute(const SparseCrf& model, const std::vector<char>& in_forest, std:
   if (!IsTriangle(edge, first, second)) {
     throw InvalidInput(
         fmt::format("route {} is over the edges {} and {}, expected edges that join the ends {} "
-                    "and {} of edge {} to one variable more",
+                    "and {} of edge {} to a common third variable",
                     k, route.first, route.second, edge.a, edge.b, route.edge));
   }
   if (first.metric != edge.metric || second.metric != edge.metric) {
