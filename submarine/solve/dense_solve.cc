@@ -190,6 +190,7 @@ class DenseRun {
       return {};
     const double certificate = EstimatedCertificate();
     if (alarm_.SecondsLeft() < kListedCertificates * certificate) return {};
+    ReturnFreedMemory();  // of the chain
     RoutedPart part = RouteListedPart(extension, *ListOf(*pairs.op), *evidence, options_, gap_,
                                       certificate, &alarm_);
     if (!part.upper) return part;
