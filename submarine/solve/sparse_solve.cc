@@ -172,7 +172,8 @@ class SparseRun {
     for (const HybridPart& part : result.parts)
       upper.push_back({part.weight, VerifiedRoutedUpper(model_, part, options_.temperature)});
     solved_.certificate.upper = MeanOfUpper(upper);
-    if (SecondsLeft() > costs_.hybrid_dual) {
+    if (SecondsLeft() > costs_.hybrid_dual &&
+        (!stopped_ || costs_.hybrid_dual < options_.interrupt_seconds)) {
       std::vector<WeightedBound> dual;
       for (const HybridPart& part : result.parts)
         dual.push_back({part.weight, VerifiedRoutedDual(model_, part, options_.temperature)});

@@ -83,7 +83,9 @@ class Interrupt(CommandTest):
         summary = read_json(self.directory / "s.json")
         self.assertEqual(summary["termination"], "interrupted")
         self.assertLess(summary["lower"], summary["upper"])
-        if summary["method"] != "trw":
+        if summary["method"] == "hybrid":  # a dual value takes seconds, which nobody waits for
+            self.assertIsNone(summary["dual"])
+        elif summary["method"] != "trw":
             self.assertLessEqual(summary["dual"], summary["upper"])
         self.assertGreater(len(summary["iterations"]), 0)
         self.assertEqual(Array(self.directory / "m.npy").shape, (300, 300, 20))
