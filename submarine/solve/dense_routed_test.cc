@@ -103,6 +103,14 @@ TEST(DenseRoutedTest, AutoRoutesListedPairsAfterThePlainBound) {
   EXPECT_LE(*routed.certificate.lower, *routed.certificate.upper);
   EXPECT_GE(*routed.certificate.upper, *plain.certificate.lower);
 
+  // On so few variables, paths of look-alikes were tried as well: the better bound was taken.
+  EXPECT_TRUE(RoutingIsQuick(model, 1.0, 60.0));
+  EXPECT_FALSE(RoutingIsQuick(model, 1.0, 1e-9));
+  options = {};
+  options.method = Method::kRouted;
+  const double alone = *Solve(model, options).certificate.upper;
+  EXPECT_LE(*routed.certificate.upper, alone + 1e-3 * std::abs(alone));
+
   // An interval as narrow as asked for is left alone.
   options.method = Method::kAuto;
   options.relative_gap = 10.0;

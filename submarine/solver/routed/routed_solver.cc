@@ -17,6 +17,8 @@ namespace {
 
 // Steps are this over the curvature: two converge, and take half the time that one does.
 constexpr double kStepByCurvature = 2.0;
+// Where marginals hardly answer to flows: potentials are those of marginals that differ by 1e-4, and stay finite.
+constexpr double kLongestStep = 1e4;
 // Of the first round: what is left to flows tells marginals apart that the next round goes by, and where
 // unaries are weak everywhere it ends lower than routing all there is.
 constexpr double kFirstShare = 0.9;
@@ -202,7 +204,7 @@ class RoutedRun {
     // A second of its own is not worth the curvature.
     if (stopped_ || SecondsLeft() <= 0.0) return true;
     const double curvature = problem_.Curvature(costs_, y_, &direction_);
-    step_ = curvature > 0.0 ? kStepByCurvature / curvature : 1.0;
+    step_ = curvature > 0.0 ? std::min(kLongestStep, kStepByCurvature / curvature) : 1.0;
     momentum_ = {};
     return true;
   }
