@@ -4,7 +4,7 @@
 A file that was clean is not looked at again until it, a header of ours it includes, its compile command,
 .clang-tidy or the version of clang-tidy changes: its fingerprint is kept in BUILD/tidy-cache.
 
-Most of the time goes into the headers, so files that are compiled alike are checked as one translation unit that
+Most of the time goes into the headers, so files of submarine/X, or of apps/X, are checked as one translation unit that
 includes them; files whose private names clash in it are checked apart from the others.
 
 usage: tidy.py [--build-dir BUILD] [--jobs N] [FILE ...]
@@ -98,12 +98,12 @@ def read_commands(database):
 
 
 def batches(sources, commands):
-    """Files with the same flags, apart from those that compile themselves once per target."""
+    """Files of one part of the tree with the same flags, apart from those that compile themselves once per target."""
     groups = {}
     for source in sources:
         alone = source if "foreach_target.h" in source.read_text() else None
         flags = OPTIMISATION.sub("", commands[source].split(" -o ")[0])
-        groups.setdefault((flags, alone), []).append(source)
+        groups.setdefault((source.relative_to(ROOT).parts[:2], flags, alone), []).append(source)
     for group in groups.values():
         count = -(-len(group) // BATCH)
         yield from (group[k::count] for k in range(count))

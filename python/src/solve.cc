@@ -23,8 +23,8 @@ namespace submarine::python {
 namespace {
 
 // The value of an enum by its name, from ToString or the table.
-template <class T, std::size_t n>
-T ByName(const std::string& name, const std::array<std::pair<std::string_view, T>, n>& table,
+template <class T, std::size_t kCount>
+T ByName(const std::string& name, const std::array<std::pair<std::string_view, T>, kCount>& table,
          std::string_view what) {
   std::string names;
   for (const auto& [known, value] : table) {

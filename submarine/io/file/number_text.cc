@@ -14,8 +14,8 @@ namespace submarine::internal {
 namespace {
 
 locale_t PlainLocale() {
-  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
-  return plain;
+  static const locale_t kPlain = newlocale(LC_ALL_MASK, "C", nullptr);
+  return kPlain;
 }
 
 double Convert(const char* text, char** stop, double) {
