@@ -33,6 +33,7 @@ struct Effort {
 constexpr std::array<Effort, 3> kEfforts = {
     {{0, 0.05, 4.2, 3.5}, {0, 0.2, 2.2, 4.5}, {1, 0.5, 0.8, 4.2}}};
 constexpr double kShareOfMemory = 0.4;
+// Of RoutingIsQuick: at most this long, and at most this share of the time left.
 constexpr double kQuickSeconds = 4.0;
 constexpr double kShareOfQuick = 0.2;
 constexpr double kWorthwhileGain = 1.0 / 25.0;  // of four iterations, relative to the gap asked for
