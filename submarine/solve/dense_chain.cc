@@ -9,7 +9,6 @@
 #include "submarine/base/error.h"
 #include "submarine/base/loop_interrupt.h"
 #include "submarine/solver/common/line_search.h"
-#include "submarine/solver/flow/dense_frank_wolfe.h"
 #include "submarine/solver/flow/dense_pdhg.h"
 #include "submarine/solver/flow/quadratic.h"
 
@@ -30,29 +29,14 @@ class Chain {
         clock_(task.clock),
         tell_(task.tell) {}
 
-  // `run` is one of those below.
-  DenseEvidence Run(void (Chain::*run)()) {
-    (this->*run)();
+  // `run` calls one of those below.
+  DenseEvidence Run(const std::function<void(Chain*)>& run) {
+    run(this);
     return std::move(found_);
   }
 
-  void RunPdhg() {
-    Take(SolvePdhg(extension_, Configure<DensePdhgOptions>("pdhg", options_.max_iterations)));
-    if (!Stopped()) PolishLower();
-  }
-
-  void RunQuadratic() {
-    Take(SolveQuadratic(extension_,
-                        Configure<QuadraticOptions>("quadratic", options_.max_iterations)));
-    if (!Stopped()) PolishLower();
-  }
-
-  void RunFrankWolfe() {
-    auto solver = Configure<DenseFrankWolfeOptions>("fw", options_.max_iterations);
-    solver.step = options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
-    solver.keep_proof = true;
-    solver.max_proof_bytes = options_.max_proof_bytes;
-    Take(SolveFrankWolfe(extension_, solver));
+  void RunSolver(std::string_view name, const DenseSolver& solver) {
+    Take(solver(extension_, Configure<BoundOptions>(name, options_.max_iterations)));
     if (!Stopped()) PolishLower();
   }
 
@@ -342,12 +326,8 @@ class Chain {
 }  // namespace
 
 DenseEvidence ChainAuto(const DenseChainTask& task) { return Chain(task).Run(&Chain::RunAuto); }
-DenseEvidence ChainPdhg(const DenseChainTask& task) { return Chain(task).Run(&Chain::RunPdhg); }
-DenseEvidence ChainQuadratic(const DenseChainTask& task) {
-  return Chain(task).Run(&Chain::RunQuadratic);
-}
-DenseEvidence ChainFrankWolfe(const DenseChainTask& task) {
-  return Chain(task).Run(&Chain::RunFrankWolfe);
+DenseEvidence ChainSolver(const DenseChainTask& task, const DenseSolver& solver) {
+  return Chain(task).Run([&](Chain* chain) { chain->RunSolver(task.name, solver); });
 }
 DenseEvidence ChainMeanField(const DenseChainTask& task) {
   return Chain(task).Run(&Chain::RunMeanField);

@@ -49,6 +49,7 @@ struct DenseChainOptions {
 // returns false to stop.
 using DenseTell = std::function<bool(std::string_view phase, const SolveRecord& record)>;
 struct DenseChainTask {
+  std::string_view name;  // of the method
   const DenseExtension& extension;
   bool exact_pairs;  // the operator's weights are the Gaussians', but for pairs left out
   const DenseChainOptions& options;
@@ -58,10 +59,11 @@ struct DenseChainTask {
 using DenseChain = DenseEvidence (*)(const DenseChainTask& task);
 
 DenseEvidence ChainAuto(const DenseChainTask& task);
-// One solver, then mean field from its marginals.
-DenseEvidence ChainPdhg(const DenseChainTask& task);
-DenseEvidence ChainQuadratic(const DenseChainTask& task);
-DenseEvidence ChainFrankWolfe(const DenseChainTask& task);
+// One solver, then mean field from its marginals. Its options are the limits given here, and those of
+// `task.options` that it knows.
+using DenseSolver =
+    std::function<DenseResult(const DenseExtension& extension, const BoundOptions& limits)>;
+DenseEvidence ChainSolver(const DenseChainTask& task, const DenseSolver& solver);
 DenseEvidence ChainMeanField(const DenseChainTask& task);  // alone
 
 }  // namespace submarine::internal

@@ -10,7 +10,6 @@
 #include "submarine/base/matrix.h"
 #include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/list/neighbour_list.h"
-#include "submarine/solve/limits.h"
 #include "submarine/solve/method/dense_memory.h"
 #include "submarine/solve/strategy.h"
 
@@ -30,6 +29,7 @@ class Planner {
       : size_(size),
         kernels_(kernels),
         options_(options),
+        method_(situation.method ? *situation.method : EntryOf(options.method).dense),
         normalises_(situation.normalises),
         seconds_left_(situation.seconds_left),
         plan_{.pairs = options.pairs} {}
@@ -69,10 +69,9 @@ class Planner {
 
  private:
   DenseMemory Memory(const PairMemory& pairs) const {
-    DenseDemand demand{.size = size_, .method = options_.method};
+    DenseDemand demand{.size = size_, .method = method_.memory};
     demand.classic_updates = options_.classic_updates;
-    demand.iterations =
-        options_.max_iterations.value_or(DefaultIterations(options_.method, ModelKind::kDense));
+    demand.iterations = options_.max_iterations.value_or(method_.iterations);
     demand.normalises = normalises_;
     demand.sample_neighbours = DenseStrategy().sample_neighbours;
     const Certify certify = options_.certify;
@@ -89,7 +88,7 @@ class Planner {
       list_bytes.push_back(
           NeighbourList::BytesFor(of_kernel, static_cast<std::size_t>(size_.variables)));
     plan_.kinds = internal::ChooseKinds(
-        kernels_, list_bytes, {static_cast<std::size_t>(size_.labels), NeedsFlows(options_.method)},
+        kernels_, list_bytes, {static_cast<std::size_t>(size_.labels), method_.applies_flows},
         plan_.pairs);
   }
 
@@ -109,7 +108,7 @@ class Planner {
       std::copy(found.begin(), found.end(), entries.row(m).begin());
       for (std::size_t k = 0; k < cutoffs.size(); ++k) unordered[k] += 0.5 * found[k];
     }
-    const bool flows = NeedsFlows(options_.method);
+    const bool flows = method_.applies_flows;
     std::size_t chosen = 0;
     if (std::isfinite(options_.time_limit_seconds) && flows && !HoldsAllPairs(size_))
       chosen = ChooseCutoff(size_, unordered, seconds_left_);
@@ -167,6 +166,7 @@ class Planner {
   DenseSize size_;
   const std::span<const WeightedKernel> kernels_;
   const SolveOptions& options_;
+  const DenseMethod& method_;
   const bool normalises_;
   const double seconds_left_;
   // Which verifier kAuto will take: where nobody has counted pairs, either.
@@ -176,10 +176,6 @@ class Planner {
 };
 
 }  // namespace
-
-bool NeedsFlows(Method method) {
-  return method != Method::kMeanField && method != Method::kQuadratic;
-}
 
 bool HoldsAllPairs(const DenseSize& size) { return size.variables <= kFewVariables; }
 

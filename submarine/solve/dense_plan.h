@@ -9,6 +9,7 @@
 
 #include "submarine/filter/operator_choice.h"
 #include "submarine/solve/method/times.h"
+#include "submarine/solve/registry.h"
 #include "submarine/solve/solve.h"
 
 namespace submarine::internal {
@@ -24,14 +25,12 @@ struct DensePlan {
   std::vector<std::string> notes = {};
 };
 
-// Whether the method's chain of solvers applies flows, not only plain products.
-bool NeedsFlows(Method method);
-
 // Whether lists can hold all pairs of so few variables, and are built in no time.
 bool HoldsAllPairs(const DenseSize& size);
 
 // What is known of the call beside its options.
 struct DenseSituation {
+  const DenseMethod* method = nullptr;  // what runs; null: the method of the options
   double seconds_left = std::numeric_limits<double>::infinity();
   bool normalises = false;  // the kernels are normalised, in a copy of the model
 };

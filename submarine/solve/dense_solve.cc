@@ -63,7 +63,7 @@ bool OfOperator(Certify certify) {
 
 class DenseRun {
  public:
-  DenseRun(const SolveTask<DenseCrf>& task, DenseChain chain, bool normalised)
+  DenseRun(const SolveTask<DenseCrf>& task, bool normalised)
       : model_(task.model),
         options_(task.options),
         normalised_(normalised),
@@ -71,8 +71,7 @@ class DenseRun {
         clock_(task.clock),
         alarm_(task.clock, options_.time_limit_seconds, options_.interrupt_seconds, task.watch),
         routed_(Routes(model_, options_, strategy_)),
-        method_(routed_ ? Method::kMeanField : options_.method),
-        chain_(routed_ ? ChainMeanField : chain) {
+        method_(EntryOf(routed_ ? Method::kMeanField : options_.method)) {
     if (options_.marginals == DenseMarginals::kRouted && !routed_) {
       throw InvalidInput(
           "the marginals of the routed bound are asked for, but this solve does not route; use "
@@ -101,9 +100,10 @@ class DenseRun {
     ChosenOperator pairs;
     const double begin = alarm_.Seconds();
     try {
-      pairs = MakeOperator(model_.num_variables(), PairWeights(model_),
-                           {static_cast<std::size_t>(model_.num_labels()), NeedsFlows(method_)},
-                           pair_options, std::move(kinds_));
+      pairs =
+          MakeOperator(model_.num_variables(), PairWeights(model_),
+                       {static_cast<std::size_t>(model_.num_labels()), method_.dense.applies_flows},
+                       pair_options, std::move(kinds_));
     } catch (const Interrupted&) {
       return FromUnaries();
     }
@@ -175,8 +175,8 @@ class DenseRun {
   }
 
   bool MayRouteListed(const ChosenOperator& pairs, bool exactly) const {
-    return method_ == Method::kAuto && exactly && routes_listed_ && options_.temperature > 0.0 &&
-           ListOf(*pairs.op) != nullptr;
+    return method_.method == Method::kAuto && exactly && routes_listed_ &&
+           options_.temperature > 0.0 && ListOf(*pairs.op) != nullptr;
   }
 
   // Where `auto` has a plain bound on listed pairs whose interval is wider than the gap asked for: routes some of
@@ -284,15 +284,16 @@ class DenseRun {
 
   // Refuses what the limits have no room for.
   OperatorOptions ChoosePairs() {
-    SolveOptions options = options_;
-    options.method = method_;
-    DensePlan plan = PlanDense(Size(0.0), PairWeights(model_), options,
-                               {.seconds_left = alarm_.SecondsLeft(), .normalises = normalised_});
+    DensePlan plan = PlanDense(Size(0.0), PairWeights(model_), options_,
+                               {.method = &method_.dense,
+                                .seconds_left = alarm_.SecondsLeft(),
+                                .normalises = normalised_});
     const auto limit = static_cast<double>(options_.max_bytes);
     solved_.estimated_bytes = plan.estimated_bytes + (routed_ ? RoutedBytes(model_, limit) : 0.0);
     RequireMemory({.model = solved_.estimated_bytes}, Size(0.0).variables, limit,
                   options_.shrink_option);
-    routes_again_ = !routed_ && method_ == Method::kAuto && options_.certify != Certify::kNone &&
+    routes_again_ = !routed_ && method_.method == Method::kAuto &&
+                    options_.certify != Certify::kNone &&
                     RoutingIsQuick(model_, options_.temperature, alarm_.SecondsLeft()) &&
                     solved_.estimated_bytes + RoutedBytes(model_, limit) <= limit;
     if (routes_again_) solved_.estimated_bytes += RoutedBytes(model_, limit);
@@ -360,9 +361,8 @@ class DenseRun {
     chain.classic_updates = options_.classic_updates && !routed_;
     // Only `auto` aims at the gap of the certificate; the others stop at their own.
     chain.relative_gap = SolverGap(strategy_, gap_, exactly && options_.method == Method::kAuto);
-    chain.max_iterations =
-        routed_ ? strategy_.mean_field_iterations
-                : options_.max_iterations.value_or(DefaultIterations(method_, ModelKind::kDense));
+    chain.max_iterations = routed_ ? strategy_.mean_field_iterations
+                                   : options_.max_iterations.value_or(method_.dense.iterations);
     chain.strategy = strategy_;
     chain.max_proof_bytes = options_.max_bytes / 2;
     if (std::isfinite(options_.time_limit_seconds)) {
@@ -372,7 +372,7 @@ class DenseRun {
     const DenseTell tell = [this](std::string_view phase, const SolveRecord& record) {
       return alarm_.Tell(phase, record);
     };
-    return chain_({extension, pairs.exact, chain, clock_, tell});
+    return method_.dense.chain({method_.name, extension, pairs.exact, chain, clock_, tell});
   }
 
   void Certify(std::span<const OperatorKind> kinds, const OperatorOptions& pair_options,
@@ -421,9 +421,8 @@ class DenseRun {
   const double gap_;
   const Stopwatch& clock_;
   Alarm alarm_;
-  const bool routed_;    // mean field first, then the routed bound
-  const Method method_;  // of the chain
-  const DenseChain chain_;
+  const bool routed_;          // mean field first, then the routed bound
+  const MethodEntry& method_;  // of the chain
   std::optional<double> certificate_seconds_;
   std::vector<std::pair<double, double>> known_pairs_;  // see DensePlan
   std::vector<OperatorKind> kinds_;                     // that the operator is made with
@@ -435,19 +434,22 @@ class DenseRun {
 
 // Before kernels are normalised, which may take a minute: whether all the rest will fit. The time is planned when
 // it is known what normalising has left.
-void RequireMemoryFor(const DenseCrf& model, SolveOptions options) {
-  if (DenseRun::Routes(model, options, {})) options.method = Method::kMeanField;
+void RequireMemoryFor(const DenseCrf& model, const SolveOptions& options) {
+  const Method method = DenseRun::Routes(model, options, {}) ? Method::kMeanField : options.method;
   std::vector<GaussianKernel> kernels = model.kernels();
   std::vector<WeightedKernel> weighted;
   for (GaussianKernel& kernel : kernels) {
     kernel.normalisation = KernelNormalisation::kNone;
     weighted.push_back({&kernel, model.pair_factor() * kernel.weight});
   }
-  PlanDense(SizeOf(model, 0.0), weighted, options, {.normalises = true});
+  PlanDense(SizeOf(model, 0.0), weighted, options,
+            {.method = &EntryOf(method).dense, .normalises = true});
 }
 
-SolveResult SolveDense(const SolveTask<DenseCrf>& task, DenseChain chain) {
-  if (!NeedsNormalisation(task.model)) return DenseRun(task, chain, false).Solve();
+}  // namespace
+
+SolveResult SolveDense(const SolveTask<DenseCrf>& task) {
+  if (!NeedsNormalisation(task.model)) return DenseRun(task, false).Solve();
   const auto& [model, options, clock, watch] = task;
   RequireMemoryFor(model, options);
   NormalisationOptions normalisation = NormalisationFor(options);
@@ -459,25 +461,7 @@ SolveResult SolveDense(const SolveTask<DenseCrf>& task, DenseChain chain) {
   };
   const DenseCrf normalised = WithNormalisation(model, normalisation);
   ReturnFreedMemory();
-  return DenseRun({normalised, options, clock, watch}, chain, true).Solve();
-}
-
-}  // namespace
-
-SolveResult DenseByAuto(const SolveTask<DenseCrf>& task) { return SolveDense(task, ChainAuto); }
-SolveResult DenseByPdhg(const SolveTask<DenseCrf>& task) { return SolveDense(task, ChainPdhg); }
-SolveResult DenseByQuadratic(const SolveTask<DenseCrf>& task) {
-  return SolveDense(task, ChainQuadratic);
-}
-SolveResult DenseByFrankWolfe(const SolveTask<DenseCrf>& task) {
-  return SolveDense(task, ChainFrankWolfe);
-}
-// From mean field's marginals, see DenseRun::RunRouted.
-SolveResult DenseByRouting(const SolveTask<DenseCrf>& task) {
-  return SolveDense(task, ChainMeanField);
-}
-SolveResult DenseByMeanField(const SolveTask<DenseCrf>& task) {
-  return SolveDense(task, ChainMeanField);
+  return DenseRun({normalised, options, clock, watch}, true).Solve();
 }
 
 }  // namespace submarine::internal

@@ -14,6 +14,7 @@
 #include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solve/dense_chain.h"
+#include "submarine/solve/registry.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/flow/dense_test_util.h"
 
@@ -167,15 +168,18 @@ TEST(DenseSolveTest, ChainsEndWhenPassesAreInterrupted) {
   RandomModels random(11);
   const DenseCrf model = random.Dense(1500, PottsLabels(3));
   const NeighbourList pairs(testing::KernelsOf(model), {.cutoff = 1e-3});
-  for (const DenseChain chain :
-       {ChainAuto, ChainPdhg, ChainQuadratic, ChainFrankWolfe, ChainMeanField}) {
+  for (const MethodInfo& info : Methods()) {
+    const DenseChain chain = EntryOf(info.method).dense.chain;
+    if (chain == nullptr) continue;
+    SCOPED_TRACE(info.name);
     for (const double deadline : {0.0, std::numeric_limits<double>::infinity()}) {
       for (const int limit : {1, 40}) {
         int asked = 0;
         const DenseExtension extension(model, pairs, [&] { return ++asked >= limit; });
         const Stopwatch clock;
         const DenseEvidence evidence =
-            chain({extension,
+            chain({info.name,
+                   extension,
                    true,
                    {.deadline = deadline},
                    clock,

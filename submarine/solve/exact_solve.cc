@@ -1,5 +1,3 @@
-#include "submarine/solve/exact_solve.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/solve/method/times.h"
+#include "submarine/solve/registry.h"
 #include "submarine/solver/exact/elimination_order.h"
 #include "submarine/solver/exact/exact.h"
 

@@ -44,15 +44,4 @@ bool KeepsGap(const Certificate& certificate, double gap) {
          RelativeGap(*certificate.upper, *certificate.dual) <= kTolerance * gap + kFloor;
 }
 
-double Overrun(double limit) {
-  constexpr double kShare = 0.1;
-  constexpr double kFloor = 2.0;
-  return std::max(kShare * limit, kFloor);
-}
-
-bool FitsTime(double seconds, double left) {
-  const double from_now = std::max(0.0, left);
-  return seconds <= from_now + Overrun(from_now);
-}
-
 }  // namespace submarine::internal

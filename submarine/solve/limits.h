@@ -1,5 +1,4 @@
-// Keeping the time limit of a call: the deadline, which an interrupt brings forward, and which work
-// still fits.
+// Keeping the time limit of a call: the deadline, which an interrupt brings forward.
 #pragma once
 
 #include <cstddef>
@@ -45,10 +44,5 @@ class Alarm {
 
 // Whether the certified gap is at most the one asked for, with some tolerance.
 bool KeepsGap(const Certificate& certificate, double gap);
-
-// What a call may overrun its time limit by: a tenth of it or two seconds, whichever is more.
-double Overrun(double limit);
-// Whether to start work that takes this many seconds when `left` seconds of the time limit remain.
-bool FitsTime(double seconds, double left);
 
 }  // namespace submarine::internal

@@ -1,31 +1,259 @@
 #include "submarine/solve/registry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <limits>
 
-namespace submarine::internal {
+#include "submarine/base/error.h"
+#include "submarine/solver/flow/dense_frank_wolfe.h"
+#include "submarine/solver/flow/dense_pdhg.h"
+#include "submarine/solver/flow/frank_wolfe.h"
+#include "submarine/solver/flow/pdhg.h"
+#include "submarine/solver/flow/quadratic.h"
+
+namespace submarine {
+namespace internal {
 namespace {
 
-// On sparse models, `auto` has been replaced by another method here, unless there is no time for
-// any.
-constexpr std::array<MethodSolvers, 10> kSolvers = {{
-    {Method::kAuto, SparseByUnaries, TablesByTrw, DenseByAuto},
-    {Method::kPdhg, SparseByPdhg, nullptr, DenseByPdhg},
-    {Method::kQuadratic, nullptr, nullptr, DenseByQuadratic},
-    {Method::kFrankWolfe, SparseByFrankWolfe, nullptr, DenseByFrankWolfe},
-    {Method::kBlockFrankWolfe, SparseByBlockFrankWolfe, nullptr, nullptr},
-    {Method::kTrw, SparseByTrw, TablesByTrw, nullptr},
-    {Method::kHybrid, SparseByHybrid, nullptr, nullptr},
-    {Method::kRouted, SparseByHybrid, nullptr, DenseByRouting},
-    {Method::kMeanField, SparseByMeanField, nullptr, DenseByMeanField},
-    {Method::kExact, SparseExactly, TablesExactly, DenseExactly},
-}};
+// --- What a solver takes from the options of a call beside its limits: nothing, unless an overload
+// says so.
+
+template <class Given>
+void TakeOptions(const Given& /*given*/, BoundOptions* /*solver*/) {}
+
+void TakeOptions(const SolveOptions& given, PdhgOptions* solver) {
+  if (given.deterministic)
+    solver->seconds_between_evaluations = std::numeric_limits<double>::infinity();
+}
+
+FrankWolfeStep StepOf(bool harmonic) {
+  return harmonic ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
+}
+
+void TakeOptions(const SolveOptions& given, FrankWolfeOptions* solver) {
+  solver->extension = given.extension;
+  solver->step = StepOf(given.harmonic_steps);
+}
+
+void TakeOptions(const DenseChainOptions& given, DenseFrankWolfeOptions* solver) {
+  solver->step = StepOf(given.harmonic_steps);
+  solver->max_proof_bytes = given.max_proof_bytes;
+}
+
+// --- What runs a solver of flows or potentials.
+
+template <class Options, BoundResult (*solve)(const SparseCrf&, const Options&)>
+SolveResult Sparse(const SolveTask<SparseCrf>& task) {
+  return SparseByFlows(task, [&](const SparseCrf& model, const BoundOptions& limits) {
+    Options options;
+    static_cast<BoundOptions&>(options) = limits;
+    TakeOptions(task.options, &options);
+    return solve(model, options);
+  });
+}
+
+template <class Options, DenseResult (*solve)(const DenseExtension&, const Options&)>
+DenseEvidence Dense(const DenseChainTask& task) {
+  return ChainSolver(task, [&](const DenseExtension& extension, const BoundOptions& limits) {
+    Options options;
+    static_cast<BoundOptions&>(options) = limits;
+    TakeOptions(task.options, &options);
+    return solve(extension, options);
+  });
+}
+
+// --- What methods hold of dense models.
+
+// Mean field comes last and holds four matrices (marginals, their start, costs, the best so far). A
+// solver before it leaves the s of the bound, the best dual point, the last marginals and their copy
+// to continue from; and a proof and potentials. Evidence: marginals of mean field, of the upper
+// bound and of the dual value, and a proof.
+constexpr DenseMethodMemory kOneSolver = {.solving = {4.0 + 4.0, 2.0}, .evidence = {3.0, 1.0}};
+// All steps are part of the proof.
+constexpr DenseMethodMemory kAllSteps = {
+    .solving = {4.0 + 4.0, 1.0}, .evidence = {3.0, 0.0}, .proof_per_iteration = true};
+// Those of two solves, the second continuing the first, with proofs of up to three potentials, and
+// those of the segment between their points.
+constexpr DenseMethodMemory kTwoSolvers = {
+    .solving = {12.0, 6.3}, .evidence = {3.0, 2.0}, .draws_sample = true};
+constexpr DenseMethodMemory kMeanFieldAlone = {
+    .solving = {3.0, 0.0}, .evidence = {1.0, 0.0}, .upper_bound = false};
+
+// --- The table. On sparse models, `auto` has been replaced by another method when it runs, unless
+// there is no time for any.
+
+constexpr MethodEntry kMethods[] = {
+    {.method = Method::kAuto,
+     .name = "auto",
+     .help = "chosen by the model: exact where that is cheap, otherwise the tightest bound within "
+             "the limits",
+     .sparse = {.run = SparseByUnaries, .first_bound = {SparseWork::kUnaries, 1.0}},
+     .tables = TablesByTrw,
+     .dense = {.run = SolveDense, .chain = ChainAuto, .memory = kTwoSolvers}},
+
+    {.method = Method::kPdhg,
+     .name = "pdhg",
+     .help = "the submodular bound, to a certified optimality gap",
+     .sparse = {.run = Sparse<PdhgOptions, SolvePdhg>,
+                .first_bound = {SparseWork::kFlows, 6.0, 2.0},
+                .zero_temperature = true},
+     .dense = {.run = SolveDense,
+               .chain = Dense<DensePdhgOptions, SolvePdhg>,
+               .memory = kOneSolver}},
+
+    {.method = Method::kQuadratic,
+     .name = "quadratic",
+     .help = "a cheaper and looser submodular bound (dense models)",
+     .dense = {.run = SolveDense,
+               .chain = Dense<QuadraticOptions, SolveQuadratic>,
+               .memory = kOneSolver,
+               .applies_flows = false}},
+
+    {.method = Method::kFrankWolfe,
+     .name = "fw",
+     .help = "Frank-Wolfe, the published algorithm",
+     .sparse = {.run = Sparse<FrankWolfeOptions, SolveFrankWolfe>,
+                .first_bound = {SparseWork::kFlows, 5.0, 1.0},
+                .alternate_extension = true},
+     .dense = {.run = SolveDense,
+               .chain = Dense<DenseFrankWolfeOptions, SolveFrankWolfe>,
+               .memory = kAllSteps,
+               .iterations = 100,
+               .zero_temperature = false}},
+
+    {.method = Method::kBlockFrankWolfe,
+     .name = "bcfw",
+     .help = "block-coordinate Frank-Wolfe (sparse models)",
+     .sparse = {.run = Sparse<FrankWolfeOptions, SolveBlockFrankWolfe>,
+                .first_bound = {SparseWork::kFlows, 4.0, 1.0},
+                .alternate_extension = true}},
+
+    {.method = Method::kTrw,
+     .name = "trw",
+     .help = "tree-reweighted bound (sparse models and any tables of pairs)",
+     .sparse = {.run = SparseByTrw,
+                .first_bound = {SparseWork::kForests, 7.0, 0.0, 0.5},
+                .gap = 1e-7},  // what a sweep must gain
+     .tables = TablesByTrw},
+
+    {.method = Method::kHybrid,
+     .name = "hybrid",
+     .help = "exact along a forest, submodular elsewhere (sparse models)",
+     // One forest, with at most half of the edges on most graphs.
+     .sparse = {.run = SparseByHybrid, .first_bound = {SparseWork::kForests, 14.0, 3.0, 1.0}}},
+
+    {.method = Method::kRouted,
+     .name = "routed",
+     .help = "exact along a forest that pairs are routed to, submodular elsewhere (dense models "
+             "with weak unaries; sparse ones with triangles)",
+     // Copies of the model, and forest edges whose weights all differ.
+     .sparse = {.run = SparseByHybrid, .first_bound = {SparseWork::kRoutedForests, 16.0, 3.0, 1.0}},
+     // Routes from mean field's marginals, see DenseRun::RunRouted.
+     .dense = {.run = SolveDense,
+               .chain = ChainMeanField,
+               .memory = kMeanFieldAlone,
+               .applies_flows = false}},
+
+    {.method = Method::kMeanField,
+     .name = "mf",
+     .help = "mean field: a lower bound only",
+     .sparse = {.run = SparseByMeanField, .first_bound = {SparseWork::kMeanField, 3.0}},
+     .dense = {.run = SolveDense,
+               .chain = ChainMeanField,
+               .memory = kMeanFieldAlone,
+               .applies_flows = false}},
+
+    {.method = Method::kExact,
+     .name = "exact",
+     .help = "variable elimination (small or tree-like models)",
+     .sparse = {.run = SparseExactly},
+     .tables = TablesExactly,
+     .dense = {.run = DenseExactly}},
+};
+
+constexpr auto kInfos = [] {
+  std::array<MethodInfo, std::size(kMethods)> infos{};
+  std::transform(std::begin(kMethods), std::end(kMethods), infos.begin(),
+                 [](const MethodEntry& entry) -> MethodInfo {
+                   return {entry.method,
+                           entry.name,
+                           entry.help,
+                           entry.sparse.run != nullptr,
+                           entry.tables != nullptr,
+                           entry.dense.run != nullptr};
+                 });
+  return infos;
+}();
+
+std::string_view KindName(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::kSparse:
+      return "sparse models";
+    case ModelKind::kTables:
+      return "tables without a submodular extension";
+    case ModelKind::kDense:
+      return "dense models";
+  }
+  return "unknown";
+}
+
+template <class Accepts>
+std::string HelpOf(const Accepts& accepts) {
+  std::string text;
+  for (const MethodInfo& info : kInfos) {
+    if (accepts(info))
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", info.name, info.help);
+  }
+  return text;
+}
+
+template <class Row>
+const Row& RowOf(std::span<const Row> rows, Method method) {
+  return *std::find_if(rows.begin(), rows.end(),
+                       [&](const Row& row) { return row.method == method; });
+}
 
 }  // namespace
 
-const MethodSolvers& SolversOf(Method method) {
-  return *std::find_if(kSolvers.begin(), kSolvers.end(),
-                       [&](const MethodSolvers& solvers) { return solvers.method == method; });
+const MethodEntry& EntryOf(Method method) {
+  return RowOf(std::span<const MethodEntry>(kMethods), method);
 }
 
-}  // namespace submarine::internal
+double LeastSeconds(Method method, const SparseSize& size) {
+  return FirstBoundSeconds(EntryOf(method).sparse.first_bound, size);
+}
+
+}  // namespace internal
+
+bool MethodInfo::Accepts(ModelKind kind) const {
+  return kind == ModelKind::kSparse ? sparse : kind == ModelKind::kTables ? tables : dense;
+}
+
+std::span<const MethodInfo> Methods() { return internal::kInfos; }
+
+const MethodInfo& InfoOf(Method method) { return internal::RowOf(Methods(), method); }
+
+std::string_view ToString(Method method) { return InfoOf(method).name; }
+
+void RequireAccepted(Method method, ModelKind kind) {
+  if (InfoOf(method).Accepts(kind)) return;
+  std::vector<std::string_view> names;
+  for (const MethodInfo& info : Methods()) {
+    if (info.Accepts(kind)) names.push_back(info.name);
+  }
+  throw InvalidInput(fmt::format("the method {} is not for {}; use {}", ToString(method),
+                                 internal::KindName(kind), fmt::join(names, ", ")));
+}
+
+std::string MethodHelp() {
+  return internal::HelpOf([](const MethodInfo&) { return true; });
+}
+
+std::string MethodHelp(ModelKind kind) {
+  return internal::HelpOf([&](const MethodInfo& info) { return info.Accepts(kind); });
+}
+
+}  // namespace submarine

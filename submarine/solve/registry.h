@@ -1,9 +1,18 @@
-// What runs: every method's solver for each kind of model that it accepts. Names and help are in
-// method/method.cc. Not public; programs call Solve (solve.h).
+// The table of methods: everything that is particular to one of them is its entry in registry.cc.
+// Not public; programs call Solve (solve.h).
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "submarine/base/stopwatch.h"
+#include "submarine/solve/dense_chain.h"
+#include "submarine/solve/method/dense_memory.h"
+#include "submarine/solve/method/times.h"
 #include "submarine/solve/solve.h"
+#include "submarine/solver/common/bound_solver.h"
 
 namespace submarine::internal {
 
@@ -16,41 +25,67 @@ struct SolveTask {
   const Watch& watch;
 };
 
+// From a task to a verified result; null in entries of methods that do not accept such models.
 template <class Model>
 using Solver = SolveResult (*)(const SolveTask<Model>& task);
 
-// Null for kinds of models that the method does not accept.
-struct MethodSolvers {
-  Method method;
-  Solver<SparseCrf> sparse;
-  Solver<FactorGraph> tables;
-  Solver<DenseCrf> dense;
+struct SparseMethod {
+  Solver<SparseCrf> run = nullptr;
+  SparseDemand first_bound = {};     // by which limits are kept; exact inference has its own
+  double gap = 1e-4;                 // the default one
+  bool zero_temperature = false;     // accepts T = 0
+  bool alternate_extension = false;  // runs on either extension
 };
 
-const MethodSolvers& SolversOf(Method method);
+struct DenseMethod {
+  Solver<DenseCrf> run = nullptr;
+  DenseChain chain = nullptr;  // of SolveDense
+  DenseMethodMemory memory = {};
+  int iterations = 1000;      // the default limit
+  bool applies_flows = true;  // not only plain products
+  bool zero_temperature = true;
+};
+
+struct MethodEntry {
+  Method method;
+  std::string_view name;
+  std::string_view help;
+  SparseMethod sparse = {};
+  Solver<FactorGraph> tables = nullptr;
+  DenseMethod dense = {};
+};
+
+const MethodEntry& EntryOf(Method method);
+
+// Until the method has a first bound and a verifier has confirmed it; for `auto`, that of the
+// unaries alone.
+double LeastSeconds(Method method, const SparseSize& size);
 
 // --- sparse_solve.cc: upper bound, labeling and lower bound, each verified independently
-SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task);  // when there is no time for more
-SolveResult SparseByPdhg(const SolveTask<SparseCrf>& task);
-SolveResult SparseByFrankWolfe(const SolveTask<SparseCrf>& task);
-SolveResult SparseByBlockFrankWolfe(const SolveTask<SparseCrf>& task);
+
+// By a solver that leaves flows and marginals. Its options are the limits given here, and those of
+// `task.options` that it knows.
+using FlowSolver = std::function<BoundResult(const SparseCrf& model, const BoundOptions& limits)>;
+SolveResult SparseByFlows(const SolveTask<SparseCrf>& task, const FlowSolver& solver);
 SolveResult SparseByTrw(const SolveTask<SparseCrf>& task);
 SolveResult SparseByHybrid(const SolveTask<SparseCrf>& task);  // with or without routes
 SolveResult SparseByMeanField(const SolveTask<SparseCrf>& task);
-SolveResult TablesByTrw(const SolveTask<FactorGraph>& task);  // on the given tables
+SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task);  // when there is no time for more
+SolveResult TablesByTrw(const SolveTask<FactorGraph>& task);    // on the given tables
 
-// --- dense_solve.cc: normalisation -> operator -> chain of solvers (dense_chain.h) -> verified bounds
-// (dense_certify.h), all within the limits
-SolveResult DenseByAuto(const SolveTask<DenseCrf>& task);
-SolveResult DenseByPdhg(const SolveTask<DenseCrf>& task);
-SolveResult DenseByQuadratic(const SolveTask<DenseCrf>& task);
-SolveResult DenseByFrankWolfe(const SolveTask<DenseCrf>& task);
-SolveResult DenseByRouting(const SolveTask<DenseCrf>& task);
-SolveResult DenseByMeanField(const SolveTask<DenseCrf>& task);
+// --- dense_solve.cc: normalisation -> operator -> the method's chain of solvers (dense_chain.h) ->
+// verified bounds (dense_certify.h), all within the limits
+SolveResult SolveDense(const SolveTask<DenseCrf>& task);
 
 // --- exact_solve.cc: variable elimination
 SolveResult SparseExactly(const SolveTask<SparseCrf>& task);
 SolveResult TablesExactly(const SolveTask<FactorGraph>& task);
 SolveResult DenseExactly(const SolveTask<DenseCrf>& task);
+// None if it would take more than about a second, a third of the time limit, or too much memory.
+std::optional<SolveResult> TryExactly(const SolveTask<SparseCrf>& task);
+std::optional<SolveResult> TryExactly(const SolveTask<FactorGraph>& task);
+
+std::string Describe(const FactorGraph& graph);
+MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows);
 
 }  // namespace submarine::internal

@@ -12,7 +12,6 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/model/recognise.h"
 #include "submarine/solve/dense_plan.h"
-#include "submarine/solve/exact_solve.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solve/strategy.h"
@@ -24,6 +23,7 @@ namespace {
 
 using internal::CheckDenseTemperature;
 using internal::ChooseSparse;
+using internal::EntryOf;
 using internal::LeastSeconds;
 using internal::PhysicalMemoryBytes;
 using internal::PlanDense;
@@ -33,7 +33,6 @@ using internal::RequirePositiveTemperature;
 using internal::RequireTime;
 using internal::SecondsToTouch;
 using internal::SizeOf;
-using internal::SolversOf;
 using internal::SolveTask;
 using internal::SparseSize;
 using internal::Stopwatch;
@@ -41,6 +40,8 @@ using internal::ThreadLimit;
 using internal::TouchSeconds;
 using internal::TryExactly;
 
+constexpr double kDenseGap = 1e-2;
+constexpr int kSparseIterations = 100000;
 constexpr double kShareOfMachine = 0.75;
 constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 
@@ -63,11 +64,13 @@ class Call {
 
   void CheckExtension() const {
     if (options_.extension == ExtensionKind::kOptimal) return;
-    if (options_.method == Method::kFrankWolfe || options_.method == Method::kBlockFrankWolfe)
-      return;
-    throw InvalidInput(
-        fmt::format("the alternate extension goes with the methods fw and bcfw, not with {}",
-                    ToString(options_.method)));
+    if (EntryOf(options_.method).sparse.alternate_extension) return;
+    std::vector<std::string_view> names;
+    for (const MethodInfo& info : Methods()) {
+      if (EntryOf(info.method).sparse.alternate_extension) names.push_back(info.name);
+    }
+    throw InvalidInput(fmt::format("the alternate extension goes with the methods {}, not with {}",
+                                   fmt::join(names, " and "), ToString(options_.method)));
   }
 
   // Refuses a method whose first bound does not fit the time limit; replaces `auto` by one that
@@ -157,14 +160,11 @@ std::string_view ToString(DenseMarginals marginals) {
 }
 
 double DefaultGap(Method method, ModelKind kind) {
-  if (kind == ModelKind::kDense) return 1e-2;
-  return method == Method::kTrw ? 1e-7 : 1e-4;  // TRW: what a sweep must gain
+  return kind == ModelKind::kDense ? kDenseGap : EntryOf(method).sparse.gap;
 }
 
 int DefaultIterations(Method method, ModelKind kind) {
-  if (kind != ModelKind::kDense) return 100000;
-  return method == Method::kFrankWolfe ? 100
-                                       : 1000;  // each step of Frank-Wolfe is part of its proof
+  return kind == ModelKind::kDense ? EntryOf(method).dense.iterations : kSparseIterations;
 }
 
 std::size_t DefaultMemory() {
@@ -183,7 +183,7 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
     if (auto solved = TryExactly(task)) return call.Finish(*std::move(solved));
   }
   call.FitMethodTo(model);
-  return call.Finish(SolversOf(options.method).sparse(task));
+  return call.Finish(EntryOf(options.method).sparse.run(task));
 }
 
 SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Watch& watch) {
@@ -192,7 +192,7 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
   const bool any = options.method == Method::kAuto;
   call.CheckExtension();
   const SolveTask<FactorGraph> task{graph, options, call.clock(), watch};
-  if (options.method == Method::kExact) return call.Finish(SolversOf(options.method).tables(task));
+  if (options.method == Method::kExact) return call.Finish(EntryOf(options.method).tables(task));
   if (any) {
     if (auto solved = TryExactly(task)) return call.Finish(*std::move(solved));
   }
@@ -201,14 +201,14 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
     const RecognisedCrf recognised = RecogniseSparseCrf(graph);
     RequireAccepted(options.method, ModelKind::kSparse);
     call.FitMethodTo(recognised.model);
-    return call.Finish(
-        Widened(SolversOf(options.method).sparse({recognised.model, options, call.clock(), watch}),
-                recognised.defect));
+    return call.Finish(Widened(
+        EntryOf(options.method).sparse.run({recognised.model, options, call.clock(), watch}),
+        recognised.defect));
   } catch (const NotExpressible& error) {
     if (!InfoOf(options.method).tables) throw;
     why = error.what();
   }
-  SolveResult result = SolversOf(options.method).tables(task);
+  SolveResult result = EntryOf(options.method).tables(task);
   if (any) {
     result.notes.push_back(
         fmt::format("The method is trw, which works on any tables of pairs: {}.", why));
@@ -223,8 +223,9 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
   if (options.extension != ExtensionKind::kOptimal)
     throw InvalidInput("the alternate extension is not for dense models");
   CheckDenseTemperature(options.temperature);
-  if (options.method == Method::kFrankWolfe) RequirePositiveTemperature(options.temperature);
-  return call.Finish(SolversOf(options.method).dense({model, options, call.clock(), watch}));
+  if (!EntryOf(options.method).dense.zero_temperature)
+    RequirePositiveTemperature(options.temperature);
+  return call.Finish(EntryOf(options.method).dense.run({model, options, call.clock(), watch}));
 }
 
 void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,

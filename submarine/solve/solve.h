@@ -91,6 +91,16 @@ struct SolveOptions {
   DenseMarginals marginals = DenseMarginals::kUpperBound;
 };
 
+// The table of methods, which the command line, error messages and documentation use.
+std::span<const MethodInfo> Methods();
+const MethodInfo& InfoOf(Method method);
+std::string_view ToString(Method method);
+// Throws InvalidInput, naming the methods that do, unless the method accepts models of this kind.
+void RequireAccepted(Method method, ModelKind kind);
+// "auto: ...; pdhg: ..." for the methods that accept models of the kind, or any of them.
+std::string MethodHelp();
+std::string MethodHelp(ModelKind kind);
+
 double DefaultGap(Method method, ModelKind kind);
 int DefaultIterations(Method method, ModelKind kind);
 // The default memory limit: a fraction of the machine's memory.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "submarine/base/error.h"
@@ -13,12 +14,9 @@
 #include "submarine/bound/verify/sparse/trw_verifier.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/forest.h"
-#include "submarine/solve/exact_solve.h"
 #include "submarine/solve/limits.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
-#include "submarine/solver/flow/frank_wolfe.h"
-#include "submarine/solver/flow/pdhg.h"
 #include "submarine/solver/flow/rounding.h"
 #include "submarine/solver/forest/forest_packing.h"
 #include "submarine/solver/forest/routed/routed_hybrid.h"
@@ -79,13 +77,13 @@ class SparseRun {
         max_iterations_(options_.max_iterations.value_or(
             DefaultIterations(options_.method, ModelKind::kSparse))) {}
 
-  // `run` is one of the functions below.
-  SolveResult Solve(void (SparseRun::*run)()) {
+  // `run` calls one of the functions below.
+  SolveResult Solve(const std::function<void(SparseRun*)>& run) {
     solved_.certificate.model = model_.Description();
     solved_.method = options_.method;
     try {
       const LoopInterrupt scope(too_late_);
-      (this->*run)();
+      run(this);
     } catch (const Interrupted&) {
       BoundByUnaries();
     }
@@ -121,24 +119,12 @@ class SparseRun {
         "from the unaries.");
   }
 
-  void SolveByPdhg() {
-    PdhgOptions pdhg;
-    Configure(FlowReserve(), &pdhg);
-    pdhg.relative_gap = gap_;
-    if (options_.deterministic)
-      pdhg.seconds_between_evaluations = std::numeric_limits<double>::infinity();
+  void SolveByFlows(const FlowSolver& solver) {
+    BoundOptions limits;
+    Configure(costs_.flow_certificate + costs_.lower_certificate, &limits);
+    limits.relative_gap = gap_;
     const double begin = clock_.Seconds();
-    TakeFlows(SolvePdhg(model_, pdhg), begin);
-  }
-
-  void SolveByFrankWolfe() {
-    const double begin = clock_.Seconds();
-    TakeFlows(SolveFrankWolfe(model_, FrankWolfe()), begin);
-  }
-
-  void SolveByBlockFrankWolfe() {
-    const double begin = clock_.Seconds();
-    TakeFlows(SolveBlockFrankWolfe(model_, FrankWolfe()), begin);
+    TakeFlows(solver(model_, limits), begin);
   }
 
   void SolveByTrw() {
@@ -255,18 +241,6 @@ class SparseRun {
                   {record.k, begin + record.seconds, record.upper, dual, std::nullopt});
     };
     bound->interrupted = [this] { return StopAsked(); };
-  }
-
-  double FlowReserve() const { return costs_.flow_certificate + costs_.lower_certificate; }
-
-  FrankWolfeOptions FrankWolfe() {
-    FrankWolfeOptions frank_wolfe;
-    Configure(FlowReserve(), &frank_wolfe);
-    frank_wolfe.relative_gap = gap_;
-    frank_wolfe.extension = options_.extension;
-    frank_wolfe.step =
-        options_.harmonic_steps ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
-    return frank_wolfe;
   }
 
   // Takes what the flows of a solver prove, which started at time `begin`.
@@ -423,17 +397,8 @@ class SparseRun {
 
 }  // namespace
 
-SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task) {
-  return SparseRun(task).Solve(&SparseRun::BoundByUnaries);
-}
-SolveResult SparseByPdhg(const SolveTask<SparseCrf>& task) {
-  return SparseRun(task).Solve(&SparseRun::SolveByPdhg);
-}
-SolveResult SparseByFrankWolfe(const SolveTask<SparseCrf>& task) {
-  return SparseRun(task).Solve(&SparseRun::SolveByFrankWolfe);
-}
-SolveResult SparseByBlockFrankWolfe(const SolveTask<SparseCrf>& task) {
-  return SparseRun(task).Solve(&SparseRun::SolveByBlockFrankWolfe);
+SolveResult SparseByFlows(const SolveTask<SparseCrf>& task, const FlowSolver& solver) {
+  return SparseRun(task).Solve([&](SparseRun* run) { run->SolveByFlows(solver); });
 }
 SolveResult SparseByTrw(const SolveTask<SparseCrf>& task) {
   return SparseRun(task).Solve(&SparseRun::SolveByTrw);
@@ -443,6 +408,9 @@ SolveResult SparseByHybrid(const SolveTask<SparseCrf>& task) {
 }
 SolveResult SparseByMeanField(const SolveTask<SparseCrf>& task) {
   return SparseRun(task).Solve(&SparseRun::SolveByMeanField);
+}
+SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task) {
+  return SparseRun(task).Solve(&SparseRun::BoundByUnaries);
 }
 
 // There is no mean field for tables, but every labeling gives a lower bound.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "submarine/base/error.h"
-#include "submarine/solve/limits.h"
+#include "submarine/solve/registry.h"
 
 namespace submarine::internal {
 namespace {
@@ -15,12 +15,9 @@ namespace {
 // The chosen method must have time for a few iterations: fewer prove nothing useful.
 constexpr double kFewIterations = 12.0;
 
-bool AcceptsTemperature(Method method, double temperature) {
-  return temperature > 0.0 || method == Method::kPdhg;
-}
-
 bool FirstBoundFits(Method method, const SparseSize& size, double temperature, double left) {
-  return AcceptsTemperature(method, temperature) && FitsTime(LeastSeconds(method, size), left);
+  return (temperature > 0.0 || EntryOf(method).sparse.zero_temperature) &&
+         FitsTime(LeastSeconds(method, size), left);
 }
 
 }  // namespace
@@ -67,10 +64,11 @@ void RequireTime(Method method, const SparseSize& size, double temperature, doub
   const double seconds = LeastSeconds(method, size);
   if (FitsTime(seconds, left)) return;
   std::string others;
-  for (const Method other :
-       {Method::kPdhg, Method::kFrankWolfe, Method::kBlockFrankWolfe, Method::kMeanField}) {
-    if (other != method && FirstBoundFits(other, size, temperature, left))
-      others += fmt::format("{}, ", ToString(other));
+  for (const MethodInfo& other : Methods()) {
+    // `auto` comes last, and exact inference has limits of its own.
+    if (!other.sparse || other.method == Method::kAuto || other.method == Method::kExact) continue;
+    if (other.method != method && FirstBoundFits(other.method, size, temperature, left))
+      others += fmt::format("{}, ", other.name);
   }
   throw TooLarge(fmt::format(
       "a first bound by {} takes about {:.1f} s here, but {:.1f} s are left of the time limit; "

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "submarine/solve/method/method.h"
 #include "submarine/solve/method/times.h"
 
 namespace submarine::internal {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::internal {
 namespace {

@@ -22,59 +22,17 @@ constexpr double kListBuildBytes = 280.0;
 constexpr double kEntryBytes = 8.0;
 constexpr double kWorthSampling = 2.0;  // see NeighbourList::Sample
 
-// The number of N x L and N x cuts matrices of single precision held, without the unaries.
-struct Held {
-  double labels;
-  double cuts;
-};
-
-// Mean field comes last and holds four (marginals, their start, costs, the best so far). The solver
-// before it leaves the s of the bound, the best dual point, the last marginals and their copy to
-// continue from; and a proof and potentials.
-constexpr Held kAfterOneSolver = {4.0 + 4.0, 2.0};
-
-Held MatricesOf(const DenseDemand& demand, bool streamed) {
-  switch (demand.method) {
-    case Method::kMeanField:
-      return {demand.classic_updates ? (streamed ? 1.0 : 2.0) : 3.0, 0.0};
-    case Method::kQuadratic:
-    case Method::kPdhg:
-      return kAfterOneSolver;
-    case Method::kFrankWolfe:
-      return {kAfterOneSolver.labels, 1.0 + demand.iterations};
-    case Method::kAuto:
-    case Method::kRouted:
-    case Method::kBlockFrankWolfe:
-    case Method::kTrw:
-    case Method::kHybrid:
-    case Method::kExact:
-      break;
-  }
-  // Those of two solves, the second continuing the first, with proofs of up to three potentials,
-  // and those of the segment between their points.
-  return {12.0, 6.3};
+DenseHeld HeldBySolver(const DenseDemand& demand, bool streamed) {
+  DenseHeld held = demand.method.solving;
+  if (demand.classic_updates && !demand.method.upper_bound) held.labels = streamed ? 1.0 : 2.0;
+  if (demand.method.proof_per_iteration) held.cuts += demand.iterations;
+  return held;
 }
 
-// The evidence of a certificate: marginals of mean field, the upper bound and the dual value, and
-// proofs.
-Held EvidenceOf(const DenseDemand& demand) {
-  switch (demand.method) {
-    case Method::kMeanField:
-      return {1.0, 0.0};
-    case Method::kQuadratic:
-    case Method::kPdhg:
-      return {3.0, 1.0};
-    case Method::kFrankWolfe:
-      return {3.0, static_cast<double>(demand.iterations)};
-    case Method::kAuto:
-    case Method::kRouted:
-    case Method::kBlockFrankWolfe:
-    case Method::kTrw:
-    case Method::kHybrid:
-    case Method::kExact:
-      break;
-  }
-  return {3.0, 2.0};
+DenseHeld HeldAsEvidence(const DenseDemand& demand) {
+  DenseHeld held = demand.method.evidence;
+  if (demand.method.proof_per_iteration) held.cuts += demand.iterations;
+  return held;
 }
 
 class Estimate {
@@ -88,7 +46,7 @@ class Estimate {
         labels_(4.0 * demand.size.labels * variables_),
         cuts_(4.0 * demand.size.cuts * variables_),
         columns_(static_cast<std::size_t>(demand.size.labels)),
-        flows_(demand.method != Method::kMeanField) {}
+        flows_(demand.method.upper_bound) {}
 
   DenseMemory Sum() const {
     DenseMemory memory;
@@ -96,7 +54,7 @@ class Estimate {
     memory.preparing = Preparing();
     memory.solving = Solving();
     memory.certifying = Certifying();
-    if (demand_.method == Method::kAuto && HasList() && pairs_.lattices.empty() && demand_.by_pairs)
+    if (demand_.method.draws_sample && HasList() && pairs_.lattices.empty() && demand_.by_pairs)
       memory.routing = Routing();
     return memory;
   }
@@ -127,10 +85,9 @@ class Estimate {
                            kListBuildBytes * variables_
                      : 0.0;
   }
-  // Only `auto` draws a sample.
   double SampleBytes() const {
     const double entries = demand_.sample_neighbours * variables_;
-    return demand_.method == Method::kAuto && pairs_.list_entries >= kWorthSampling * entries
+    return demand_.method.draws_sample && pairs_.list_entries >= kWorthSampling * entries
                ? kEntryBytes * entries
                : 0.0;
   }
@@ -156,7 +113,7 @@ class Estimate {
   bool IsPlain() const { return demand_.size.cuts == demand_.size.labels; }
 
   double Solving() const {
-    const Held held = MatricesOf(demand_, !HasList());
+    const DenseHeld held = HeldBySolver(demand_, !HasList());
     double temporary = 0.0;
     // For conversions between labels and cuts.
     if (!IsPlain()) temporary = std::max(labels_, cuts_);
@@ -182,7 +139,7 @@ class Estimate {
   }
 
   double Certifying() const {
-    const Held evidence = EvidenceOf(demand_);
+    const DenseHeld evidence = HeldAsEvidence(demand_);
     const double held =
         evidence.labels * labels_ + evidence.cuts * cuts_ + kVariableBytes * variables_;
     return held + std::max(demand_.by_pairs ? ByPairs(evidence.cuts) : 0.0,
@@ -211,7 +168,7 @@ class Estimate {
   // In double: all lattices with their row sums and self terms, marginals or sums per cut, and
   // blocks of columns, which are labels or levels of a flow.
   double ByOperator() const {
-    if (pairs_.lattices.empty()) return ByPairs(EvidenceOf(demand_).cuts);
+    if (pairs_.lattices.empty()) return ByPairs(HeldAsEvidence(demand_).cuts);
     const auto levels = static_cast<std::size_t>(demand_.lattice.levels);
     double lattices = 0.0;
     double building = 0.0;

@@ -8,7 +8,6 @@
 #include "submarine/filter/kernel/gaussian_kernel.h"
 #include "submarine/filter/kernel/operator_options.h"
 #include "submarine/filter/lattice/lattice_build.h"
-#include "submarine/solve/method/method.h"
 #include "submarine/solve/method/times.h"
 
 namespace submarine::internal {
@@ -31,12 +30,27 @@ struct PairMemory {
   std::vector<LatticeCounts> lattices = {};
 };
 
+// The number of N x L and N x cuts matrices of single precision held, without the unaries.
+struct DenseHeld {
+  double labels = 0.0;
+  double cuts = 0.0;
+};
+
+// What a method holds beside the model and its pairs.
+struct DenseMethodMemory {
+  DenseHeld solving;
+  DenseHeld evidence;                // of its certificate
+  bool proof_per_iteration = false;  // one more matrix of cuts in both for every iteration
+  bool upper_bound = true;           // not only a lower one
+  bool draws_sample = false;         // of listed pairs, and may route them
+};
+
 struct DenseDemand {
   DenseSize size;
-  Method method = Method::kAuto;
-  bool classic_updates = false;    // of mean field
-  int iterations = 0;              // limit of Frank-Wolfe, whose proof grows with them
-  double sample_neighbours = 0.0;  // per variable, in the sample that `auto` draws from long lists
+  DenseMethodMemory method;
+  bool classic_updates = false;    // of methods without an upper bound
+  int iterations = 0;              // their limit
+  double sample_neighbours = 0.0;  // per variable, in a sample of long lists
   bool normalises = false;         // the model is copied for normalisation
   bool by_pairs = true;            // verified over all pairs, or
   bool by_operator = false;        // as the lattices apply them; if neither, not certified

@@ -11,6 +11,7 @@
 #include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/solve/dense_plan.h"
+#include "submarine/solve/registry.h"
 
 namespace submarine::internal {
 namespace {
@@ -85,7 +86,8 @@ TEST(EstimateDenseMemory, HoldsTheOperatorWhileItSolves) {
     op.AddProduct(x, 1.0F, &out);
     held += op.bytes();
   }
-  const DenseDemand demand{.size = size, .method = Method::kMeanField, .by_pairs = false};
+  const DenseDemand demand{
+      .size = size, .method = EntryOf(Method::kMeanField).dense.memory, .by_pairs = false};
   const DenseMemory memory = EstimateDenseMemory(demand, weighted, pairs);
   // Three matrices and a few numbers per variable beside the lattices.
   const double expected = static_cast<double>(held) + 3.0 * matrix + 24.0 * size.variables;

@@ -1,8 +1,6 @@
-// The table of methods by name, which the command line, error messages and documentation use.
+// The names of methods. The table of what each one accepts, runs and needs is solve/registry.cc.
 #pragma once
 
-#include <span>
-#include <string>
 #include <string_view>
 
 namespace submarine {
@@ -25,23 +23,12 @@ enum class ModelKind { kSparse, kTables, kDense };  // SparseCrf, FactorGraph, D
 struct MethodInfo {
   Method method;
   std::string_view name;
+  std::string_view help;  // one line
   bool sparse;
   bool tables;  // of at most two variables, with or without a submodular extension
   bool dense;
-  std::string_view help;  // one line
 
   bool Accepts(ModelKind kind) const;
 };
-
-std::span<const MethodInfo> Methods();
-const MethodInfo& InfoOf(Method method);
-std::string_view ToString(Method method);
-
-// Throws InvalidInput, naming the methods that do, unless the method accepts models of this kind.
-void RequireAccepted(Method method, ModelKind kind);
-
-// "auto: ...; pdhg: ..." for the methods that accept models of the kind, or any of them.
-std::string MethodHelp();
-std::string MethodHelp(ModelKind kind);
 
 }  // namespace submarine

@@ -155,44 +155,31 @@ double TableCertificateSeconds(const FactorGraph& graph) {
   return kTablePairSeconds * entries;
 }
 
-double LeastSeconds(Method method, const SparseSize& size) {
+double FirstBoundSeconds(const SparseDemand& demand, const SparseSize& size) {
   const double marginals = size.variables * size.labels;
-  const double flows = size.edges * size.cuts;
   const double messages = 2.0 * size.edges * size.labels;
+  const bool forests =
+      demand.work == SparseWork::kForests || demand.work == SparseWork::kRoutedForests;
+  const double doubles = demand.marginals * marginals + demand.flows * size.edges * size.cuts +
+                         (forests ? messages : 0.0);
+  const double common =
+      size.touch * TouchSeconds(kDouble * doubles) + kRoundingLabelSeconds * marginals;
+  const double sweeps = demand.sweeps * kForestLabelSeconds * messages;
   const SparseCostEstimate costs = SparseCosts(size);
-  // The matrices of marginals and of flows that a method allocates.
-  const auto touch_doubles = [&](double count) {
-    return size.touch * TouchSeconds(kDouble * count);
-  };
-  const auto touch = [&](double marginal_rows, double flow_rows) {
-    return touch_doubles(marginal_rows * marginals + flow_rows * flows);
-  };
-  const double labels = kRoundingLabelSeconds * marginals;
-  switch (method) {
-    case Method::kPdhg:
-      return touch(6.0, 2.0) + kStartLabelSeconds * marginals + costs.flow_certificate + labels;
-    case Method::kFrankWolfe:
-      return touch(5.0, 1.0) + kStartLabelSeconds * marginals + costs.flow_certificate + labels;
-    case Method::kBlockFrankWolfe:
-      return touch(4.0, 1.0) + kStartLabelSeconds * marginals + costs.flow_certificate + labels;
-    case Method::kTrw:
-      return touch(7.0, 0.0) + touch_doubles(messages) + 0.5 * kForestLabelSeconds * messages +
-             costs.forest_certificate + labels;
-    case Method::kHybrid:  // one forest, with at most half of the edges on most graphs
-      return touch(14.0, 3.0) + touch_doubles(messages) + kForestLabelSeconds * messages +
-             costs.forest_certificate + labels;
-    case Method::kRouted:  // copies of the model, and forest edges whose weights all differ
-      return touch(16.0, 3.0) + touch_doubles(messages) + kForestLabelSeconds * messages +
-             costs.routed_certificate + labels;
-    case Method::kMeanField:
-      return touch(3.0, 0.0) + kFirstSweepSeconds + 2.0 * kStartLabelSeconds * marginals +
-             costs.lower_certificate + labels;
-    case Method::kAuto:
-    case Method::kQuadratic:
-    case Method::kExact:
-      break;
+  switch (demand.work) {
+    case SparseWork::kUnaries:
+      return common + 2.0 * kUpperLabelSeconds * marginals;
+    case SparseWork::kFlows:
+      return common + kStartLabelSeconds * marginals + costs.flow_certificate;
+    case SparseWork::kForests:
+      return common + sweeps + costs.forest_certificate;
+    case SparseWork::kRoutedForests:
+      return common + sweeps + costs.routed_certificate;
+    case SparseWork::kMeanField:
+      return common + kFirstSweepSeconds + 2.0 * kStartLabelSeconds * marginals +
+             costs.lower_certificate;
   }
-  return 2.0 * kUpperLabelSeconds * marginals + touch(1.0, 0.0) + labels;
+  return common;
 }
 
 double IterationSeconds(const SparseSize& size) {
@@ -203,5 +190,16 @@ double IterationSeconds(const SparseSize& size) {
 double TouchSeconds(double bytes) { return kTouchSeconds * bytes; }
 
 double EliminationSeconds(double table_entries) { return kTableEntrySeconds * table_entries; }
+
+double Overrun(double limit) {
+  constexpr double kShare = 0.1;
+  constexpr double kFloor = 2.0;
+  return std::max(kShare * limit, kFloor);
+}
+
+bool FitsTime(double seconds, double left) {
+  const double from_now = std::max(0.0, left);
+  return seconds <= from_now + Overrun(from_now);
+}
 
 }  // namespace submarine::internal

@@ -9,7 +9,6 @@
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
-#include "submarine/solve/method/method.h"
 
 namespace submarine::internal {
 
@@ -69,14 +68,28 @@ struct SparseCostEstimate {
 SparseCostEstimate SparseCosts(const SparseSize& size);
 double TableCertificateSeconds(const FactorGraph& graph);
 
-// Until the method has a first bound and a verifier has confirmed it, including first use of
-// memory. Not for kExact, which has its own estimate; for kAuto, the bound of the unaries alone.
-double LeastSeconds(Method method, const SparseSize& size);
+// What a method does until it has a first bound and a verifier has confirmed it.
+enum class SparseWork { kUnaries, kFlows, kForests, kRoutedForests, kMeanField };
+struct SparseDemand {
+  SparseWork work = SparseWork::kUnaries;
+  // Memory used for the first time: matrices of variables x labels and of edges x cuts.
+  double marginals = 1.0;
+  double flows = 0.0;
+  double sweeps = 0.0;  // over the edges of forests
+};
+double FirstBoundSeconds(const SparseDemand& demand, const SparseSize& size);
 // One iteration of PDHG.
 double IterationSeconds(const SparseSize& size);
 // Writing to this much new memory for the first time.
 double TouchSeconds(double bytes);
 // Exact inference with this many table entries.
 double EliminationSeconds(double table_entries);
+
+// --- Limits
+
+// What a call may overrun its time limit by: a tenth of it or two seconds, whichever is more.
+double Overrun(double limit);
+// Whether to start work that takes this many seconds when `left` seconds of the time limit remain.
+bool FitsTime(double seconds, double left);
 
 }  // namespace submarine::internal

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "submarine/labels/label_cuts.h"
-#include "submarine/solve/limits.h"
+#include "submarine/solve/registry.h"
 
 namespace submarine::internal {
 namespace {

@@ -1,4 +1,4 @@
-#include "submarine/solve/method/method.h"
+#include "submarine/solve/registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,12 +6,11 @@
 #include <set>
 
 #include "submarine/base/error.h"
-#include "submarine/solve/registry.h"
 
 namespace submarine::internal {
 namespace {
 
-TEST(MethodTest, EveryMethodHasItsRow) {
+TEST(RegistryTest, EveryMethodHasItsRow) {
   std::set<std::string_view> names;
   for (const MethodInfo& info : Methods()) {
     EXPECT_EQ(InfoOf(info.method).name, info.name);
@@ -22,18 +21,26 @@ TEST(MethodTest, EveryMethodHasItsRow) {
   EXPECT_EQ(names.size(), Methods().size());
 }
 
-// What the table of names accepts is what the table of solvers has a function for.
-TEST(MethodTest, EveryMethodRunsWhatItAccepts) {
+TEST(RegistryTest, WhatRunsHasWhatItsLimitsNeed) {
   for (const MethodInfo& info : Methods()) {
-    const MethodSolvers& solvers = SolversOf(info.method);
-    EXPECT_EQ(solvers.method, info.method) << info.name;
-    EXPECT_EQ(solvers.sparse != nullptr, info.sparse) << info.name;
-    EXPECT_EQ(solvers.tables != nullptr, info.tables) << info.name;
-    EXPECT_EQ(solvers.dense != nullptr, info.dense) << info.name;
+    const MethodEntry& entry = EntryOf(info.method);
+    EXPECT_EQ(entry.method, info.method) << info.name;
+    EXPECT_EQ(entry.sparse.run != nullptr, info.sparse) << info.name;
+    EXPECT_EQ(entry.tables != nullptr, info.tables) << info.name;
+    EXPECT_EQ(entry.dense.run != nullptr, info.dense) << info.name;
+    if (info.method == Method::kExact) continue;  // has limits of its own
+    if (info.sparse && info.method != Method::kAuto) {
+      EXPECT_NE(entry.sparse.first_bound.work, SparseWork::kUnaries) << info.name;
+    }
+    if (info.dense) {
+      EXPECT_NE(entry.dense.chain, nullptr) << info.name;
+      EXPECT_GT(entry.dense.memory.solving.labels, 0.0) << info.name;
+      EXPECT_GT(entry.dense.memory.evidence.labels, 0.0) << info.name;
+    }
   }
 }
 
-TEST(MethodTest, RefusalsNameWhatIsAccepted) {
+TEST(RegistryTest, RefusalsNameWhatIsAccepted) {
   EXPECT_NO_THROW(RequireAccepted(Method::kAuto, ModelKind::kDense));
   try {
     RequireAccepted(Method::kTrw, ModelKind::kDense);
@@ -45,7 +52,7 @@ TEST(MethodTest, RefusalsNameWhatIsAccepted) {
   }
 }
 
-TEST(MethodTest, HelpIsAboutTheKindAskedFor) {
+TEST(RegistryTest, HelpIsAboutTheKindAskedFor) {
   EXPECT_THAT(MethodHelp(), ::testing::HasSubstr("bcfw: "));
   EXPECT_THAT(MethodHelp(ModelKind::kDense), ::testing::Not(::testing::HasSubstr("bcfw")));
 }
