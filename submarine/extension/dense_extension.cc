@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -45,6 +46,59 @@ DenseExtension::DenseExtension(const DenseCrf& model, const GaussianOperator& pa
   quadratic_reach_ = *std::max_element(quadratic_pull.begin(), quadratic_pull.end());
   plain_ = cuts.leaves_only() && active_.size() == num_labels() &&
            std::all_of(length_.begin(), length_.end(), [&](float l) { return l == length_[0]; });
+  if (!plain_) FindUnusual();
+}
+
+void DenseExtension::FindUnusual() {
+  const Matrix<double>& distance = model_.metric().distance;
+  std::vector<double> values(distance.data(), distance.data() + distance.size());
+  std::sort(values.begin(), values.end());
+  std::size_t most = 0;
+  for (std::size_t first = 0, end = 0; first < values.size(); first = end) {
+    while (end < values.size() && values[end] == values[first]) ++end;
+    if (end - first <= most) continue;
+    most = end - first;
+    usual_ = values[first];
+  }
+  unusual_begin_.assign(1, 0);
+  for (std::size_t i = 0; i < distance.rows(); ++i) {
+    for (std::size_t j = 0; j < distance.cols(); ++j) {
+      if (distance(i, j) != usual_) unusual_.push_back({j, distance(i, j) - usual_});
+    }
+    unusual_begin_.push_back(unusual_.size());
+  }
+  // Lists cost more than plain loops.
+  mostly_usual_ = 4 * unusual_.size() <= distance.size() + 4 * distance.rows();
+}
+
+Matrix<float>* DenseExtension::Scratch(std::size_t cols) const {
+  if (scratch_.rows() != num_variables() || scratch_.cols() != cols)
+    scratch_ = Matrix<float>::Unset(num_variables(), cols);
+  return &scratch_;
+}
+
+Matrix<float>* DenseExtension::ZeroScratch(std::size_t cols) const {
+  Matrix<float>* scratch = Scratch(cols);
+  ParallelFor(scratch->rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    std::fill(scratch->data() + begin * cols, scratch->data() + end * cols, 0.0F);
+  });
+  return scratch;
+}
+
+const Matrix<double>& DenseExtension::CutDistances() const {
+  if (cut_distances_.size() == 0)
+    cut_distances_ = CutDistance(*model_.labels().cuts, model_.metric().length);
+  return cut_distances_;
+}
+
+template <class Take>
+void DenseExtension::SumActive(std::span<const float> y, const Take& take) const {
+  thread_local std::vector<double> sums;
+  sums.resize(static_cast<std::size_t>(model_.num_cuts()));
+  std::copy(y.begin(), y.end(), sums.begin());
+  model_.labels().cuts->SumOverCuts({sums.data(), y.size()}, sums);
+  for (std::size_t c = 0; c < active_.size(); ++c)
+    take(c, static_cast<float>(sums[static_cast<std::size_t>(active_[c])]));
 }
 
 void DenseExtension::StepPotentials(std::span<const float> y, float step,
@@ -53,24 +107,20 @@ void DenseExtension::StepPotentials(std::span<const float> y, float step,
     for (std::size_t i = 0; i < v.size(); ++i) v[i] += step * y[i];
     return;
   }
-  thread_local std::vector<double> labels;
-  thread_local std::vector<double> sums;
-  labels.assign(y.begin(), y.end());
-  sums.resize(static_cast<std::size_t>(model_.num_cuts()));
-  model_.labels().cuts->SumOverCuts(labels, sums);
-  for (std::size_t c = 0; c < v.size(); ++c)
-    v[c] += step * mobility_[c] * static_cast<float>(sums[static_cast<std::size_t>(active_[c])]);
+  SumActive(y, [&](std::size_t c, float sum) { v[c] += step * mobility_[c] * sum; });
+}
+
+void DenseExtension::CutSums(const Matrix<float>& y, Matrix<float>* z) const {
+  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a)
+      SumActive(y.row(a), [&](std::size_t c, float sum) { (*z)(a, c) = sum; });
+  });
 }
 
 Matrix<float> DenseExtension::CutSums(const Matrix<float>& y) const {
   if (plain_) return y;
-  Matrix<float> z(y.rows(), num_active());
-  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) {
-      StepPotentials(y.row(a), 1.0F, z.row(a));
-      for (std::size_t c = 0; c < z.cols(); ++c) z(a, c) /= mobility_[c];
-    }
-  });
+  Matrix<float> z = Matrix<float>::Unset(y.rows(), num_active());
+  CutSums(y, &z);
   return z;
 }
 
@@ -107,9 +157,9 @@ void DenseExtension::LabelModular(const Matrix<float>& v, FlowShape shape, Matri
     AddFlow(v, shape, length_[0], s);
     return;
   }
-  Matrix<float> flow(v.rows(), v.cols());
-  AddFlow(v, shape, 1.0F, &flow);
-  AddToLabels(flow, s);
+  Matrix<float>* flow = ZeroScratch(v.cols());
+  AddFlow(v, shape, 1.0F, flow);
+  AddToLabels(*flow, s);
 }
 
 void DenseExtension::LabelModular(const FlowProof& proof, Matrix<float>* s) const {
@@ -167,16 +217,28 @@ void DenseExtension::MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) co
     AddProduct(y, -2.0F * length_[0], s);
     return;
   }
+  Matrix<float>* masses = ZeroScratch(y.cols());
+  AddProduct(y, 1.0F, masses);
   const Matrix<double>& distance = model_.metric().distance;
-  Matrix<float> mass(y.rows(), y.cols());
-  AddProduct(y, 1.0F, &mass);
   ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> cost(y.cols());
     for (std::size_t a = begin; a < end; ++a) {
-      for (std::size_t i = 0; i < y.cols(); ++i) {
-        double sum = 0.0;
-        for (std::size_t j = 0; j < y.cols(); ++j) sum += distance(i, j) * mass(a, j);
-        (*s)(a, i) += static_cast<float>(sum);
+      const std::span<const float> mass = masses->row(a);
+      if (mostly_usual_) {
+        const double usual = usual_ * std::accumulate(mass.begin(), mass.end(), 0.0);
+        for (std::size_t i = 0; i < cost.size(); ++i) {
+          cost[i] = usual;
+          for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k)
+            cost[i] += unusual_[k].more * mass[unusual_[k].label];
+        }
+      } else {
+        std::fill(cost.begin(), cost.end(), 0.0);
+        for (std::size_t j = 0; j < cost.size(); ++j) {
+          const double* to = distance.row(j).data();
+          for (std::size_t i = 0; i < cost.size(); ++i) cost[i] += to[i] * mass[j];
+        }
       }
+      for (std::size_t i = 0; i < cost.size(); ++i) (*s)(a, i) += static_cast<float>(cost[i]);
     }
   });
 }
@@ -206,7 +268,13 @@ double DenseExtension::Dual(const Matrix<float>& y, double temperature) const {
       sum += EntropyMinusEnergyRow(y.row(a).data(), model_.unary().row(a).data(), T, y.cols());
     return sum;
   });
-  const std::vector<double> variation = pairs_.TotalVariation(plain_ ? y : CutSums(y));
+  const Matrix<float>* z = &y;
+  if (!plain_) {
+    Matrix<float>* sums = Scratch(num_active());
+    CutSums(y, sums);
+    z = sums;
+  }
+  const std::vector<double> variation = pairs_.TotalVariation(*z);
   for (std::size_t c = 0; c < variation.size(); ++c)
     value -= static_cast<double>(length_[c]) * variation[c];
   return value - model_.constant();
@@ -214,13 +282,13 @@ double DenseExtension::Dual(const Matrix<float>& y, double temperature) const {
 
 double DenseExtension::Energy(const std::vector<int>& labels) const {
   const LoopInterrupt scope(interrupted_);
-  if (const std::optional<double> cut = plain_ ? pairs_.CutWeight(labels) : std::nullopt) {
-    double energy = model_.constant() + 2.0 * static_cast<double>(length_[0]) * *cut;
+  if (const std::optional<double> cost = pairs_.LabelCost(labels, CutDistances())) {
+    double energy = model_.constant() + *cost;
     for (std::size_t a = 0; a < labels.size(); ++a)
       energy += model_.unary()(a, static_cast<std::size_t>(labels[a]));
     return energy;
   }
-  // The dual value of a labeling is minus its energy in the metric of the cuts.
+  // The dual value of a labeling is minus its energy; both are in the metric of the cuts.
   return -Dual(Indicator(labels, num_labels()), 0.0);
 }
 
@@ -229,7 +297,10 @@ void DenseExtension::StoreEvidence(const Matrix<float>& v, FlowShape shape, doub
   term->share = share;
   term->shape = shape;
   const auto cuts = static_cast<std::size_t>(model_.num_cuts());
-  if (term->v.rows() != v.rows() || term->v.cols() != cuts) term->v = Matrix<float>(v.rows(), cuts);
+  if (term->v.rows() != v.rows() || term->v.cols() != cuts) {
+    term->v = active_.size() == cuts ? Matrix<float>::Unset(v.rows(), cuts)
+                                     : Matrix<float>(v.rows(), cuts);
+  }
   ParallelFor(v.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     if (active_.size() == cuts) {
       std::copy(v.row(begin).data(), v.row(begin).data() + (end - begin) * cuts,
@@ -256,7 +327,7 @@ std::vector<int> ArgmaxLabels(const Matrix<float>& y) {
 
 void CopyMatrix(const Matrix<float>& from, Matrix<float>* to) {
   if (to->rows() != from.rows() || to->cols() != from.cols())
-    *to = Matrix<float>(from.rows(), from.cols());
+    *to = Matrix<float>::Unset(from.rows(), from.cols());
   ParallelFor(from.size(), kRowGrain * 64, [&](std::size_t begin, std::size_t end) {
     std::copy(from.data() + begin, from.data() + end, to->data() + begin);
   });

@@ -83,6 +83,16 @@ class DenseExtension final : public Extension<float, FlowProof> {
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const;
   // Adds to s what the flows f on the active cuts contribute to the labels, for all variables.
   void AddToLabels(const Matrix<float>& f, Matrix<float>* s) const;
+  // Calls take(c, sum) for the active cuts, given the marginals of one variable.
+  template <class Take>
+  void SumActive(std::span<const float> y, const Take& take) const;
+  void CutSums(const Matrix<float>& y, Matrix<float>* z) const;
+  // The working memory of a function, N x `cols`: new memory for every call would cost more than the
+  // sums.
+  Matrix<float>* Scratch(std::size_t cols) const;
+  Matrix<float>* ZeroScratch(std::size_t cols) const;
+  void FindUnusual();
+  const Matrix<double>& CutDistances() const;
 
   const DenseCrf& model_;
   const GaussianOperator& pairs_;
@@ -95,6 +105,18 @@ class DenseExtension final : public Extension<float, FlowProof> {
   double quadratic_reach_ = 0.0;
   std::vector<float> degrees_;
   std::vector<float> self_weights_;
+  // d(i, j) = usual_ for most pairs of labels of a truncated metric or a tree. The others, label by
+  // label: unusual_begin_[i] to unusual_begin_[i + 1], with d(i, j) - usual_.
+  struct Unusual {
+    std::size_t label;
+    double more;
+  };
+  bool mostly_usual_ = false;
+  double usual_ = 0.0;
+  std::vector<Unusual> unusual_;
+  std::vector<std::size_t> unusual_begin_;
+  mutable Matrix<float> scratch_;
+  mutable Matrix<double> cut_distances_;  // once they were asked for
 };
 
 // The most probable label of every variable.

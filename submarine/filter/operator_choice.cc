@@ -61,12 +61,13 @@ std::vector<double> SumOperator::TotalVariation(const Matrix<float>& x) const {
   return total;
 }
 
-std::optional<double> SumOperator::CutWeight(const std::vector<int>& labels) const {
+std::optional<double> SumOperator::LabelCost(const std::vector<int>& labels,
+                                             const Matrix<double>& distance) const {
   double total = 0.0;
   for (const Part& part : parts_) {
-    const std::optional<double> weight = part.op->CutWeight(labels);
-    if (!weight) return std::nullopt;
-    total += part.factor * *weight;
+    const std::optional<double> cost = part.op->LabelCost(labels, distance);
+    if (!cost) return std::nullopt;
+    total += part.factor * *cost;
   }
   return total;
 }

@@ -41,9 +41,12 @@ class GaussianOperator {
   // For every column at least sum_{a<b} k_ab |x_a - x_b|, and exactly that if the operator can.
   virtual std::vector<double> TotalVariation(const Matrix<float>& x) const = 0;
 
-  // sum_{a<b} k_ab [x_a != x_b] if that is faster than the total variation of indicators; else
-  // none.
-  virtual std::optional<double> CutWeight(const std::vector<int>& /*labels*/) const { return {}; }
+  // sum_{a<b} k_ab d(x_a, x_b), given the distances d of all labels, if that is faster than the
+  // total variation of indicators; else none.
+  virtual std::optional<double> LabelCost(const std::vector<int>& /*labels*/,
+                                          const Matrix<double>& /*distance*/) const {
+    return {};
+  }
 
   // sum_b k_ab including the kernel's own self term (1 for a Gaussian of scale 1, times its
   // factor), as symmetric normalisation needs it.

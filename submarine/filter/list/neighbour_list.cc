@@ -374,14 +374,15 @@ std::vector<double> NeighbourList::TotalVariation(const Matrix<float>& x) const 
   return total;
 }
 
-std::optional<double> NeighbourList::CutWeight(const std::vector<int>& labels) const {
+std::optional<double> NeighbourList::LabelCost(const std::vector<int>& labels,
+                                               const Matrix<double>& distance) const {
   return ParallelSum(size(), kListGrain, [&](std::size_t begin, std::size_t end) {
     double sum = 0.0;
     for (std::size_t k = begin; k < end; ++k) {
       const NeighbourRow row = Row(k);
-      const int own = labels[rows_.order[k]];
+      const double* to = distance.row(static_cast<std::size_t>(labels[rows_.order[k]])).data();
       for (std::size_t j = 0; j < row.count; ++j)
-        sum += labels[row.neighbour[j]] != own ? static_cast<double>(row.weight[j]) : 0.0;
+        sum += static_cast<double>(row.weight[j]) * to[labels[row.neighbour[j]]];
     }
     return 0.5 * sum;
   });

@@ -48,7 +48,8 @@ class NeighbourList : public GaussianOperator {
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
   std::vector<double> TotalVariation(const Matrix<float>& x) const override;
-  std::optional<double> CutWeight(const std::vector<int>& labels) const override;
+  std::optional<double> LabelCost(const std::vector<int>& labels,
+                                  const Matrix<double>& distance) const override;
   std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
   std::unique_ptr<GaussianOperator> Sample(double neighbours) const override;

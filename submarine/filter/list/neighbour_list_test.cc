@@ -285,7 +285,7 @@ TEST(NeighbourListTest, SampleKeepsTheStrongestPairs) {
   EXPECT_GT(dropped, 0U);
 }
 
-TEST(NeighbourListTest, CutWeightIsTheVariationOfIndicators) {
+TEST(NeighbourListTest, LabelCostIsTheVariationOfIndicators) {
   std::mt19937_64 rng(13);
   const GaussianKernel first = RandomKernel(150, 3, 2.0, true, &rng);
   const GaussianKernel second = RandomKernel(150, 2, 4.0, false, &rng);
@@ -297,12 +297,19 @@ TEST(NeighbourListTest, CutWeightIsTheVariationOfIndicators) {
     labels[a] = static_cast<int>(rng() % 4);
     indicator(a, static_cast<std::size_t>(labels[a])) = 1.0F;
   }
+  // A star of labels: d(i, j) = l_i + l_j.
+  const std::vector<double> length = {0.5, 1.25, 0.0, 2.0};
+  Matrix<double> distance(4, 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < 4; ++j) distance(i, j) = i == j ? 0.0 : length[i] + length[j];
+  }
   const std::vector<double> variation = list.TotalVariation(indicator);
-  const double expected = 0.5 * std::accumulate(variation.begin(), variation.end(), 0.0);
-  const std::optional<double> weight = list.CutWeight(labels);
-  ASSERT_TRUE(weight.has_value());
-  EXPECT_NEAR(*weight, expected, 1e-5 * expected);
-  EXPECT_EQ(list.CutWeight(std::vector<int>(150, 2)), 0.0);
+  const double expected =
+      std::inner_product(variation.begin(), variation.end(), length.begin(), 0.0);
+  const std::optional<double> cost = list.LabelCost(labels, distance);
+  ASSERT_TRUE(cost.has_value());
+  EXPECT_NEAR(*cost, expected, 1e-5 * expected);
+  EXPECT_EQ(list.LabelCost(std::vector<int>(150, 2), distance), 0.0);
 }
 
 // Each stored value is that of its mirror image. Where several kernels hold a pair, their values are

@@ -18,7 +18,7 @@ namespace {
 // range of float.
 Matrix<float> TemperedMarginals(const DenseExtension& extension, double temperature) {
   const Matrix<float>& unary = extension.model().unary();
-  Matrix<float> y(unary.rows(), unary.cols());
+  Matrix<float> y = Matrix<float>::Unset(unary.rows(), unary.cols());
   const auto [least, largest] = std::minmax_element(unary.data(), unary.data() + unary.size());
   temperature = std::max({temperature, 1e-6 * std::abs(*least), 1e-6 * std::abs(*largest)});
   if (temperature == 0.0) temperature = 1.0;
@@ -69,7 +69,7 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
                                                         : Matrix<float>(n, extension.num_active());
   std::vector<float> lambda = options.start.multipliers;
   lambda.resize(n, kUnknownLambda);
-  Matrix<float> s(n, labels);
+  Matrix<float> s = Matrix<float>::Unset(n, labels);
   DenseResult result;
   DenseProgress progress(extension, options, &result, options.keeps_evidence);
 

@@ -177,7 +177,7 @@ class ListedRun {
   // From variables to positions, or back.
   void Place(const Matrix<float>& from, bool to_positions, Matrix<float>* to) const {
     if (to->rows() != from.rows() || to->cols() != from.cols())
-      *to = Matrix<float>(from.rows(), from.cols());
+      *to = Matrix<float>::Unset(from.rows(), from.cols());
     const std::vector<std::uint32_t>& order = result_.proof.routing.paths.order;
     ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t p = begin; p < end; ++p) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "submarine/base/parallel.h"
+#include "submarine/base/simd/row_kernels.h"
 
 namespace submarine::internal {
 namespace {
@@ -47,10 +48,10 @@ ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
     }
   }
   FindUnusual();
-  forward_ = Matrix<double>(size_, states_);
-  backward_ = Matrix<double>(size_, states_);
-  own_ = Matrix<double>(size_, labels_);
-  least_.resize(size_);
+  forward_ = Matrix<double>::Unset(size_, states_);
+  backward_ = Matrix<double>::Unset(size_, states_);
+  own_ = Matrix<double>::Unset(size_, labels_);
+  log_mass_.resize(size_);
 }
 
 void ThickPaths::FindUnusual() {
@@ -111,7 +112,7 @@ double ThickPaths::Forward(std::size_t begin, std::size_t end) {
     const std::size_t depth = before_[p];
     if (depth == 0) {
       std::copy(own_.row(p).begin(), own_.row(p).end(), out);
-      log_z += std::log(Normalise(out, labels_)) - least_[p];
+      log_z += std::log(Normalise(out, labels_)) + log_mass_[p];
       continue;
     }
     const double* in = forward_.row(p - 1).data();
@@ -138,7 +139,7 @@ double ThickPaths::Forward(std::size_t begin, std::size_t end) {
         out[s] = factor[s] * sum;
       }
     }
-    log_z += std::log(Normalise(out, in_use)) - least_[p];
+    log_z += std::log(Normalise(out, in_use)) + log_mass_[p];
   }
   return log_z;
 }
@@ -189,11 +190,10 @@ void ThickPaths::Backward(std::size_t begin, std::size_t end) {
 double ThickPaths::LogZ(const Matrix<float>& costs, double temperature, Matrix<float>* marginals) {
   ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
-      const auto row = costs.row(p);
-      const double least = *std::min_element(row.begin(), row.end());
-      least_[p] = least / temperature;
-      for (std::size_t i = 0; i < labels_; ++i)
-        own_(p, i) = std::max(kFloor, std::exp((least - row[i]) / temperature));
+      const std::span<double> own = own_.row(p);
+      std::copy(costs.row(p).begin(), costs.row(p).end(), own.begin());
+      log_mass_[p] = SoftmaxRow(own.data(), labels_, 1.0 / temperature, own.data());
+      for (double& mass : own) mass = std::max(kFloor, mass);
     }
   });
   // Both directions of all paths are tasks of their own.
@@ -215,7 +215,7 @@ double ThickPaths::LogZ(const Matrix<float>& costs, double temperature, Matrix<f
   for (const double value : part) log_z += value;
   if (marginals != nullptr) {
     if (marginals->rows() != size_ || marginals->cols() != labels_)
-      *marginals = Matrix<float>(size_, labels_);
+      *marginals = Matrix<float>::Unset(size_, labels_);
     ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
       std::vector<double> y(labels_);
       for (std::size_t p = begin; p < end; ++p) {

@@ -67,8 +67,8 @@ class ThickPaths {
   std::vector<double> values_;           // distinct distances
   std::vector<std::uint32_t> value_of_;  // of (i, j), index into `values_`
   std::vector<double> decay_;
-  Matrix<double> own_;  // exp(-(s - min s) / T)
-  std::vector<double> least_;
+  Matrix<double> own_;            // exp(-s / T), normalised, and
+  std::vector<double> log_mass_;  // the logarithm of its sum before that
   // Of every position, the states (label here, label before, ...): index = here + labels * before + ...
   Matrix<double> forward_;   // normalised
   Matrix<double> backward_;  // normalised
