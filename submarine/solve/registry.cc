@@ -45,23 +45,23 @@ void TakeOptions(const DenseChainOptions& given, DenseFrankWolfeOptions* solver)
 
 // --- What runs a solver of flows or potentials.
 
-template <class Options, BoundResult (*solve)(const SparseCrf&, const Options&)>
+template <class Options, BoundResult (*kSolve)(const SparseCrf&, const Options&)>
 SolveResult Sparse(const SolveTask<SparseCrf>& task) {
   return SparseByFlows(task, [&](const SparseCrf& model, const BoundOptions& limits) {
     Options options;
     static_cast<BoundOptions&>(options) = limits;
     TakeOptions(task.options, &options);
-    return solve(model, options);
+    return kSolve(model, options);
   });
 }
 
-template <class Options, DenseResult (*solve)(const DenseExtension&, const Options&)>
+template <class Options, DenseResult (*kSolve)(const DenseExtension&, const Options&)>
 DenseEvidence Dense(const DenseChainTask& task) {
   return ChainSolver(task, [&](const DenseExtension& extension, const BoundOptions& limits) {
     Options options;
     static_cast<BoundOptions&>(options) = limits;
     TakeOptions(task.options, &options);
-    return solve(extension, options);
+    return kSolve(extension, options);
   });
 }
 

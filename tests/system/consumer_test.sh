@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the package into a temporary prefix and builds the ten-line consumer against it, through
-# find_package and through pkg-config, from the static library of this build and from a shared one.
+# find_package and through pkg-config, from the static library of this build and from a shared one, which is
+# linked from the same objects.
 set -euo pipefail
 source_dir=$SUBMARINE_SOURCE_DIR/tests/system/consumer
 work=$(mktemp -d)
@@ -71,8 +72,8 @@ headers_stand_alone "$work/static"
 echo "== shared"
 shared_build=$SUBMARINE_BUILD_DIR/shared
 cmake -S "$SUBMARINE_SOURCE_DIR" -B "$shared_build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
-  -DCMAKE_CXX_FLAGS_RELEASE="-O0 -w" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 \
-  -DSUBMARINE_BUILD_{TESTS,APPS,BENCHMARKS}=OFF
-cmake --build "$shared_build" -j2
+  -DSUBMARINE_ENGINE_ARCHIVE="$SUBMARINE_BUILD_DIR/libsubmarine.a" \
+  -DSUBMARINE_IO_ARCHIVE="$SUBMARINE_BUILD_DIR/libsubmarine_io.a" -DSUBMARINE_BUILD_{TESTS,APPS,BENCHMARKS}=OFF
+cmake --build "$shared_build" -j2 --target submarine submarine_io
 cmake --install "$shared_build" --prefix "$work/shared" >/dev/null
 use_installed "$work/shared"

@@ -14,19 +14,25 @@ namespace {
 using Point = std::vector<std::int64_t>;
 
 constexpr std::size_t kReferenceGrain = 1024;
+constexpr std::size_t kRun = 256;
 
-// The point of the plane that a feature is mapped to: the columns (1,...,1,-i,0,...,0) / sqrt(i
-// (i+1)), i ones, are orthonormal.
+// Of the columns (1,...,1,-i,0,...,0) / sqrt(i (i+1)), i ones, which are orthonormal.
+std::vector<double> ColumnScales(std::size_t dimension, double scale) {
+  std::vector<double> scales;
+  for (std::size_t i = 1; i <= dimension; ++i)
+    scales.push_back(scale / std::sqrt(static_cast<double>(i * (i + 1))));
+  return scales;
+}
+
+// The point of the plane that a feature is mapped to.
 void Elevate(const GaussianKernel& kernel, const std::vector<double>& centre, std::size_t a,
-             double scale, std::vector<double>* elevated) {
+             const std::vector<double>& scales, std::vector<double>* elevated) {
   const std::size_t d = kernel.dimension();
   std::vector<double>& point = *elevated;
   point.assign(d + 1, 0.0);
   for (std::size_t i = 1; i <= d; ++i) {
-    const double length = std::sqrt(static_cast<double>(i * (i + 1)));
-    const double cells = (kernel.features(a, i - 1) - centre[i - 1]) * (scale / length);
-    const double f =
-        std::ldexp(std::nearbyint(std::ldexp(cells, 22)), -22) * static_cast<double>(d + 1);
+    const double cells = (kernel.features(a, i - 1) - centre[i - 1]) * scales[i - 1];
+    const double f = std::nearbyint(cells * 0x1p22) * 0x1p-22 * static_cast<double>(d + 1);
     for (std::size_t k = 0; k < i; ++k) point[k] += f;
     point[i] -= f * static_cast<double>(i);
   }
@@ -62,10 +68,13 @@ void Simplex(const std::vector<double>& point, std::int64_t* corners, double* we
     order[i] = i;
     sum += floor[i];
   }
-  // Ties are broken by index.
-  std::sort(order.begin(), order.begin() + n, [&](std::size_t i, std::size_t j) {
-    return above[i] != above[j] ? above[i] > above[j] : i < j;
-  });
+  // Ties are broken by index. So few numbers are sorted fastest by insertion.
+  for (std::size_t k = 1; k < point.size(); ++k) {
+    const std::size_t inserted = order[k];
+    std::size_t at = k;
+    for (; at > 0 && above[order[at - 1]] < above[inserted]; --at) order[at] = order[at - 1];
+    order[at] = inserted;
+  }
   // floor, plus n in the first k coordinates of `order`, has the coordinate sum `sum` + k n;
   // subtracting the n-th part of that from all coordinates gives a lattice point. k = 0..n-1,
   // weights above[order[k-1]] - above[order[k]].
@@ -113,11 +122,16 @@ class PointNumbers {
     }
     const std::size_t mask = slot_.size() - 1;
     std::size_t slot = hash & mask;
-    while (slot_[slot] != kNone &&
-           !std::equal(point.begin(), point.end(), values_.data() + slot_[slot] * length_)) {
-      slot = (slot + 1) & mask;
-    }
+    while (slot_[slot] != kNone && !IsAt(slot_[slot], point)) slot = (slot + 1) & mask;
     return slot;
+  }
+  // std::equal would call memcmp, for a few numbers.
+  bool IsAt(std::size_t n, std::span<const std::int64_t> point) const {
+    const std::int64_t* other = values_.data() + n * length_;
+    for (std::size_t i = 0; i < length_; ++i) {
+      if (other[i] != point[i]) return false;
+    }
+    return true;
   }
   void Grow() {
     slot_.assign(2 * slot_.size(), kNone);
@@ -162,6 +176,7 @@ std::size_t LatticeReference::bytes() const {
 
 void LatticeReference::FindCorners(const GaussianKernel& kernel) {
   const std::vector<double> centre = MiddleOfBox(kernel.features);
+  const std::vector<double> scales = ColumnScales(kernel.dimension(), stencil_.scale);
   corner_.resize(num_variables_ * corners_);
   weight_.resize(num_variables_ * corners_);
   PointNumbers number(corners_);
@@ -176,7 +191,7 @@ void LatticeReference::FindCorners(const GaussianKernel& kernel) {
         const double scale =
             std::sqrt(stencil_.amplitude) * (kernel.scale.empty() ? 1.0 : kernel.scale[a]);
         double* weights = weight_.data() + a * corners_;
-        Elevate(kernel, centre, a, stencil_.scale, &elevated);
+        Elevate(kernel, centre, a, scales, &elevated);
         Simplex(elevated, points.data() + k * corners_ * corners_, weights);
         for (std::size_t i = 0; i < corners_; ++i) weights[i] *= scale;
       }
@@ -214,13 +229,22 @@ void LatticeReference::ListSplats() {
   for (std::size_t k = 0; k < corner_.size(); ++k) splat_[next[corner_[k]]++] = k;
 }
 
-Matrix<double> LatticeReference::Splat(const Matrix<double>& x) const {
-  Matrix<double> z(num_vertices(), x.cols());
+// Of many pixels at one vertex, runs of kRun are summed first: the error of a sum grows with its
+// length.
+Matrix<double> LatticeReference::Splat(const Matrix<double>& x, std::size_t first,
+                                       std::size_t columns) const {
+  Matrix<double> z(num_vertices(), columns);
   ParallelFor(num_vertices(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> sum(columns);
     for (std::size_t v = begin; v < end; ++v) {
-      for (std::size_t k = splat_begin_[v]; k < splat_begin_[v + 1]; ++k) {
-        AddScaled(x.row(splat_[k] / corners_).data(), weight_[splat_[k]], x.cols(),
-                  z.row(v).data());
+      for (std::size_t from = splat_begin_[v]; from < splat_begin_[v + 1]; from += kRun) {
+        std::fill(sum.begin(), sum.end(), 0.0);
+        const std::size_t to = std::min(from + kRun, splat_begin_[v + 1]);
+        for (std::size_t k = from; k < to; ++k) {
+          AddScaled(x.row(splat_[k] / corners_).data() + first, weight_[splat_[k]], columns,
+                    sum.data());
+        }
+        for (std::size_t i = 0; i < columns; ++i) z(v, i) += sum[i];
       }
     }
   });
@@ -242,13 +266,20 @@ void LatticeReference::Blur(double c, const Matrix<double>& from, Matrix<double>
   });
 }
 
-Matrix<double> LatticeReference::Product(const Matrix<double>& x) const {
-  Matrix<double> z = Splat(x);
-  Matrix<double> next(z.rows(), z.cols());
+Matrix<double> LatticeReference::Blurred(const Matrix<double>& z) const {
+  Matrix<double> blurred = Matrix<double>::Unset(z.rows(), z.cols());
+  Matrix<double> next = Matrix<double>::Unset(z.rows(), z.cols());
+  const Matrix<double>* from = &z;
   for (const double c : stencil_.laziness) {
-    Blur(c, z, &next);
-    std::swap(z, next);
+    Blur(c, *from, &next);
+    std::swap(blurred, next);
+    from = &blurred;
   }
+  return blurred;
+}
+
+Matrix<double> LatticeReference::Product(const Matrix<double>& x) const {
+  const Matrix<double> z = Blurred(Splat(x, 0, x.cols()));
   Matrix<double> out(size(), x.cols());
   ParallelFor(size(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin * corners_; k < end * corners_; ++k) {
@@ -256,6 +287,27 @@ Matrix<double> LatticeReference::Product(const Matrix<double>& x) const {
     }
   });
   return out;
+}
+
+LatticeReference::VertexProducts LatticeReference::SelfProducts(const Matrix<double>& x) const {
+  VertexProducts products{std::vector<double>(num_vertices(), 0.0), {}};
+  Matrix<double> sums(num_vertices(), 1);
+  for (std::size_t first = 0; first < x.cols(); first += kBlock) {
+    const Matrix<double> z = Splat(x, first, std::min(kBlock, x.cols() - first));
+    const Matrix<double> blurred = Blurred(z);
+    ParallelFor(num_vertices(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t v = begin; v < end; ++v) {
+        for (std::size_t i = 0; i < z.cols(); ++i) {
+          products.of_columns[v] += z(v, i) * blurred(v, i);
+          sums(v, 0) += z(v, i);
+        }
+      }
+    });
+  }
+  const Matrix<double> blurred = Blurred(sums);
+  for (std::size_t v = 0; v < num_vertices(); ++v)
+    products.of_sum.push_back(sums(v, 0) * blurred(v, 0));
+  return products;
 }
 
 std::vector<double> LatticeReference::Product(const std::vector<double>& x) const {
@@ -399,8 +451,9 @@ double LatticeReference::roundings() const {
   for (std::size_t v = 0; v < num_vertices(); ++v) {
     longest = std::max(longest, splat_begin_[v + 1] - splat_begin_[v]);
   }
+  const std::size_t per_splat = std::min(longest, kRun) + longest / kRun + 2;
   const std::size_t per_pass = 2 * slots() + 4;
-  return static_cast<double>(2 * longest + per_pass * stencil_.laziness.size() + 2 * corners_);
+  return static_cast<double>(2 * per_splat + per_pass * stencil_.laziness.size() + 2 * corners_);
 }
 
 double LatticeReference::diagonal_roundings() const {

@@ -35,6 +35,15 @@ class LatticeReference {
   std::vector<double> Product(const std::vector<double>& x) const;
   Matrix<double> Product(const Matrix<double>& x) const;
 
+  // K = S^T B S, S spreading variables to vertices: with z = S x and w = B z, <x, K x> = <z, w>. By
+  // vertex, the terms z w of sum_i <x_i, K x_i> over the columns of x >= 0, and of <s, K s> for
+  // their sum s. They have roundings() of a product, and 2 more per column.
+  struct VertexProducts {
+    std::vector<double> of_columns;
+    std::vector<double> of_sum;
+  };
+  VertexProducts SelfProducts(const Matrix<double>& x) const;
+
   // k_aa; if `wanted` is given, 0 for the variables where it is 0.
   std::vector<double> Diagonal(std::span<const char> wanted = {}) const;
 
@@ -71,7 +80,8 @@ class LatticeReference {
   }
   void FindCorners(const GaussianKernel& kernel);
   void ListSplats();
-  Matrix<double> Splat(const Matrix<double>& x) const;
+  Matrix<double> Splat(const Matrix<double>& x, std::size_t first, std::size_t columns) const;
+  Matrix<double> Blurred(const Matrix<double>& z) const;
   void Blur(double c, const Matrix<double>& from, Matrix<double>* to) const;
 
   LatticeStencil stencil_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "submarine/base/parallel.h"
@@ -59,6 +60,35 @@ TEST(LatticeReferenceTest, DiagonalAndManyColumnsAreThoseOfTheMatrix) {
         for (std::size_t b = 0; b < n; ++b) expected += k(a, b) * x(b, c);
         EXPECT_NEAR(product(a, c), expected, 1e-13 * RowSum(k, a));
       }
+    }
+  }
+}
+
+TEST(LatticeReferenceTest, SelfProductsAreThoseOfTheMatrix) {
+  for (const auto& [n, d, side, half_steps] : kCases) {
+    const LatticeReference reference(RandomKernel(n, d, side), {.half_steps = half_steps});
+    const Matrix<double> k = reference.DenseK();
+    std::mt19937_64 rng(n + 3);
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    for (const std::size_t columns : {1, 5, 8, 11}) {
+      Matrix<double> x(n, columns);
+      for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = uniform(rng);
+      double of_columns = 0.0;
+      double of_sum = 0.0;
+      for (std::size_t a = 0; a < n; ++a) {
+        for (std::size_t b = 0; b < n; ++b) {
+          for (std::size_t i = 0; i < columns; ++i) {
+            of_columns += k(a, b) * x(a, i) * x(b, i);
+            for (std::size_t j = 0; j < columns; ++j) of_sum += k(a, b) * x(a, i) * x(b, j);
+          }
+        }
+      }
+      const LatticeReference::VertexProducts products = reference.SelfProducts(x);
+      const auto total = [](const std::vector<double>& terms) {
+        return std::accumulate(terms.begin(), terms.end(), 0.0);
+      };
+      EXPECT_NEAR(total(products.of_columns), of_columns, 1e-12 * of_columns);
+      EXPECT_NEAR(total(products.of_sum), of_sum, 1e-12 * of_sum);
     }
   }
 }

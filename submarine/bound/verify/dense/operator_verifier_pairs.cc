@@ -51,19 +51,15 @@ std::optional<double> UniformDistance(const Matrix<double>& distance) {
   return d;
 }
 
-// The same costs for such a metric, all labels at once: d times the sums before j and after it,
-// because subtracting y_j from the total would cancel.
-void UniformCosts(std::span<const double> y, double d, double* cost) {
+// sum over i != j of y_i y_j.
+double ProductOfDifferent(std::span<const double> y) {
   double before = 0.0;
-  for (std::size_t j = 0; j < y.size(); ++j) {
-    cost[j] = before;
-    before += y[j];
+  double sum = 0.0;
+  for (const double value : y) {
+    sum += before * value;
+    before += value;
   }
-  double after = 0.0;
-  for (std::size_t j = y.size(); j-- > 0;) {
-    cost[j] = d * (cost[j] + after);
-    after += y[j];
-  }
+  return 2.0 * sum;
 }
 
 // The number of roundings of a sum of flows with `terms` terms per potential, after summing over
@@ -296,6 +292,9 @@ class LatticePairs final : public OperatorPairs {
     std::call_once(diagonal_once_, [&] { diagonal_ = lattice_.Diagonal(); });
     return diagonal_;
   }
+  SafeSum ExpectedUniform(const Matrix<double>& y, double d, const std::vector<double>& self) const;
+  SafeSum ExpectedAny(const Matrix<double>& y, const Matrix<double>& distance,
+                      const std::vector<double>& self, const Progress& progress) const;
   // The number of roundings of a sum over all variables of results of a product.
   double Roundings() const {
     const std::size_t blocks = lattice_.size() / kGrain;
@@ -414,11 +413,36 @@ std::vector<char> UncertainRows(const Matrix<double>& y) {
 // Half of sum_j <(y d)_j, K y_j>, without self terms.
 SafeSum LatticePairs::Expected(const Matrix<double>& y, const Matrix<double>& distance,
                                const Progress& progress) const {
+  const std::vector<double> self = lattice_.Diagonal(UncertainRows(y));
+  const std::optional<double> uniform = UniformDistance(distance);
+  return uniform ? ExpectedUniform(y, *uniform, self) : ExpectedAny(y, distance, self, progress);
+}
+
+// For a distance d of all different labels it is d/2 times <s, K s> - sum_j <y_j, K y_j>, s the sum
+// of the y_j.
+SafeSum LatticePairs::ExpectedUniform(const Matrix<double>& y, double d,
+                                      const std::vector<double>& self) const {
+  const double half = 0.5 * factor_.largest * d;
+  const double labels = static_cast<double>(y.cols());
+  const double roundings = lattice_.roundings() + 2.0 * labels + 8.0;
+  const LatticeReference::VertexProducts products = lattice_.SelfProducts(y);
+  SafeSum sum;
+  for (std::size_t v = 0; v < products.of_sum.size(); ++v) {
+    sum.Add(half * products.of_sum[v], 0.0, roundings);
+    sum.Add(-half * products.of_columns[v], 0.0, roundings);
+  }
+  const double self_roundings = lattice_.diagonal_roundings() + 4.0 * labels + 8.0;
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    if (self[a] > 0.0) sum.Add(-half * self[a] * ProductOfDifferent(y.row(a)), 0.0, self_roundings);
+  }
+  return sum;
+}
+
+SafeSum LatticePairs::ExpectedAny(const Matrix<double>& y, const Matrix<double>& distance,
+                                  const std::vector<double>& self, const Progress& progress) const {
   const std::size_t n = y.rows();
   const std::size_t labels = y.cols();
   const double roundings = Roundings() + 4.0 * static_cast<double>(labels);
-  const std::vector<double> self = lattice_.Diagonal(UncertainRows(y));
-  const std::optional<double> uniform = UniformDistance(distance);
   std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
   for (std::size_t first = 0; first < labels; first += LatticeReference::kBlock) {
     progress.Report(static_cast<double>(first) / static_cast<double>(labels));
@@ -433,11 +457,7 @@ SafeSum LatticePairs::Expected(const Matrix<double>& y, const Matrix<double>& di
       std::vector<double> costs(labels);
       double* cost = costs.data() + first;
       for (std::size_t a = begin; a < end; ++a) {
-        if (uniform) {
-          UniformCosts(y.row(a), *uniform, costs.data());
-        } else {
-          ExpectedCosts(y.row(a), distance, first, columns, cost);
-        }
+        ExpectedCosts(y.row(a), distance, first, columns, cost);
         double with_self = 0.0;
         double of_self = 0.0;
         for (std::size_t i = 0; i < columns; ++i) {
