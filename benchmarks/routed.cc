@@ -138,9 +138,11 @@ DenseCrf Tsukuba(const std::string& directory, bool weak) {
           weak ? PottsLabels(kLabels) : TruncatedLinearLabels(kLabels, 2)};
 }
 
-void Run(const std::string& name, const DenseCrf& model, Method method) {
+void Run(const std::string& name, const DenseCrf& model, Method method,
+         const std::optional<HybridForest>& forest = {}) {
   SolveOptions options;
   options.method = method;
+  options.forest = forest;
   options.relative_gap = 1e-3;
   const SolveResult result = submarine::Solve(model, options);
   const Certificate& certificate = result.certificate;
@@ -155,6 +157,24 @@ void Run(const std::string& name, const DenseCrf& model, Method method) {
   for (const std::string& note : result.notes) fmt::print("{:14}  {}\n", "", note);
 }
 
+DenseCrf Picture(const std::string& directory, const std::string& name) {
+  int width = 0;
+  int height = 0;
+  if (std::sscanf(name.c_str(), "im1-%dx%d", &width, &height) != 2 || width < 1 || height < 1)
+    throw InvalidInput(fmt::format("there is no model \"{}\"", name));
+  return Scribbled(directory, width, height);
+}
+
+HybridForest ForestOf(const std::string& name) {
+  for (const auto& [of, forest] : {std::pair("rows", HybridForest::kRows),
+                                   {"columns", HybridForest::kColumns},
+                                   {"spanning", HybridForest::kSpanning},
+                                   {"look-alikes", HybridForest::kLookAlikes}}) {
+    if (name == of) return forest;
+  }
+  throw InvalidInput(fmt::format("there is no forest \"{}\"", name));
+}
+
 int Main(int argc, char** argv) {
   if (argc < 2) {
     fmt::print(stderr, "usage: routed SEGMENTATION [STEREO [MODEL...]]\n");
@@ -162,7 +182,18 @@ int Main(int argc, char** argv) {
   }
   std::vector<std::string> names(argv + std::min(argc, 3), argv + argc);
   if (names.empty()) names = {"im1-80x60", "im1-160x120", "im1-320x240", "tsukuba", "weak"};
-  for (const std::string& name : names) {
+  for (const std::string& given : names) {
+    const std::size_t colon = given.find(':');
+    const std::string name = given.substr(0, colon);
+    if (colon != std::string::npos) {
+      const HybridForest forest = ForestOf(given.substr(colon + 1));
+      if (name != "tsukuba" && name != "weak") {
+        Run(given, Picture(argv[1], name), Method::kRouted, forest);
+      } else if (argc > 2) {
+        Run(given, Tsukuba(argv[2], name == "weak"), Method::kRouted, forest);
+      }
+      continue;
+    }
     if (name == "tsukuba" || name == "weak") {
       // Pairs are few enough to be listed: `auto` routes what its plain bound leaves.
       for (const Method method : {Method::kRouted, Method::kAuto}) {
@@ -170,11 +201,7 @@ int Main(int argc, char** argv) {
       }
       continue;
     }
-    int width = 0;
-    int height = 0;
-    if (std::sscanf(name.c_str(), "im1-%dx%d", &width, &height) != 2 || width < 1 || height < 1)
-      throw InvalidInput(fmt::format("there is no model \"{}\"", name));
-    Run(name, Scribbled(argv[1], width, height), Method::kRouted);
+    Run(name, Picture(argv[1], name), Method::kRouted);
   }
   return 0;
 }

@@ -28,7 +28,14 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
   // The default is named first.
   std::stable_partition(methods.begin(), methods.end(),
                         [&](const auto& method) { return method.second == solve->method; });
-  AddChoice<Method>(sub, "--method", &solve->method, methods, MethodHelp(ModelKind::kDense));
+  std::string help;
+  for (const auto& [name, method] : methods)
+    help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", name, InfoOf(method).help);
+  AddChoice<Method>(sub, "--method", &solve->method, methods, help);
+  AddForestOption(sub, solve, /*sparse=*/false,
+                  "routed: exact along rows, columns, a path from pixel to most similar pixel "
+                  "(look-alikes), or a spanning forest of most similar ones; default: best of all "
+                  "but columns");
   AddChoice<bool>(sub, "--step", &solve->harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
@@ -50,6 +57,29 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
       ->check(NumberBetween(0, 100000))
       ->capture_default_str();
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
+}
+
+CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
+                             const std::string& help) {
+  static const std::vector<std::pair<std::string, HybridForest>> kForests = {
+      {"best", HybridForest::kBest},         {"rows", HybridForest::kRows},
+      {"columns", HybridForest::kColumns},   {"average", HybridForest::kAverage},
+      {"spanning", HybridForest::kSpanning}, {"look-alikes", HybridForest::kLookAlikes}};
+  std::vector<std::string> names;
+  for (const auto& [name, forest] : kForests) {
+    if (sparse || forest != HybridForest::kAverage) names.push_back(name);
+  }
+  return sub
+      ->add_option_function<std::string>(
+          "--forest",
+          [solve](const std::string& text) {
+            for (const auto& [name, forest] : kForests) {
+              if (name == text) solve->forest = forest;
+            }
+          },
+          help)
+      ->check(OneOf(names))
+      ->type_name("{" + CLI::detail::join(names, ",") + "}");
 }
 
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {

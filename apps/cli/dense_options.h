@@ -21,9 +21,13 @@ struct DenseCommand {
 // -o DIRECTORY, which each of these commands requires.
 void AddOutputOption(CLI::App* sub, std::string* directory);
 
-// --method, --step, --gap, --max-iterations, --time-limit, --top, --threads, --quiet. The arguments
+// --method, --forest, --step, --gap, --max-iterations, --time-limit, --top, --threads, --quiet. The arguments
 // hold the defaults and must outlive the parser.
 void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command);
+
+// --forest of the routed bound and, for commands on sparse models, of the hybrid one.
+CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
+                             const std::string& help);
 
 // --time-limit and --max-memory, which apply to the whole command.
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve);

@@ -126,7 +126,7 @@ void RefuseForDense(const SolveCommand& command) {
   if (solve.extension != ExtensionKind::kOptimal) {
     throw InvalidInput("the alternate extension is not for dense models");
   }
-  for (const char* option : {"--rounding", "--starts", "--mean-field", "--forest", "--seed"}) {
+  for (const char* option : {"--rounding", "--starts", "--mean-field", "--seed"}) {
     if (Given(command, option)) {
       throw InvalidInput(
           fmt::format("{} does not apply to dense models, and {} is one", option, command.model));
@@ -316,25 +316,10 @@ void AddForestOptions(CLI::App* sub, SolveCommand* command) {
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str()
       ->group(group);
-  static const std::vector<std::pair<std::string, HybridForest>> kForests = {
-      {"best", HybridForest::kBest},
-      {"rows", HybridForest::kRows},
-      {"columns", HybridForest::kColumns},
-      {"average", HybridForest::kAverage},
-      {"spanning", HybridForest::kSpanning}};
-  std::vector<std::string> names;
-  for (const auto& [name, forest] : kForests) names.push_back(name);
-  sub->add_option_function<std::string>(
-         "--forest",
-         [&solve](const std::string& text) {
-           for (const auto& [name, forest] : kForests) {
-             if (name == text) solve.forest = forest;
-           }
-         },
-         "hybrid, routed: exact along rows, columns, the better of both, their average, or a "
-         "spanning forest; default: best on 4-connected grids, otherwise spanning")
-      ->check(OneOf(names))
-      ->type_name("{" + CLI::detail::join(names, ",") + "}")
+  AddForestOption(sub, &solve, /*sparse=*/true,
+                  "hybrid, routed: exact along rows, columns, the better of both, their average, "
+                  "or a spanning forest; default: best on 4-connected grids, otherwise spanning. "
+                  "Of dense models: see stereo --help")
       ->group(group);
 }
 

@@ -54,12 +54,13 @@ constexpr std::array<std::pair<std::string_view, OperatorKind>, 4> kOperators = 
      {"list", OperatorKind::kNeighbourList},
      {"lattice", OperatorKind::kLattice},
      {"brute-force", OperatorKind::kBruteForce}}};
-constexpr std::array<std::pair<std::string_view, HybridForest>, 5> kForests = {
+constexpr std::array<std::pair<std::string_view, HybridForest>, 6> kForests = {
     {{"spanning", HybridForest::kSpanning},
      {"rows", HybridForest::kRows},
      {"columns", HybridForest::kColumns},
      {"best", HybridForest::kBest},
-     {"average", HybridForest::kAverage}}};
+     {"average", HybridForest::kAverage},
+     {"look-alikes", HybridForest::kLookAlikes}}};
 constexpr std::array<std::pair<std::string_view, MeanFieldKind>, 2> kMeanFields = {
     {{"naive", MeanFieldKind::kNaive}, {"forest", MeanFieldKind::kForest}}};
 constexpr std::array<std::pair<std::string_view, ExtensionKind>, 2> kExtensions = {

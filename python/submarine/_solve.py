@@ -110,7 +110,7 @@ def solve(
     "brute-force"), ``cutoff``, ``levels``, ``marginals`` ("upper-bound", "mean-field", "mean", "routed") of dense models;
     ``extension`` ("optimal", "alternate"), ``rho``, ``rho_steps``, ``forest`` ("spanning", "rows", "columns",
     "best", "average"), ``mean_field`` ("naive", "forest"), ``rounding_draws``, ``starts``, ``harmonic_steps`` of
-    sparse ones.
+    sparse ones. ``forest`` of the method "routed" on dense models: "best", "rows", "columns", "spanning", "look-alikes".
 
     >>> import numpy as np
     >>> from submarine import GridCrf

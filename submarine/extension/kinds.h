@@ -1,4 +1,4 @@
-// Kinds of bounds for sparse models.
+// Kinds of bounds.
 #pragma once
 
 namespace submarine {
@@ -6,13 +6,15 @@ namespace submarine {
 // How an extension spreads the unaries (docs/math.md, "Submodular extension").
 enum class ExtensionKind { kOptimal, kAlternate };
 
-// The forest of the hybrid bound, in which sum-product is exact.
+// The forest of the hybrid and the routed bound, in which sum-product is exact.
 enum class HybridForest {
-  kSpanning,  // a spanning forest of largest weight: any graph
-  kRows,      // the rows of a grid in raster order, recognised from the edges
+  kSpanning,  // a spanning forest of largest weight: any graph. Of dense models: among those whose
+              // trees are paths
+  kRows,      // the rows of a grid in raster order, recognised from the edges; of a picture
   kColumns,
-  kBest,     // rows or columns, whichever bound is lower
-  kAverage,  // the mean of both bounds and both marginals
+  kBest,        // whichever has the lower bound: rows or columns; of dense models, any but columns
+  kAverage,     // sparse models: the mean of both bounds and both marginals
+  kLookAlikes,  // dense models: a path from every variable to the most similar one that is left
 };
 
 // The distributions over which mean field on sparse models maximises its lower bound.

@@ -94,12 +94,10 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
               double cutoff, Alarm* alarm, RoutedPart* part) {
   part->termination = TerminationOf(result.end);
   const RoutedPaths& paths = result.proof.routing.paths;
-  const bool rows = paths.order == MakePath(model, RoutedOrder::kRows, paths.thickness).order;
   part->description = fmt::format(
-      "{}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
+      "a path along {}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
       "below {:g} left out",
-      rows ? "a path along rows" : "a path of look-alikes", paths.thickness, result.routed_weight,
-      result.left_weight, cutoff);
+      ToString(result.order), paths.thickness, result.routed_weight, result.left_weight, cutoff);
   part->marginals = std::move(result.marginals);
   if (options.certify == Certify::kNone) return;
   PairOptions verification;
@@ -115,6 +113,23 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   } catch (const Interrupted&) {
     part->notes.emplace_back("There was no time to certify the routed bound.");
   }
+}
+
+RoutedOrder OrderOf(const std::optional<HybridForest>& forest) {
+  switch (forest.value_or(HybridForest::kBest)) {
+    case HybridForest::kSpanning:
+      return RoutedOrder::kSpanning;
+    case HybridForest::kRows:
+      return RoutedOrder::kRows;
+    case HybridForest::kColumns:
+      return RoutedOrder::kColumns;
+    case HybridForest::kLookAlikes:
+      return RoutedOrder::kLookAlikes;
+    case HybridForest::kBest:
+    case HybridForest::kAverage:  // refused by Solve
+      break;
+  }
+  return RoutedOrder::kBest;
 }
 
 // The most that there is time for, or the least.
@@ -161,6 +176,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   RoutedPart part;
   RoutedOptions solver;
   const Effort& effort = EffortFor(model, std::min(patience, alarm->SecondsLeft()));
+  solver.order = OrderOf(options.forest);
   solver.thickness = effort.thickness;
   solver.temperature = options.temperature;
   solver.marginals = mean_field;

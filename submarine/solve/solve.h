@@ -67,12 +67,13 @@ struct SolveOptions {
   int threads = 0;                 // 0: all cores
   bool deterministic = false;      // no decision depends on the clock
 
+  // Hybrid and routed. Not given: on 4-connected grids and dense models kBest, else kSpanning.
+  std::optional<HybridForest> forest = {};
+
   // Sparse models and tables.
   ExtensionKind extension = ExtensionKind::kOptimal;
   std::optional<double> rho = {};  // TRW: the probability of every edge
   int rho_steps = 0;               // TRW: optimisation of rho after the first solve
-  std::optional<HybridForest> forest =
-      {};  // hybrid, routed; not given: best of rows and columns, or spanning
   // Of the lower bound; default: naive for kMeanField, the better of both if there is an upper
   // bound.
   std::optional<MeanFieldKind> mean_field = {};

@@ -280,6 +280,11 @@ class SparseRun {
   }
 
   HybridForest Forest() const {
+    if (options_.forest == HybridForest::kLookAlikes) {
+      throw InvalidInput(
+          "the forest look-alikes is for dense models; use best, rows, columns, average or "
+          "spanning");
+    }
     if (options_.forest) return *options_.forest;
     const auto grid = DetectGrid(Links(model_), model_.num_variables());
     return grid && grid->connectivity == 4 ? HybridForest::kBest : HybridForest::kSpanning;

@@ -144,6 +144,16 @@ class Bounds(DenseTest):
                     self.assertEqual(summary["options"]["certify"], "exact")
                     self.assertIn("exact Gaussians", summary["about"])
 
+    def test_forests(self):
+        model = self.generate_dense(width=4, height=3, labels=2)
+        exact = self.exact(model)
+        for forest, text in (("rows", "along rows"), ("columns", "along columns"), ("spanning", "along a spanning forest"),
+                             ("look-alikes", "along look-alikes"), ("best", "a path along")):
+            with self.subTest(forest=forest):
+                summary = self.solve(model, "--method", "routed", "--forest", forest)
+                self.assertGreaterEqual(summary["upper"], exact - ROUNDING)
+                self.assertIn(text, " ".join(summary["notes"]))
+
     def test_temperatures(self):
         for metric in ("potts", "truncated:2"):
             model = self.generate_dense(width=3, height=2, labels=3, metric=metric)
@@ -491,6 +501,8 @@ class Refused(DenseTest):
                 (["--seed", "3"], ["--seed", "dense"]), (["--evidence", "e.evid"], ["evidence"]),
                 (["--pairs", "list", "--levels", "8"], ["--levels", "list"]),
                 (["--pairs", "brute-force", "--hard-bins", "8"], ["--hard-bins", "brute-force"]),
+                (["--method", "routed", "--forest", "average"], ["average", "sparse models", "look-alikes"]),
+                (["--method", "pdhg", "--forest", "rows"], ["--forest", "routed"]),
                 (["--method", "exact", "--certify", "operator"], ["--certify", "exact"])):
             with self.subTest(arguments=arguments):
                 self.assert_model_refused(model, *arguments, mentions=mentions)

@@ -201,6 +201,7 @@ class Refused(CommandTest):
         self.assert_refused(model, "--method", "trw", "--rho", "nan", mentions=["--rho"])
         self.assert_refused(model, "--method", "trw", "--temperature", "0", mentions=["temperature"])
         self.assert_refused(model, "--method", "hybrid", "--forest", "oak", mentions=["oak"])
+        self.assert_refused(model, "--method", "hybrid", "--forest", "look-alikes", mentions=["dense models", "spanning"])
         self.assert_refused(model, "--method", "hybrid", "--extension", "alternate", mentions=["alternate", "hybrid"])
 
     def test_models(self):

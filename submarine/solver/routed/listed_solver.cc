@@ -68,9 +68,10 @@ class ListedRun {
   }
 
  private:
-  Routing MakeRouting(const Matrix<float>& marginals) const {
+  Routing MakeRouting(const Matrix<float>& marginals) {
     Routing routing;
-    routing.paths = MakePath(model_, RoutedOrder::kNatural, 1, options_.temperature);
+    routing.paths =
+        MakePath(model_, RoutedOrder::kNatural, 1, options_.temperature, &result_.order);
     CutPaths(std::min(kPathPieces, std::max<std::size_t>(1, size_ / kLeastPathPiece)),
              &routing.paths);
     routing.share = options_.share;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "submarine/base/parallel.h"
+#include "submarine/model/forest.h"
 
 namespace submarine::internal {
 namespace {
@@ -37,25 +40,55 @@ class ShrinkingTree {
     }
   }
 
-  // The nearest point that is left: looks near its own leaf first. There must be one.
+  // The nearest point that is left. There must be one.
   std::uint32_t Nearest(std::uint32_t a) const {
+    Closest closest(1);
+    Find(a, &closest);
+    return closest.found.front().second;
+  }
+
+  // Squared distances and points: the nearest ones that are left, at most `count` of them.
+  std::vector<std::pair<float, std::uint32_t>> Nearest(std::uint32_t a, std::size_t count) const {
+    Closest closest(count);
+    Find(a, &closest);
+    return std::move(closest.found);
+  }
+
+ private:
+  // Those seen so far, a heap with the farthest on top. Equal distances are ordered by index.
+  struct Closest {
+    explicit Closest(std::size_t count) : most(count) { found.reserve(count + 1); }
+
+    float limit() const {
+      return found.size() < most ? std::numeric_limits<float>::infinity() : found.front().first;
+    }
+    void Offer(float squared, std::uint32_t a) {
+      if (found.size() == most && std::pair(squared, a) >= found.front()) return;
+      found.emplace_back(squared, a);
+      std::push_heap(found.begin(), found.end());
+      if (found.size() <= most) return;
+      std::pop_heap(found.begin(), found.end());
+      found.pop_back();
+    }
+
+    std::size_t most;
+    std::vector<std::pair<float, std::uint32_t>> found;
+  };
+
+  // Up from the leaf, into every other child that may hold something nearer.
+  void Find(std::uint32_t a, Closest* closest) const {
     const float* f = points_.row(a).data();
-    std::uint32_t best = a;
-    float least = std::numeric_limits<float>::infinity();
-    // Up from the leaf, into every other child that may hold something nearer.
     std::size_t n = leaf_of_[a];
-    Search(n, f, &best, &least);
+    Search(n, f, a, closest);
     while (n != 0) {
       const std::size_t parent = nodes_[n].parent;
       const std::size_t other =
           nodes_[parent].left == n ? nodes_[parent].right : nodes_[parent].left;
-      Search(other, f, &best, &least);
+      Search(other, f, a, closest);
       n = parent;
     }
-    return best;
   }
 
- private:
   static constexpr std::size_t kBucket = 8;
   struct Node {
     std::size_t begin = 0;
@@ -111,24 +144,21 @@ class ShrinkingTree {
     return squared;
   }
 
-  void Search(std::size_t n, const float* f, std::uint32_t* best, float* least) const {
+  void Search(std::size_t n, const float* f, std::uint32_t self, Closest* closest) const {
     const Node& node = nodes_[n];
-    if (node.alive == 0 || BoxDistance(n, f) >= *least) return;
+    if (node.alive == 0 || BoxDistance(n, f) >= closest->limit()) return;
     if (node.left == 0) {
       for (std::size_t k = node.begin; k < node.begin + static_cast<std::size_t>(node.alive); ++k) {
         const float* g = points_.row(order_[k]).data();
         float squared = 0.0F;
         for (std::size_t d = 0; d < dim_; ++d) squared += (g[d] - f[d]) * (g[d] - f[d]);
-        if (squared < *least || (squared == *least && order_[k] < *best)) {
-          *least = squared;
-          *best = order_[k];
-        }
+        if (order_[k] != self) closest->Offer(squared, order_[k]);
       }
       return;
     }
     const bool left_first = BoxDistance(node.left, f) <= BoxDistance(node.right, f);
-    Search(left_first ? node.left : node.right, f, best, least);
-    Search(left_first ? node.right : node.left, f, best, least);
+    Search(left_first ? node.left : node.right, f, self, closest);
+    Search(left_first ? node.right : node.left, f, self, closest);
   }
 
   Matrix<float> points_;
@@ -181,6 +211,122 @@ std::size_t RowLength(const Matrix<float>& points) {
     if ((jump[a] > far) != (a % length == 0)) return 0;
   }
   return length;
+}
+
+// From every point to the nearest one that is left.
+std::vector<std::uint32_t> NearestNeighbourOrder(Matrix<float> points) {
+  std::vector<std::uint32_t> order(points.rows());
+  ShrinkingTree tree(std::move(points));
+  std::uint32_t at = 0;
+  for (std::size_t p = 0; p < order.size(); ++p) {
+    order[p] = at;
+    tree.Remove(at);
+    if (p + 1 < order.size()) at = tree.Nearest(at);
+  }
+  return order;
+}
+
+// Kruskal's algorithm on the nearest neighbours of every point, with at most two edges at any: paths,
+// which are then joined from end to nearest end.
+class SpanningPaths {
+ public:
+  explicit SpanningPaths(const Matrix<float>& points)
+      : points_(points), joined_(points.rows(), {kNone, kNone}) {
+    Join();
+  }
+
+  std::vector<std::uint32_t> Order() const {
+    // Both ends of every path, next to each other; a single point is both ends of its own.
+    std::vector<std::uint32_t> ends;
+    std::vector<char> seen(joined_.size(), 0);
+    for (std::uint32_t a = 0; a < joined_.size(); ++a) {
+      if (seen[a] != 0 || joined_[a].second != kNone) continue;
+      ends.push_back(a);
+      ends.push_back(Walk(a, [&](std::uint32_t b) { seen[b] = 1; }));
+    }
+    Matrix<float> of_ends(ends.size(), points_.cols());
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      const auto row = points_.row(ends[k]);
+      std::copy(row.begin(), row.end(), of_ends.row(k).begin());
+    }
+    std::vector<std::uint32_t> order;
+    order.reserve(joined_.size());
+    ShrinkingTree tree(std::move(of_ends));
+    for (std::uint32_t k = 0; order.size() < joined_.size();) {
+      Walk(ends[k], [&](std::uint32_t b) { order.push_back(b); });
+      tree.Remove(k);
+      tree.Remove(k ^ 1U);
+      if (order.size() < joined_.size()) k = tree.Nearest(k ^ 1U);
+    }
+    return order;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t kCandidates = 8;  // of every point
+  struct Edge {
+    float squared;
+    std::uint32_t a;
+    std::uint32_t b;
+    auto operator<=>(const Edge&) const = default;
+  };
+
+  void Join() {
+    const ShrinkingTree tree(points_);
+    std::vector<std::vector<Edge>> found((joined_.size() + kRowGrain - 1) / kRowGrain);
+    ParallelFor(joined_.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) {
+        const auto a = static_cast<std::uint32_t>(k);
+        for (const auto& [squared, b] : tree.Nearest(a, kCandidates))
+          found[begin / kRowGrain].push_back({squared, std::min(a, b), std::max(a, b)});
+      }
+    });
+    std::vector<Edge> edges;
+    for (const std::vector<Edge>& part : found) edges.insert(edges.end(), part.begin(), part.end());
+    std::sort(edges.begin(), edges.end());
+    DisjointSets sets(joined_.size());
+    for (const Edge& edge : edges) {
+      if (joined_[edge.a].second != kNone || joined_[edge.b].second != kNone) continue;
+      if (!sets.Join(edge.a, edge.b)) continue;
+      Attach(edge.a, edge.b);
+      Attach(edge.b, edge.a);
+    }
+  }
+
+  void Attach(std::uint32_t a, std::uint32_t b) {
+    (joined_[a].first == kNone ? joined_[a].first : joined_[a].second) = b;
+  }
+
+  // Visits a path from one end to the other, which it returns.
+  template <class Visit>
+  std::uint32_t Walk(std::uint32_t end, const Visit& visit) const {
+    std::uint32_t before = kNone;
+    std::uint32_t at = end;
+    for (;;) {
+      visit(at);
+      const auto& [first, second] = joined_[at];
+      const std::uint32_t next = first != before ? first : second;
+      if (next == kNone) return at;
+      before = std::exchange(at, next);
+    }
+  }
+
+  const Matrix<float>& points_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> joined_;  // neighbours on the path
+};
+
+// Pictures row by row or column by column, in alternating direction.
+std::vector<std::uint32_t> SnakeOrder(std::size_t size, std::size_t length, bool by_columns) {
+  std::vector<std::uint32_t> order(size);
+  std::iota(order.begin(), order.end(), 0U);
+  if (length == 0) return order;
+  const std::size_t inner = by_columns ? size / length : length;
+  for (std::size_t p = 0; p < size; ++p) {
+    const std::size_t line = p / inner;
+    const std::size_t at = line % 2 == 0 ? p % inner : inner - 1 - p % inner;
+    order[p] = static_cast<std::uint32_t>(by_columns ? at * length + line : line * length + at);
+  }
+  return order;
 }
 
 // What all third variables have in common with both ends of an edge of a path, a quarter of it.
@@ -240,34 +386,55 @@ double PathLogZ(const DenseCrf& model, const RoutedPaths& paths, double temperat
   return std::accumulate(value.begin(), value.end(), 0.0) / static_cast<double>(pieces);
 }
 
-RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, double temperature) {
+std::string_view ToString(RoutedOrder order) {
+  switch (order) {
+    case RoutedOrder::kBest:
+      return "the best order";
+    case RoutedOrder::kLookAlikes:
+      return "look-alikes";
+    case RoutedOrder::kSpanning:
+      return "a spanning forest";
+    case RoutedOrder::kRows:
+      return "rows";
+    case RoutedOrder::kColumns:
+      return "columns";
+    case RoutedOrder::kNatural:
+      return "the natural order";
+  }
+  return "unknown";
+}
+
+RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, double temperature,
+                     RoutedOrder* chosen) {
+  RoutedOrder unused;
+  if (chosen == nullptr) chosen = &unused;
+  *chosen = order;
   if (order == RoutedOrder::kBest) {
-    RoutedPaths look_alikes = MakePath(model, RoutedOrder::kLookAlikes, thickness, temperature);
-    RoutedPaths rows = MakePath(model, RoutedOrder::kRows, thickness, temperature);
-    return PathLogZ(model, rows, temperature) < PathLogZ(model, look_alikes, temperature)
-               ? rows
-               : look_alikes;
+    RoutedPaths best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const RoutedOrder one :
+         {RoutedOrder::kSpanning, RoutedOrder::kLookAlikes, RoutedOrder::kRows}) {
+      RoutedPaths paths = MakePath(model, one, thickness, temperature);
+      const double value = PathLogZ(model, paths, temperature);
+      if (!best.order.empty() && !(value < least)) continue;
+      least = value;
+      best = std::move(paths);
+      *chosen = one;
+    }
+    return best;
   }
   RoutedPaths paths;
   paths.begin = {0};
   paths.thickness = thickness;
-  paths.order.resize(model.num_variables());
-  std::iota(paths.order.begin(), paths.order.end(), 0U);
   Matrix<float> points = WeightedFeatures(model);
-  const std::size_t length = order == RoutedOrder::kLookAlikes ? 0 : RowLength(points);
-  if (order == RoutedOrder::kRows || (order == RoutedOrder::kNatural && length > 0)) {
-    for (std::size_t p = 0; length > 0 && p < paths.order.size(); ++p) {
-      if (p / length % 2 == 1)
-        paths.order[p] = static_cast<std::uint32_t>((2 * (p / length) + 1) * length - 1 - p);
-    }
-    return paths;
-  }
-  ShrinkingTree tree(std::move(points));
-  std::uint32_t at = 0;
-  for (std::size_t p = 0; p < paths.order.size(); ++p) {
-    paths.order[p] = at;
-    tree.Remove(at);
-    if (p + 1 < paths.order.size()) at = tree.Nearest(at);
+  if (order == RoutedOrder::kNatural)
+    *chosen = order = RowLength(points) > 0 ? RoutedOrder::kRows : RoutedOrder::kLookAlikes;
+  if (order == RoutedOrder::kLookAlikes) {
+    paths.order = NearestNeighbourOrder(std::move(points));
+  } else if (order == RoutedOrder::kSpanning) {
+    paths.order = SpanningPaths(points).Order();
+  } else {
+    paths.order = SnakeOrder(points.rows(), RowLength(points), order == RoutedOrder::kColumns);
   }
   return paths;
 }

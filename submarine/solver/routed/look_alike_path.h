@@ -1,21 +1,28 @@
 // Paths to route over.
 #pragma once
 
+#include <string_view>
+
 #include "submarine/extension/routing.h"
 #include "submarine/model/dense_crf.h"
 
 namespace submarine::internal {
 
 enum class RoutedOrder {
-  kBest,        // of the others, the one that has the lower bound without flows, by a sample
+  kBest,        // of rows, look-alikes and spanning, the lowest bound without flows, by a sample
   kLookAlikes,  // from every variable to the most similar one that is left
+  kSpanning,    // the spanning forest of most similar variables among those whose trees are paths
   kRows,        // in the order of the variables; pictures row by row, in alternating direction
+  kColumns,     // the same for columns; variables that do not come in rows as kRows
   kNatural,     // rows of a picture, look-alikes of anything else
 };
 
+std::string_view ToString(RoutedOrder order);  // "rows", ...
+
 // One path through all variables of the model, whose kernels weigh in as they do in the model.
+// `chosen`, where given, is the order itself, or the one that kBest or kNatural stands for.
 RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness,
-                     double temperature = 1.0);
+                     double temperature = 1.0, RoutedOrder* chosen = nullptr);
 
 // Cuts paths into this many pieces of about the same length, at least as many as there are: sums over pieces are
 // independent of each other.

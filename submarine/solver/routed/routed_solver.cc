@@ -64,7 +64,7 @@ class RoutedRun {
         paths_(MakePath(
             model, options.order,
             options.thickness > 0 ? options.thickness : DefaultThickness(model.num_labels()),
-            options.temperature)),
+            options.temperature, &result_.order)),
         problem_(model, paths_, options.temperature,
                  {.cutoff = options.cutoff, .max_bytes = options.max_bytes}),
         direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
@@ -278,9 +278,9 @@ class RoutedRun {
   const DenseCrf& model_;
   const RoutedOptions& options_;
   Stopwatch clock_;
+  RoutedResult result_;
   RoutedPaths paths_;
   RoutedProblem problem_;
-  RoutedResult result_;
   // Of the round: what is routed, potentials, the costs of their flow, mean costs, marginals.
   Routing routing_;
   Matrix<float> v_;

@@ -59,9 +59,10 @@ struct RoutedResult {
       std::numeric_limits<double>::infinity();  // of `proof`, on the pairs that were looked at
   double path_only = std::numeric_limits<double>::infinity();  // of the first round without flows
   RoutedProof proof;
-  Matrix<float> marginals;     // of the paths' distribution, by variable
-  double cutoff = 0.0;         // the one that memory allowed
-  double routed_weight = 0.0;  // W per variable, and what is left of its pairs
+  RoutedOrder order = RoutedOrder::kBest;  // of the paths
+  Matrix<float> marginals;                 // of the paths' distribution, by variable
+  double cutoff = 0.0;                     // the one that memory allowed
+  double routed_weight = 0.0;              // W per variable, and what is left of its pairs
   double left_weight = 0.0;
   int iterations = 0;
   int rounds = 0;

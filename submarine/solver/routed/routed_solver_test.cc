@@ -59,7 +59,9 @@ TEST(RoutedSolverTest, BoundsAreVerifiedAndHold) {
                                      random.Labels(labels), random.Real(0.1, 12.0));
     RoutedOptions options;
     options.temperature = random.Integer(0, 1) == 0 ? 1.0 : random.Real(0.3, 2.0);
-    options.order = random.Integer(0, 1) == 0 ? RoutedOrder::kLookAlikes : RoutedOrder::kRows;
+    constexpr RoutedOrder kOrders[] = {RoutedOrder::kLookAlikes, RoutedOrder::kSpanning,
+                                       RoutedOrder::kRows, RoutedOrder::kColumns};
+    options.order = kOrders[random.Integer(0, 3)];
     options.thickness = random.Integer(0, 3);
     options.cutoff = 1e-6;
     const RoutedResult result = SolveRouted(model, options);
@@ -186,11 +188,43 @@ TEST(LookAlikePathTest, MeetsEveryVariableOnceAndNeighboursAreNear) {
   EXPECT_EQ(DefaultThickness(21), 1);
 }
 
+TEST(SpanningPathTest, MeetsEveryVariableOnceAndIsShorterThanGreedySteps) {
+  RandomModels random(31);
+  for (const int n : {1, 2, 3, 17, 400}) {
+    const DenseCrf model = WeakModel(&random, n, PottsLabels(2), 8.0);
+    const GaussianKernel& kernel = model.kernels().front();
+    const auto length = [&](RoutedOrder order) {
+      RoutedOrder chosen = RoutedOrder::kBest;
+      const RoutedPaths path = MakePath(model, order, 1, 1.0, &chosen);
+      EXPECT_EQ(chosen, order);
+      EXPECT_NO_THROW(CheckPaths(path, static_cast<std::size_t>(n)));
+      double sum = 0.0;
+      for (std::size_t p = 0; p + 1 < path.order.size(); ++p)
+        sum += std::sqrt(SquaredDistance(kernel, path.order[p], path.order[p + 1]));
+      return sum;
+    };
+    const double spanning = length(RoutedOrder::kSpanning);
+    const double greedy = length(RoutedOrder::kLookAlikes);
+    if (n == 400) {
+      EXPECT_LT(spanning, greedy);
+    }
+  }
+}
+
+// All at the same place, where every distance is a tie.
+TEST(SpanningPathTest, MeetsEqualVariablesOnce) {
+  const GaussianKernel kernel{"equal", Matrix<double>(50, 2, 0.5), 1.0};
+  const DenseCrf model(Matrix<float>(50, 2, 0.0F), {kernel}, PottsLabels(2));
+  EXPECT_NO_THROW(CheckPaths(MakePath(model, RoutedOrder::kSpanning, 1), 50));
+}
+
 TEST(LookAlikePathTest, RowsOfAPictureGoToAndFro) {
   const Matrix<float> unary(12, 2, 0.0F);
   const DenseCrf picture(unary, {PositionKernel(4, 3, 1.5, 1.5, 1.0)}, PottsLabels(2));
   EXPECT_EQ(MakePath(picture, RoutedOrder::kRows, 1).order,
             (std::vector<std::uint32_t>{0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11}));
+  EXPECT_EQ(MakePath(picture, RoutedOrder::kColumns, 1).order,
+            (std::vector<std::uint32_t>{0, 4, 8, 9, 5, 1, 2, 6, 10, 11, 7, 3}));
   const DenseCrf column(unary, {PositionKernel(1, 12, 1.5, 1.5, 1.0)}, PottsLabels(2));
   EXPECT_EQ(MakePath(column, RoutedOrder::kRows, 1).order,
             (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
@@ -207,8 +241,10 @@ TEST(LookAlikePathTest, TheBestPathHasTheLowestBoundWithoutFlows) {
   for (std::size_t a = 0; a < 200; ++a) kernel.features(a, 0) = random.Real(0.0, 20.0);
   const DenseCrf mixed(unary, {kernel}, PottsLabels(3));
   EXPECT_LT(PathLogZ(line, in_order, 1.0), PathLogZ(mixed, in_order, 1.0) - 0.01);
-  EXPECT_EQ(MakePath(mixed, RoutedOrder::kBest, 1).order,
-            MakePath(mixed, RoutedOrder::kLookAlikes, 1).order);
+  RoutedOrder chosen = RoutedOrder::kBest;
+  const RoutedPaths best = MakePath(mixed, RoutedOrder::kBest, 1, 1.0, &chosen);
+  EXPECT_NE(chosen, RoutedOrder::kRows);
+  EXPECT_EQ(best.order, MakePath(mixed, chosen, 1).order);
   // Without pairs every label is free.
   const DenseCrf apart(unary, {GaussianKernel{"none", kernel.features, 0.0}}, PottsLabels(3));
   EXPECT_NEAR(PathLogZ(apart, in_order, 1.0), std::log(3.0), 1e-12);
