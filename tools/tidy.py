@@ -103,7 +103,9 @@ def batches(sources, commands):
     for source in sources:
         alone = source if "foreach_target.h" in source.read_text() else None
         flags = OPTIMISATION.sub("", commands[source].split(" -o ")[0])
-        groups.setdefault((source.relative_to(ROOT).parts[:2], flags, alone), []).append(source)
+        parts = source.relative_to(ROOT).parts
+        part = parts[:3] if parts[1] == "experiments" else parts[:2]  # experiments use the same names
+        groups.setdefault((part, flags, alone), []).append(source)
     for group in groups.values():
         count = -(-len(group) // BATCH)
         yield from (group[k::count] for k in range(count))

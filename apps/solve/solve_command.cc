@@ -160,12 +160,6 @@ void RefuseForOtherMethods(const SolveCommand& command) {
     throw InvalidInput("--forest is for --method hybrid and routed only");
   if (Given(command, "--mean-field") && method == Method::kExact)
     throw InvalidInput("--mean-field does not apply to the method exact");
-  if (command.solve.extension != ExtensionKind::kOptimal &&
-      (method == Method::kTrw || one_forest)) {
-    throw InvalidInput(
-        fmt::format("the alternate extension goes with the methods fw and bcfw, not with {}",
-                    ToString(method)));
-  }
 }
 
 void CheckOptions(const ModelInput& input, const SolveCommand& command) {

@@ -3,7 +3,7 @@ import {element} from "./dom.js";
 import {decimalsFor, duration, fixed, isNumber, roundedDown, roundedUp, significant} from "./format.js";
 
 const PROOFS = {trw: "weighted trees prove", hybrid: "forests and a flow prove",
-  routed: "a path, routes to it and a flow prove"};
+  routed: "a forest, routes to it and a flow prove"};
 
 /** log Z, or what takes its place at another temperature. */
 export function quantity(temperature) {
@@ -47,9 +47,10 @@ export function meaning(summary) {
     summary.about && element("p", {class: "about"}, `The model: ${String(summary.about)}`));
 }
 
-function intervalSentence({lower, upper, termination, temperature, method}) {
+function intervalSentence({lower, upper, termination, temperature, method, extension}) {
   const what = quantity(temperature);
-  const proof = PROOFS[method] ?? "a flow proves";
+  // `auto` on dense models keeps its name where it has routed pairs.
+  const proof = PROOFS[extension === "routed" ? "routed" : method] ?? "a flow proves";
   if (!isNumber(lower) && !isNumber(upper)) return null;
   if (termination === "exact") {
     return `This is ${what} of the model itself, computed by exact elimination; the interval is a bound on the rounding errors.`;
@@ -59,13 +60,13 @@ function intervalSentence({lower, upper, termination, temperature, method}) {
       proof} the lower one, and code apart from the solver has checked both.`;
   }
   if (isNumber(lower) && isNumber(upper)) {
-    return `Whatever the true value of ${what} of this model is, it lies in this interval: a product distribution attains the `
+    return `Whatever the true value of ${what} of this model is, it lies in this interval: a mean-field distribution attains the `
       + `lower end, ${proof} the upper one, and code apart from the solver has checked both.`;
   }
   return isNumber(upper)
     ? `Whatever the true value of ${what} of this model is, it is not above this number: ${proof} it, and code apart from the `
       + "solver has checked the proof."
-    : `Whatever the true value of ${what} of this model is, it is not below this number, for a product distribution attains it; `
+    : `Whatever the true value of ${what} of this model is, it is not below this number, for a mean-field distribution attains it; `
       + "how far above it lies is not known.";
 }
 

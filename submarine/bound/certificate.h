@@ -4,8 +4,8 @@
 //
 // [lower, upper] is the interval around T log Z_T; upper - dual bounds the distance of the upper
 // bound from the optimum of its kind (the minimum over EP(F) for a submodular extension). Every
-// lower bound is a dual value, too, and the only one that the routed bound of dense models has. As
-// T log Z_T >= -min E, -upper is also a lower bound on the least energy.
+// lower bound is a dual value, too. As T log Z_T >= -min E, -upper is also a lower bound on the
+// least energy.
 #pragma once
 
 #include <optional>

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <compare>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "submarine/base/parallel.h"
@@ -268,7 +268,9 @@ class SpanningPaths {
     float squared;
     std::uint32_t a;
     std::uint32_t b;
-    auto operator<=>(const Edge&) const = default;
+    bool operator<(const Edge& other) const {
+      return std::tie(squared, a, b) < std::tie(other.squared, other.a, other.b);
+    }
   };
 
   void Join() {

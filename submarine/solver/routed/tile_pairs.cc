@@ -21,7 +21,7 @@ constexpr std::size_t kChunks = 16;
 constexpr double kCutoffStep = 1.5;
 // Tiles that together hold no more than this share of what is left are not worth their time; the verifier
 // looks at them all the same.
-constexpr double kNegligible = 0.002;
+constexpr double kNegligibleShare = 0.002;
 constexpr std::size_t kSample = 4096;
 constexpr std::size_t kSlab = 256;
 
@@ -210,7 +210,7 @@ void TilePairs::RouteOne(const Plan& plan, const Placed& tile, TileScratch* scra
   }
 }
 
-// From a sample: tiles that hold less have no more than kNegligible of all that is left.
+// From a sample: tiles that hold less have no more than kNegligibleShare of all that is left.
 float TilePairs::LeastWorthKeeping(const Plan& plan) const {
   const std::size_t stride = std::max<std::size_t>(1, tiles_.size() / kSample);
   std::vector<float> left((tiles_.size() + stride - 1) / stride);
@@ -227,7 +227,7 @@ float TilePairs::LeastWorthKeeping(const Plan& plan) const {
   double below = 0.0;
   for (const float of_tile : left) {
     below += of_tile;
-    if (below > kNegligible * total) return of_tile;
+    if (below > kNegligibleShare * total) return of_tile;
   }
   return 0.0F;
 }

@@ -102,11 +102,11 @@ constexpr std::size_t kBlock = 4;
 std::size_t Padded(std::size_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
 
 // The costs of the pairs of one leaf with itself and all leaves that follow it.
-struct PairSums {
+struct PointSums {
   SafeSum expected;   // sum of w_ab y_a^T d y_b
   SafeSum variation;  // sum of w_ab sum_c l_c |z_a - z_b|
   double loss = 0.0;  // upper bound on the loss by bounding groups
-  void Add(const PairSums& other) {
+  void Add(const PointSums& other) {
     expected.Add(other.expected);
     variation.Add(other.variation);
     loss += other.loss;
@@ -121,11 +121,11 @@ class PointPairs {
              std::span<const int> labeling, VerifiedValues values);
 
   // Accepts group bounds that lose at most `threshold` per pair.
-  PairSums SumLeaf(std::size_t leaf, double threshold) const;
-  PairSums SumSample(double threshold) const;  // scaled up to all leaves
+  PointSums SumLeaf(std::size_t leaf, double threshold) const;
+  PointSums SumSample(double threshold) const;  // scaled up to all leaves
   const PairTree& tree() const { return tree_; }
   // The sum that the threshold applies to.
-  const SafeSum& Of(const PairSums& sums) const {
+  const SafeSum& Of(const PointSums& sums) const {
     return SumsExpected() ? sums.expected : sums.variation;
   }
   double largest_cost() const { return factor_ * largest_distance_ * Square(tree_.node(0).scale); }
@@ -158,18 +158,18 @@ class PointPairs {
     double bounds = 0.0;
   };
   bool Bound(const Side& side, std::size_t other, const PairTree::Range& squared, double threshold,
-             LeafRows* rows, PairSums* sums) const;
+             LeafRows* rows, PointSums* sums) const;
   void SumLeafPair(std::size_t self, std::size_t other, double threshold, LeafRows* rows,
-                   PairSums* sums) const;
+                   PointSums* sums) const;
   void SumRow(std::size_t p, const double* point, const PairTree::Node& to, LeafRows* rows,
-              PairSums* sums) const;
+              PointSums* sums) const;
   void SumNodes();
 
   // The number of roundings of a value computed from two rows of marginals and a leaf of others.
   double Roundings() const { return 4.0 * static_cast<double>(y_.cols() + length_.size() + kLeaf); }
   // `weight` and `far_weight` are sums over pairs of k and of k times squared distance; every pair
   // costs at most the largest distance between labels.
-  void WidenForKernel(double weight, double far_weight, PairSums* sums) const {
+  void WidenForKernel(double weight, double far_weight, PointSums* sums) const {
     const double ulps = KernelUlps(tree_, weight, far_weight) * largest_distance_;
     sums->expected.Widen(ulps);
     sums->variation.Widen(ulps);
@@ -314,7 +314,7 @@ SUBMARINE_FOR_WIDE_REGISTERS void BoundVariation(double size, const double* mean
 
 // Bounds all pairs of `side` and the node, unless that loses too much.
 bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Range& squared,
-                       double threshold, LeafRows* rows, PairSums* sums) const {
+                       double threshold, LeafRows* rows, PointSums* sums) const {
   const PairTree::Node& node = tree_.node(other);
   const double largest = factor_ * (side.scale * node.scale) * std::exp(-0.5 * squared.least);
   if (largest == 0.0) return true;
@@ -346,7 +346,7 @@ bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Rang
   return true;
 }
 
-PairSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
+PointSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   const std::size_t self = tree_.leaf_node(leaf);
   const PairTree::Node& node = tree_.node(self);
   LeafRows rows{Matrix<double>(node.size(), y_.cols(), 0.0), std::vector<double>(y_.cols(), 0.0),
@@ -363,7 +363,7 @@ PairSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   const Side side{
       static_cast<double>(node.size()), rows.sum_cost.data(), node_mean_.row(self).data(),
       node_deviation_.row(self).data(), node.scale,           node.least_scale};
-  PairSums sums;
+  PointSums sums;
   tree_.Walk([&](std::size_t other) {
     const PairTree::Node& to = tree_.node(other);
     if (to.end <= node.begin) return false;  // counted from the other side
@@ -382,7 +382,7 @@ PairSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
 }
 
 void PointPairs::SumLeafPair(std::size_t self, std::size_t other, double threshold, LeafRows* rows,
-                             PairSums* sums) const {
+                             PointSums* sums) const {
   const PairTree::Node& from = tree_.node(self);
   const PairTree::Node& to = tree_.node(other);
   double point[kMaxFeatureDimension];
@@ -419,7 +419,7 @@ SUBMARINE_FOR_WIDE_REGISTERS void AddVariation(const double* __restrict x,
 
 // The pairs of position p with all positions of a leaf that follow it, one by one.
 void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node& to,
-                        LeafRows* rows, PairSums* sums) const {
+                        LeafRows* rows, PointSums* sums) const {
   double squared[kLeaf];
   tree_.SquaredDistances(point, to.begin / kLeaf, squared);
   const std::size_t first = std::max(to.begin, p + 1);
@@ -460,18 +460,18 @@ void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node
   WidenForKernel(weight, far_weight, sums);
 }
 
-PairSums PointPairs::SumSample(double threshold) const {
+PointSums PointPairs::SumSample(double threshold) const {
   // Enough leaves to be typical, few enough to be cheap beside the real pass.
   const std::size_t leaves = tree_.num_leaves();
   const std::size_t sample = std::min(leaves, std::clamp<std::size_t>(leaves / 8, 8, 64));
-  std::vector<PairSums> part(sample);
+  std::vector<PointSums> part(sample);
   ParallelFor(sample, 1, [&](std::size_t k, std::size_t) {
     part[k] = SumLeaf(k * leaves / sample, threshold);
   });
-  PairSums sum;
-  for (const PairSums& p : part) sum.Add(p);
+  PointSums sum;
+  for (const PointSums& p : part) sum.Add(p);
   const double times = static_cast<double>(leaves) / static_cast<double>(sample);
-  PairSums scaled;
+  PointSums scaled;
   scaled.expected.Add(times * sum.expected.Above());
   scaled.variation.Add(times * sum.variation.Above());
   scaled.loss = times * sum.loss;
@@ -486,7 +486,7 @@ double Threshold(const PointPairs& pairs, double tolerance, double value,
   if (tolerance == 0.0) return 0.0;
   constexpr double kSafety = 0.5;  // for the error of the sample
   const auto acceptable = [&](double threshold) {
-    const PairSums sums = pairs.SumSample(threshold);
+    const PointSums sums = pairs.SumSample(threshold);
     progress.Report(0.0);
     const double with_pairs = value - (pairs.Of(sums).Above() - sums.loss);
     const double scale = std::max({1.0, std::abs(value), std::abs(with_pairs)});
@@ -513,10 +513,10 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
       const double threshold =
           Threshold(pairs, options.far_tolerance / kernels,
                     (values == VerifiedValues::kDual ? dual : lower).Below(), progress);
-      std::vector<PairSums> part(pairs.tree().num_leaves());
+      std::vector<PointSums> part(pairs.tree().num_leaves());
       ForLeaves(pairs.tree(), progress,
                 [&](std::size_t leaf) { part[leaf] = pairs.SumLeaf(leaf, threshold); });
-      for (const PairSums& p : part) {
+      for (const PointSums& p : part) {
         lower.Subtract(p.expected);
         dual.Subtract(p.variation);
         loss += p.loss;

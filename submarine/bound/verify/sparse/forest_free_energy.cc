@@ -14,7 +14,7 @@
 namespace submarine::internal {
 namespace {
 
-constexpr double kUlp = std::numeric_limits<double>::epsilon();
+constexpr double kForestUlp = std::numeric_limits<double>::epsilon();
 
 // Far more than the loss of probabilities that are too small to have a relative error.
 constexpr double kTooSmall = 1e-300;
@@ -196,7 +196,7 @@ void WidenForUnderflow(const SparseCrf& model, double temperature, SafeSum* valu
     farthest.push_back(LargestMagnitude(std::span(metric.distance.data(), metric.distance.size())));
   for (const Edge& edge : model.edges())
     underflow += kTooSmall * edge.weight * (1.0 + farthest[static_cast<std::size_t>(edge.metric)]);
-  value->Widen(underflow / kUlp);
+  value->Widen(underflow / kForestUlp);
 }
 
 }  // namespace submarine::internal

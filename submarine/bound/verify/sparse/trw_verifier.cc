@@ -26,7 +26,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargestTotal = 1e300;
 
 // Far more than the roundings of numbers that are too small to have a relative error.
-constexpr double kUnderflow = 1e-300;
+constexpr double kTinyError = 1e-300;
 
 // Adds x, which is off by at most `error`.
 void AddWithError(double x, double error, SafeSum* sum) {
@@ -226,7 +226,7 @@ SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t>
       total.Add(largest);
       if (!std::isfinite(largest)) return total;
       AddWithError(ExcessOverLargest(below, largest, temperature),
-                   rounding * (temperature + LargestFinite(below)) + kUnderflow, &total);
+                   rounding * (temperature + LargestFinite(below)) + kTinyError, &total);
       continue;
     }
     std::vector<double>& above = value[static_cast<std::size_t>(node.parent)];
@@ -248,7 +248,7 @@ SafeSum ForestLogPartition(const PlainModel& model, std::span<const std::size_t>
                                           : largest;
     }
     const double shift = *std::max_element(message.begin(), message.end());
-    AddWithError(shift, 4.0 * rounding * (temperature + magnitude) + kUnderflow, &total);
+    AddWithError(shift, 4.0 * rounding * (temperature + magnitude) + kTinyError, &total);
     if (!std::isfinite(shift)) return total;
     for (std::size_t j = 0; j < above.size(); ++j) above[j] += message[j] - shift;
   }
