@@ -167,11 +167,9 @@ DenseCrf Picture(const std::string& directory, const std::string& name) {
 }
 
 HybridForest ForestOf(const std::string& name) {
-  for (const auto& [of, forest] : {std::pair("rows", HybridForest::kRows),
-                                   {"columns", HybridForest::kColumns},
-                                   {"spanning", HybridForest::kSpanning},
-                                   {"look-alikes", HybridForest::kLookAlikes}}) {
-    if (name == of) return forest;
+  for (const HybridForest forest : {HybridForest::kRows, HybridForest::kColumns,
+                                    HybridForest::kSpanning, HybridForest::kLookAlikes}) {
+    if (name == ToString(forest)) return forest;
   }
   throw InvalidInput(fmt::format("there is no forest \"{}\"", name));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -28,10 +29,9 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
   // The default is named first.
   std::stable_partition(methods.begin(), methods.end(),
                         [&](const auto& method) { return method.second == solve->method; });
-  std::string help;
-  for (const auto& [name, method] : methods)
-    help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", name, InfoOf(method).help);
-  AddChoice<Method>(sub, "--method", &solve->method, methods, help);
+  std::vector<Method> of_help;
+  for (const auto& [name, method] : methods) of_help.push_back(method);
+  AddChoice<Method>(sub, "--method", &solve->method, methods, MethodHelp(of_help));
   AddForestOption(sub, solve, /*sparse=*/false,
                   "routed: exact along rows, columns, a path from pixel to most similar pixel "
                   "(look-alikes), or a spanning forest of most similar ones; default: best of all "
@@ -61,20 +61,19 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
 
 CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
                              const std::string& help) {
-  static const std::vector<std::pair<std::string, HybridForest>> kForests = {
-      {"best", HybridForest::kBest},         {"rows", HybridForest::kRows},
-      {"columns", HybridForest::kColumns},   {"average", HybridForest::kAverage},
-      {"spanning", HybridForest::kSpanning}, {"look-alikes", HybridForest::kLookAlikes}};
+  static constexpr std::array kForests = {HybridForest::kBest,     HybridForest::kRows,
+                                          HybridForest::kColumns,  HybridForest::kAverage,
+                                          HybridForest::kSpanning, HybridForest::kLookAlikes};
   std::vector<std::string> names;
-  for (const auto& [name, forest] : kForests) {
-    if (sparse || forest != HybridForest::kAverage) names.push_back(name);
+  for (const HybridForest forest : kForests) {
+    if (sparse || forest != HybridForest::kAverage) names.emplace_back(ToString(forest));
   }
   return sub
       ->add_option_function<std::string>(
           "--forest",
           [solve](const std::string& text) {
-            for (const auto& [name, forest] : kForests) {
-              if (name == text) solve->forest = forest;
+            for (const HybridForest forest : kForests) {
+              if (ToString(forest) == text) solve->forest = forest;
             }
           },
           help)

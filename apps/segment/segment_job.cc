@@ -72,6 +72,7 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   const SolveOptions& solve = settings.dense.solve;
   json["solve"] = {
       {"method", ToString(solve.method)},
+      {"forest", solve.forest ? Json(ToString(*solve.forest)) : Json()},
       {"classic_updates", solve.classic_updates},
       {"max_iterations", solve.max_iterations ? Json(*solve.max_iterations) : Json()},
       {"gap", solve.relative_gap ? Json(*solve.relative_gap) : Json()},

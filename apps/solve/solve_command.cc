@@ -327,8 +327,12 @@ void AddSolveCommand(CLI::App* app) {
                   "A .uai or .fg file, or a .json bundle (docs/formats.md)")
       ->required();
   std::vector<std::pair<std::string, Method>> methods;
-  for (const MethodInfo& info : Methods()) methods.emplace_back(info.name, info.method);
-  AddChoice<Method>(sub, "--method", &solve.method, methods, MethodHelp());
+  std::vector<Method> all;
+  for (const MethodInfo& info : Methods()) {
+    methods.emplace_back(info.name, info.method);
+    all.push_back(info.method);
+  }
+  AddChoice<Method>(sub, "--method", &solve.method, methods, MethodHelp(all));
   AddChoice<ExtensionKind>(
       sub, "--extension", &solve.extension,
       {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}},

@@ -136,6 +136,7 @@ Json OptionsJson(const SolveResult& result, const SolveOptions& options, bool de
       {"time_limit", std::isfinite(options.time_limit_seconds) ? Json(options.time_limit_seconds)
                                                                : Json(nullptr)},
       {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
+  if (options.forest) json["forest"] = ToString(*options.forest);
   if (dense) {
     json["pairs"] = ToString(options.pairs.kind);
     json["cutoff"] = options.pairs.cutoff;

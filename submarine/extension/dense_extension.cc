@@ -69,11 +69,14 @@ void DenseExtension::FindUnusual() {
   }
   // Lists cost more than plain loops.
   mostly_usual_ = 4 * unusual_.size() <= distance.size() + 4 * distance.rows();
+  if (!mostly_usual_) unusual_ = {};
 }
 
 Matrix<float>* DenseExtension::Scratch(std::size_t cols) const {
-  if (scratch_.rows() != num_variables() || scratch_.cols() != cols)
+  if (scratch_.rows() != num_variables() || scratch_.cols() != cols) {
+    scratch_ = {};  // before new memory is taken
     scratch_ = Matrix<float>::Unset(num_variables(), cols);
+  }
   return &scratch_;
 }
 

@@ -2,6 +2,8 @@
 // applied by an operator: what all dense solvers are made of. Maps: potentials or marginals to s',
 // and marginals to the costs of mean field. Values: upper bound, dual value, energy.
 //
+// For one thread at a time: all functions but StepPotentials share working memory.
+//
 // Potentials v have one column per *active* cut, that is per cut of positive length: a linear
 // metric has L - 1 of them, not the 2 L - 1 of its family.
 #pragma once

@@ -11,6 +11,7 @@
 #include "submarine/base/error_test_util.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/filter/kernel/brute_force.h"
+#include "submarine/filter/list/neighbour_list.h"
 #include "submarine/labels/label_tree.h"
 #include "submarine/model/random_models_test_util.h"
 
@@ -338,12 +339,23 @@ TEST(DenseExtensionTest, EnergyOfAContractedMetricIsBelow) {
   labels.metrics[0].length.assign(4, 0.25);  // d' = 1/2 everywhere
   labels.metrics[0].distortion = 2.0;
   const DenseCrf model = random.Dense(8, labels);
-  const BruteForceOperator pairs(Weights(model));
-  const DenseExtension extension(model, pairs);
-  std::vector<int> labeling(8);
-  for (int trial = 0; trial < 20; ++trial) {
-    for (int& label : labeling) label = random.Integer(0, 3);
-    EXPECT_LE(extension.Energy(labeling), model.Energy(labeling) + 1e-4);
+  LabelSpace contracted = labels;
+  contracted.metrics[0].distance = Matrix<double>(4, 4, 0.5);
+  for (std::size_t i = 0; i < 4; ++i) contracted.metrics[0].distance(i, i) = 0.0;
+  const DenseCrf below(model.unary(), model.kernels(), contracted, model.counting(),
+                       model.constant());
+  const BruteForceOperator all(Weights(model));
+  const NeighbourList list(Weights(model), {.cutoff = 1e-30});  // has a faster form of energies
+  const GaussianOperator* const operators[] = {&all, &list};
+  for (const GaussianOperator* pairs : operators) {
+    const DenseExtension extension(model, *pairs);
+    std::vector<int> labeling(8);
+    for (int trial = 0; trial < 20; ++trial) {
+      for (int& label : labeling) label = random.Integer(0, 3);
+      const double energy = extension.Energy(labeling);
+      EXPECT_NEAR(energy, below.Energy(labeling), 1e-4 * (1.0 + std::abs(energy)));
+      EXPECT_LE(energy, model.Energy(labeling) + 1e-4);
+    }
   }
 }
 

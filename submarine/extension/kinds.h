@@ -8,9 +8,9 @@ enum class ExtensionKind { kOptimal, kAlternate };
 
 // The forest of the hybrid and the routed bound, in which sum-product is exact.
 enum class HybridForest {
-  kSpanning,  // a spanning forest of largest weight: any graph. Of dense models: among those whose
-              // trees are paths
-  kRows,      // the rows of a grid in raster order, recognised from the edges; of a picture
+  kSpanning,  // a spanning forest of largest weight: any graph. Dense models: the most similar
+              // variables are joined first, at most two at any, to one path
+  kRows,      // the rows of a grid in raster order, recognised from the edges, or of a picture
   kColumns,
   kBest,        // whichever has the lower bound: rows or columns; of dense models, any but columns
   kAverage,     // sparse models: the mean of both bounds and both marginals

@@ -133,4 +133,9 @@ double ReferenceProductBytes(const LatticeCounts& counts, std::size_t columns) {
          (static_cast<double>(counts.pixels) + static_cast<double>(counts.vertices));
 }
 
+double ReferenceSelfProductBytes(const LatticeCounts& counts, std::size_t columns) {
+  const double block = static_cast<double>(std::min(columns, LatticeReference::kBlock));
+  return 8.0 * (3.0 * block + 4.0) * static_cast<double>(counts.vertices);
+}
+
 }  // namespace submarine::internal

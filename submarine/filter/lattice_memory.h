@@ -36,5 +36,7 @@ double LatticeFlowBytes(const LatticeCounts& counts, std::size_t columns,
 double ReferenceHeldBytes(const LatticeCounts& counts);
 double ReferenceBuildBytes(const LatticeCounts& counts);
 double ReferenceProductBytes(const LatticeCounts& counts, std::size_t columns);
+// The same for products at the vertices (LatticeReference::SelfProducts).
+double ReferenceSelfProductBytes(const LatticeCounts& counts, std::size_t columns);
 
 }  // namespace submarine::internal

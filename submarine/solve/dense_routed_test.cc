@@ -103,7 +103,7 @@ TEST(DenseRoutedTest, AutoRoutesListedPairsAfterThePlainBound) {
   EXPECT_LE(*routed.certificate.lower, *routed.certificate.upper);
   EXPECT_GE(*routed.certificate.upper, *plain.certificate.lower);
 
-  // On so few variables, paths of look-alikes were tried as well: the better bound was taken.
+  // On so few variables, other paths than rows were tried as well: the better bound was taken.
   EXPECT_TRUE(RoutingIsQuick(model, 1.0, 60.0));
   EXPECT_FALSE(RoutingIsQuick(model, 1.0, 1e-9));
   options = {};

@@ -201,7 +201,7 @@ class DenseRun {
     return part;
   }
 
-  // Small models have time for both: where the interval is still wider than the gap asked for, paths of look-alikes,
+  // Small models have time for both: where the interval is still wider than the gap asked for, other paths,
   // and routes that take all pairs into account, may prove more than what the plain bound has led to.
   void RouteAgain(const DenseExtension& extension, RoutedPart* routed, DenseEvidence* evidence) {
     const double upper = routed->upper ? routed->upper->value() : evidence->bound.upper;

@@ -19,7 +19,7 @@ namespace internal {
 namespace {
 
 // --- What a solver takes from the options of a call beside its limits: nothing, unless an overload
-// says so.
+// here says so. (Behind the templates below, overloads are not found.)
 
 template <class Given>
 void TakeOptions(const Given& /*given*/, BoundOptions* /*solver*/) {}
@@ -155,7 +155,8 @@ constexpr MethodEntry kMethods[] = {
      .dense = {.run = SolveDense,
                .chain = ChainMeanField,
                .memory = kMeanFieldAlone,
-               .applies_flows = false}},
+               .applies_flows = false,
+               .zero_temperature = false}},
 
     {.method = Method::kMeanField,
      .name = "mf",
@@ -173,6 +174,9 @@ constexpr MethodEntry kMethods[] = {
      .tables = TablesExactly,
      .dense = {.run = DenseExactly}},
 };
+
+static_assert(std::size(kMethods) == static_cast<std::size_t>(Method::kExact) + 1,
+              "every method has its entry");
 
 constexpr auto kInfos = [] {
   std::array<MethodInfo, std::size(kMethods)> infos{};
@@ -198,16 +202,6 @@ std::string_view KindName(ModelKind kind) {
       return "dense models";
   }
   return "unknown";
-}
-
-template <class Accepts>
-std::string HelpOf(const Accepts& accepts) {
-  std::string text;
-  for (const MethodInfo& info : kInfos) {
-    if (accepts(info))
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", info.name, info.help);
-  }
-  return text;
 }
 
 template <class Row>
@@ -248,12 +242,13 @@ void RequireAccepted(Method method, ModelKind kind) {
                                  internal::KindName(kind), fmt::join(names, ", ")));
 }
 
-std::string MethodHelp() {
-  return internal::HelpOf([](const MethodInfo&) { return true; });
-}
-
-std::string MethodHelp(ModelKind kind) {
-  return internal::HelpOf([&](const MethodInfo& info) { return info.Accepts(kind); });
+std::string MethodHelp(std::span<const Method> methods) {
+  std::string text;
+  for (const Method method : methods) {
+    const MethodInfo& info = InfoOf(method);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", info.name, info.help);
+  }
+  return text;
 }
 
 }  // namespace submarine

@@ -33,17 +33,17 @@ struct SparseMethod {
   Solver<SparseCrf> run = nullptr;
   SparseDemand first_bound = {};     // by which limits are kept; exact inference has its own
   double gap = 1e-4;                 // the default one
-  bool zero_temperature = false;     // accepts T = 0
+  bool zero_temperature = false;     // its first bound may be at T = 0; solvers check it themselves
   bool alternate_extension = false;  // runs on either extension
 };
 
 struct DenseMethod {
   Solver<DenseCrf> run = nullptr;
-  DenseChain chain = nullptr;  // of SolveDense
+  DenseChain chain = nullptr;  // the solvers that SolveDense runs
   DenseMethodMemory memory = {};
-  int iterations = 1000;      // the default limit
-  bool applies_flows = true;  // not only plain products
-  bool zero_temperature = true;
+  int iterations = 1000;         // the default limit
+  bool applies_flows = true;     // calls AddFlow of the operator, not only AddProduct
+  bool zero_temperature = true;  // accepts T = 0
 };
 
 struct MethodEntry {

@@ -159,6 +159,24 @@ std::string_view ToString(DenseMarginals marginals) {
   return "unknown";
 }
 
+std::string_view ToString(HybridForest forest) {
+  switch (forest) {
+    case HybridForest::kSpanning:
+      return "spanning";
+    case HybridForest::kRows:
+      return "rows";
+    case HybridForest::kColumns:
+      return "columns";
+    case HybridForest::kBest:
+      return "best";
+    case HybridForest::kAverage:
+      return "average";
+    case HybridForest::kLookAlikes:
+      return "look-alikes";
+  }
+  return "unknown";
+}
+
 double DefaultGap(Method method, ModelKind kind) {
   return kind == ModelKind::kDense ? kDenseGap : EntryOf(method).sparse.gap;
 }

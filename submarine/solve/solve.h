@@ -51,6 +51,7 @@ enum class DenseMarginals {
   kRouted,  // those of the upper bound, which must be the routed one
 };
 std::string_view ToString(DenseMarginals marginals);
+std::string_view ToString(HybridForest forest);
 
 struct SolveOptions {
   Method method = Method::kAuto;
@@ -98,9 +99,8 @@ const MethodInfo& InfoOf(Method method);
 std::string_view ToString(Method method);
 // Throws InvalidInput, naming the methods that do, unless the method accepts models of this kind.
 void RequireAccepted(Method method, ModelKind kind);
-// "auto: ...; pdhg: ..." for the methods that accept models of the kind, or any of them.
-std::string MethodHelp();
-std::string MethodHelp(ModelKind kind);
+// "auto: ...; pdhg: ..." for these methods.
+std::string MethodHelp(std::span<const Method> methods);
 
 double DefaultGap(Method method, ModelKind kind);
 int DefaultIterations(Method method, ModelKind kind);

@@ -285,6 +285,10 @@ class Generator {
     options_.method =
         Pick<Method>({Method::kAuto, Method::kPdhg, Method::kQuadratic, Method::kFrankWolfe,
                       Method::kMeanField, Method::kRouted, Method::kExact});
+    if (options_.method == Method::kRouted && Chance(0.8))
+      options_.forest =
+          Pick<HybridForest>({HybridForest::kBest, HybridForest::kRows, HybridForest::kColumns,
+                              HybridForest::kSpanning, HybridForest::kLookAlikes});
     options_.pairs.kind = Pick<OperatorKind>({OperatorKind::kAuto, OperatorKind::kNeighbourList,
                                               OperatorKind::kLattice, OperatorKind::kBruteForce});
     options_.pairs.cutoff = Pick<double>({1e-3, 1e-3, 0.3, 1e-6});

@@ -266,16 +266,13 @@ void LatticeReference::Blur(double c, const Matrix<double>& from, Matrix<double>
   });
 }
 
-Matrix<double> LatticeReference::Blurred(const Matrix<double>& z) const {
-  Matrix<double> blurred = Matrix<double>::Unset(z.rows(), z.cols());
+Matrix<double> LatticeReference::Blurred(Matrix<double> z) const {
   Matrix<double> next = Matrix<double>::Unset(z.rows(), z.cols());
-  const Matrix<double>* from = &z;
   for (const double c : stencil_.laziness) {
-    Blur(c, *from, &next);
-    std::swap(blurred, next);
-    from = &blurred;
+    Blur(c, z, &next);
+    std::swap(z, next);
   }
-  return blurred;
+  return z;
 }
 
 Matrix<double> LatticeReference::Product(const Matrix<double>& x) const {
@@ -289,10 +286,12 @@ Matrix<double> LatticeReference::Product(const Matrix<double>& x) const {
   return out;
 }
 
-LatticeReference::VertexProducts LatticeReference::SelfProducts(const Matrix<double>& x) const {
+LatticeReference::VertexProducts LatticeReference::SelfProducts(
+    const Matrix<double>& x, const std::function<void(std::size_t)>& on_block) const {
   VertexProducts products{std::vector<double>(num_vertices(), 0.0), {}};
   Matrix<double> sums(num_vertices(), 1);
   for (std::size_t first = 0; first < x.cols(); first += kBlock) {
+    if (on_block) on_block(first);
     const Matrix<double> z = Splat(x, first, std::min(kBlock, x.cols() - first));
     const Matrix<double> blurred = Blurred(z);
     ParallelFor(num_vertices(), kReferenceGrain, [&](std::size_t begin, std::size_t end) {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,9 @@ class LatticeReference {
     std::vector<double> of_columns;
     std::vector<double> of_sum;
   };
-  VertexProducts SelfProducts(const Matrix<double>& x) const;
+  // `on_block` is called before every block of columns, with its first one.
+  VertexProducts SelfProducts(const Matrix<double>& x,
+                              const std::function<void(std::size_t)>& on_block = {}) const;
 
   // k_aa; if `wanted` is given, 0 for the variables where it is 0.
   std::vector<double> Diagonal(std::span<const char> wanted = {}) const;
@@ -81,7 +84,7 @@ class LatticeReference {
   void FindCorners(const GaussianKernel& kernel);
   void ListSplats();
   Matrix<double> Splat(const Matrix<double>& x, std::size_t first, std::size_t columns) const;
-  Matrix<double> Blurred(const Matrix<double>& z) const;
+  Matrix<double> Blurred(Matrix<double> z) const;
   void Blur(double c, const Matrix<double>& from, Matrix<double>* to) const;
 
   LatticeStencil stencil_;

@@ -111,12 +111,13 @@ class Estimate {
   }
 
   bool IsPlain() const { return demand_.size.cuts == demand_.size.labels; }
+  // Of an extension, for conversions between labels and cuts. A sample has an extension of its own.
+  double Scratch() const { return IsPlain() ? 0.0 : std::max(labels_, cuts_); }
 
   double Solving() const {
     const DenseHeld held = HeldBySolver(demand_, !HasList());
     double temporary = 0.0;
-    // For conversions between labels and cuts.
-    if (!IsPlain()) temporary = std::max(labels_, cuts_);
+    temporary = (demand_.method.draws_sample ? 2.0 : 1.0) * Scratch();
     if (flows_) {
       // Flows and variations are computed before mean field allocates its matrices.
       double flow = 0.0;
@@ -135,7 +136,7 @@ class Estimate {
     constexpr double kLabels = 15.0;
     constexpr double kCuts = 8.0;
     return ListBytes() + 0.5 * kEntryBytes * pairs_.list_entries + SampleBytes() +
-           kLabels * labels_ + kCuts * cuts_ + kVariableBytes * variables_;
+           kLabels * labels_ + kCuts * cuts_ + 2.0 * Scratch() + kVariableBytes * variables_;
   }
 
   double Certifying() const {
@@ -177,7 +178,8 @@ class Estimate {
     for (const LatticeCounts& counts : pairs_.lattices) {
       lattices += ReferenceHeldBytes(counts) + 8.0 * variables_;
       building = std::max(building, ReferenceBuildBytes(counts));
-      of_labels = std::max(of_labels, ReferenceProductBytes(counts, columns_));
+      of_labels = std::max(of_labels, IsPlain() ? ReferenceSelfProductBytes(counts, columns_)
+                                                : ReferenceProductBytes(counts, columns_));
       of_levels = std::max(of_levels, ReferenceProductBytes(counts, levels));
     }
     const double certain = flows_ ? labels_ : 0.0;  // the labels as marginals

@@ -15,7 +15,7 @@ enum class Method {
   kHybrid,
   kRouted,
   kMeanField,
-  kExact
+  kExact  // stays the last one: registry.cc counts them
 };
 
 enum class ModelKind { kSparse, kTables, kDense };  // SparseCrf, FactorGraph, DenseCrf

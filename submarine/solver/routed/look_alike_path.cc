@@ -59,8 +59,9 @@ class ShrinkingTree {
   struct Closest {
     explicit Closest(std::size_t count) : most(count) { found.reserve(count + 1); }
 
-    float limit() const {
-      return found.size() < most ? std::numeric_limits<float>::infinity() : found.front().first;
+    // Whether nothing at this squared distance, which may be infinite, is wanted any more.
+    bool Excludes(float squared) const {
+      return found.size() == most && squared >= found.front().first;
     }
     void Offer(float squared, std::uint32_t a) {
       if (found.size() == most && std::pair(squared, a) >= found.front()) return;
@@ -146,7 +147,7 @@ class ShrinkingTree {
 
   void Search(std::size_t n, const float* f, std::uint32_t self, Closest* closest) const {
     const Node& node = nodes_[n];
-    if (node.alive == 0 || BoxDistance(n, f) >= closest->limit()) return;
+    if (node.alive == 0 || closest->Excludes(BoxDistance(n, f))) return;
     if (node.left == 0) {
       for (std::size_t k = node.begin; k < node.begin + static_cast<std::size_t>(node.alive); ++k) {
         const float* g = points_.row(order_[k]).data();
@@ -192,25 +193,22 @@ Matrix<float> WeightedFeatures(const DenseCrf& model) {
   return points;
 }
 
-// The length of rows, where variables come in rows: after each of them the next variable is far away. 0 if
-// there are none.
-std::size_t RowLength(const Matrix<float>& points) {
-  const std::size_t n = points.rows();
-  std::vector<float> jump(n, 0.0F);  // to the variable before
-  for (std::size_t a = 1; a < n; ++a) {
-    for (std::size_t d = 0; d < points.cols(); ++d) {
-      const float difference = points(a, d) - points(a - 1, d);
-      jump[a] += difference * difference;
+// The length of the rows of a picture: some feature, the column of a pixel, grows along every row and
+// is the same in all of them. 0 if there are none.
+std::size_t RowLength(const DenseCrf& model) {
+  const std::size_t n = model.num_variables();
+  for (const GaussianKernel& kernel : model.kernels()) {
+    const Matrix<double>& f = kernel.features;
+    for (std::size_t d = 0; d < f.cols(); ++d) {
+      std::size_t length = 1;
+      while (length < n && f(length, d) > f(length - 1, d)) ++length;
+      if (length < 2 || length == n || n % length != 0) continue;
+      std::size_t a = length;
+      while (a < n && f(a, d) == f(a - length, d)) ++a;
+      if (a == n) return length;
     }
   }
-  const float far = 0.5F * *std::max_element(jump.begin(), jump.end());
-  const auto first = std::find_if(jump.begin(), jump.end(), [&](float j) { return j > far; });
-  const auto length = static_cast<std::size_t>(first - jump.begin());
-  if (first == jump.end() || length < 2 || n % length != 0) return 0;
-  for (std::size_t a = 1; a < n; ++a) {
-    if ((jump[a] > far) != (a % length == 0)) return 0;
-  }
-  return length;
+  return 0;
 }
 
 // From every point to the nearest one that is left.
@@ -401,7 +399,7 @@ std::string_view ToString(RoutedOrder order) {
     case RoutedOrder::kColumns:
       return "columns";
     case RoutedOrder::kNatural:
-      return "the natural order";
+      return "the variables in their order";
   }
   return "unknown";
 }
@@ -430,13 +428,15 @@ RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, do
   paths.thickness = thickness;
   Matrix<float> points = WeightedFeatures(model);
   if (order == RoutedOrder::kNatural)
-    *chosen = order = RowLength(points) > 0 ? RoutedOrder::kRows : RoutedOrder::kLookAlikes;
+    *chosen = order = RowLength(model) > 0 ? RoutedOrder::kRows : RoutedOrder::kLookAlikes;
   if (order == RoutedOrder::kLookAlikes) {
     paths.order = NearestNeighbourOrder(std::move(points));
   } else if (order == RoutedOrder::kSpanning) {
     paths.order = SpanningPaths(points).Order();
   } else {
-    paths.order = SnakeOrder(points.rows(), RowLength(points), order == RoutedOrder::kColumns);
+    const std::size_t length = RowLength(model);
+    if (length == 0) *chosen = RoutedOrder::kNatural;
+    paths.order = SnakeOrder(points.rows(), length, order == RoutedOrder::kColumns);
   }
   return paths;
 }

@@ -11,7 +11,7 @@ namespace submarine::internal {
 enum class RoutedOrder {
   kBest,        // of rows, look-alikes and spanning, the lowest bound without flows, by a sample
   kLookAlikes,  // from every variable to the most similar one that is left
-  kSpanning,    // the spanning forest of most similar variables among those whose trees are paths
+  kSpanning,    // nearest variables joined first, at most two at any; the pieces joined end to end
   kRows,        // in the order of the variables; pictures row by row, in alternating direction
   kColumns,     // the same for columns; variables that do not come in rows as kRows
   kNatural,     // rows of a picture, look-alikes of anything else
@@ -20,7 +20,8 @@ enum class RoutedOrder {
 std::string_view ToString(RoutedOrder order);  // "rows", ...
 
 // One path through all variables of the model, whose kernels weigh in as they do in the model.
-// `chosen`, where given, is the order itself, or the one that kBest or kNatural stands for.
+// `chosen`, where given, is the order itself, or the one that kBest or kNatural stands for; kNatural
+// where there are no rows or columns.
 RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness,
                      double temperature = 1.0, RoutedOrder* chosen = nullptr);
 

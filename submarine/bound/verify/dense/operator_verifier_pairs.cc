@@ -292,7 +292,8 @@ class LatticePairs final : public OperatorPairs {
     std::call_once(diagonal_once_, [&] { diagonal_ = lattice_.Diagonal(); });
     return diagonal_;
   }
-  SafeSum ExpectedUniform(const Matrix<double>& y, double d, const std::vector<double>& self) const;
+  SafeSum ExpectedUniform(const Matrix<double>& y, double d, const std::vector<double>& self,
+                          const Progress& progress) const;
   SafeSum ExpectedAny(const Matrix<double>& y, const Matrix<double>& distance,
                       const std::vector<double>& self, const Progress& progress) const;
   // The number of roundings of a sum over all variables of results of a product.
@@ -415,17 +416,20 @@ SafeSum LatticePairs::Expected(const Matrix<double>& y, const Matrix<double>& di
                                const Progress& progress) const {
   const std::vector<double> self = lattice_.Diagonal(UncertainRows(y));
   const std::optional<double> uniform = UniformDistance(distance);
-  return uniform ? ExpectedUniform(y, *uniform, self) : ExpectedAny(y, distance, self, progress);
+  return uniform ? ExpectedUniform(y, *uniform, self, progress)
+                 : ExpectedAny(y, distance, self, progress);
 }
 
 // For a distance d of all different labels it is d/2 times <s, K s> - sum_j <y_j, K y_j>, s the sum
 // of the y_j.
 SafeSum LatticePairs::ExpectedUniform(const Matrix<double>& y, double d,
-                                      const std::vector<double>& self) const {
+                                      const std::vector<double>& self,
+                                      const Progress& progress) const {
   const double half = 0.5 * factor_.largest * d;
   const double labels = static_cast<double>(y.cols());
   const double roundings = lattice_.roundings() + 2.0 * labels + 8.0;
-  const LatticeReference::VertexProducts products = lattice_.SelfProducts(y);
+  const LatticeReference::VertexProducts products = lattice_.SelfProducts(
+      y, [&](std::size_t first) { progress.Report(static_cast<double>(first) / labels); });
   SafeSum sum;
   for (std::size_t v = 0; v < products.of_sum.size(); ++v) {
     sum.Add(half * products.of_sum[v], 0.0, roundings);

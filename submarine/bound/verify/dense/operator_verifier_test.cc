@@ -255,6 +255,20 @@ TEST(OperatorVerifierTest, ReportsProgressAndStops) {
   }
 }
 
+// Between blocks of labels, too: a deadline ends the verifier of a large picture in time.
+TEST(OperatorVerifierTest, ReportsProgressBetweenLabels) {
+  RandomModels random(409);
+  const DenseCrf model = random.Dense(50, PottsLabels(20));
+  const std::vector<OperatorKind> kinds(model.kernels().size(), OperatorKind::kLattice);
+  const OperatorVerifier verifier(model, kinds, {});
+  std::size_t reports = 0;
+  verifier.Lower(Matrix<float>(50, 20, 1.0F), [&](double) {
+    ++reports;
+    return true;
+  });
+  EXPECT_GE(reports, 4U) << "20 labels are three blocks";
+}
+
 TEST(OperatorVerifierTest, RefusesWhatIsNoEvidence) {
   RandomModels random(409);
   const Instance instance(5, 3, &random);
