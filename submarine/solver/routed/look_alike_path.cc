@@ -410,16 +410,16 @@ RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, do
   if (chosen == nullptr) chosen = &unused;
   *chosen = order;
   if (order == RoutedOrder::kBest) {
-    RoutedPaths best;
-    double least = std::numeric_limits<double>::infinity();
-    for (const RoutedOrder one :
-         {RoutedOrder::kSpanning, RoutedOrder::kLookAlikes, RoutedOrder::kRows}) {
-      RoutedPaths paths = MakePath(model, one, thickness, temperature);
-      const double value = PathLogZ(model, paths, temperature);
-      if (!best.order.empty() && !(value < least)) continue;
-      least = value;
-      best = std::move(paths);
-      *chosen = one;
+    RoutedPaths best = MakePath(model, RoutedOrder::kLookAlikes, thickness, temperature);
+    const double least = PathLogZ(model, best, temperature);
+    *chosen = RoutedOrder::kLookAlikes;
+    // Spanning is not compared with rows: its edges are the shortest there are, so that it looks better without flows
+    // than it is with them.
+    for (const RoutedOrder other : {RoutedOrder::kRows, RoutedOrder::kSpanning}) {
+      RoutedPaths paths = MakePath(model, other, thickness, temperature);
+      if (!(PathLogZ(model, paths, temperature) < least)) continue;
+      *chosen = other;
+      return paths;
     }
     return best;
   }

@@ -9,7 +9,8 @@
 namespace submarine::internal {
 
 enum class RoutedOrder {
-  kBest,        // of rows, look-alikes and spanning, the lowest bound without flows, by a sample
+  kBest,        // by the bound without flows of a sample: rows or else spanning where they are
+                // below look-alikes
   kLookAlikes,  // from every variable to the most similar one that is left
   kSpanning,    // nearest variables joined first, at most two at any; the pieces joined end to end
   kRows,        // in the order of the variables; pictures row by row, in alternating direction
