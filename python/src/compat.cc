@@ -168,6 +168,14 @@ void BindCompat(py::module_& m) {
              }();
              return ToArray(std::move(q));
            })
+      .def("infer_last",
+           [](FilteredMeanField& self, int iterations) {
+             Matrix<float> q = [&] {
+               const py::gil_scoped_release release;
+               return self.InferLast(iterations);
+             }();
+             return ToArray(std::move(q));
+           })
       .def("step", &StepInPlace)
       .def("divergence", [](const FilteredMeanField& self, const py::array& q) {
         const Matrix<float> rows = ToMatrix<float>(q);

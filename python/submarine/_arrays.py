@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Sequence, Tuple, Union
 
 import numpy as np
-import numpy.typing as npt
 
 from ._errors import InvalidInput
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:  # importing numpy.typing takes time and memory
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+else:
+    Array = np.ndarray
 Number = Union[int, float]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import concurrent.futures
 import os
 from typing import Any, Deque, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
 
@@ -214,6 +213,8 @@ def refine_many(
 
 
 def _refine_many(pairs: Iterable[Tuple[Any, Any]], count: int, parameters: Any) -> Iterator[Refined]:
+    import concurrent.futures  # only here: it takes time and memory
+
     waiting: Deque[concurrent.futures.Future[Refined]] = collections.deque()
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         try:

@@ -1,9 +1,11 @@
 #include "submarine/base/aligned_memory.h"
 
+#include <cstdint>
 #include <new>
 
 #ifdef __linux__
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace submarine {
@@ -31,5 +33,14 @@ void* AllocateAligned(std::size_t bytes) {
 }
 
 void FreeAligned(void* memory, std::size_t bytes) { ::operator delete(memory, Alignment(bytes)); }
+
+void DiscardPages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t bytes) {
+#ifdef __linux__
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t skipped = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
+  if (bytes < skipped + page) return;
+  madvise(static_cast<char*>(begin) + skipped, (bytes - skipped) / page * page, MADV_DONTNEED);
+#endif
+}
 
 }  // namespace submarine

@@ -14,6 +14,10 @@ namespace submarine {
 void* AllocateAligned(std::size_t bytes);
 void FreeAligned(void* memory, std::size_t bytes);
 
+// Gives the whole pages among the bytes from `begin` on back to the system, where that is possible.
+// They stay allocated, but what they held is lost.
+void DiscardPages(void* begin, std::size_t bytes);
+
 template <class T>
 struct AlignedAllocator {
   using value_type = T;

@@ -84,9 +84,10 @@ double ParallelSum(std::size_t n, std::size_t grain,
   return sum;
 }
 
-ThreadLimit::ThreadLimit(int threads)
-    : arena_(std::make_unique<Arena>(threads > 0 ? threads : tbb::info::default_concurrency())),
-      outer_(current_arena) {
+ThreadLimit::ThreadLimit(int threads) : outer_(current_arena) {
+  // More threads than cores would not be given, but TBB would print a warning.
+  const int cores = tbb::info::default_concurrency();
+  arena_ = std::make_unique<Arena>(threads > 0 ? std::min(threads, cores) : cores);
   current_arena = arena_.get();
 }
 

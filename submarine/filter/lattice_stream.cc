@@ -119,8 +119,10 @@ void LatticeStream::Blur(float factor) {
 void LatticeStream::BlurLast(float factor) {
   Blur(factor);
   for (const Part& part : parts_) {
-    part.lease->get()->parts.Release();
-    part.lease->get()->back.Release();
+    LatticeOperator::Workspace* workspace = part.lease->get();
+    workspace->parts.Release();
+    workspace->back.Release();
+    workspace->front.DiscardBeyond(part.op->lattice().num_vertices * padded_);
   }
 }
 

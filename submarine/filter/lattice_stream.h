@@ -49,6 +49,8 @@ class LatticeStream {
   void Spread(const MakeRows& make_rows);
   // The same without spreading: for the last x, which is not multiplied any more.
   void Visit(const MakeRows& make_rows) const;
+  // The larger ranges are those of this many rows from 0 on, and the rest.
+  std::size_t range_rows() const { return part_pixels_; }
 
   void Blur(float factor);
   // The same for the last time: nothing is spread afterwards, and the memory for it is freed.

@@ -1,6 +1,7 @@
 """The drop-in: semantics against plain numpy, errors where pydensecrf's own tests want them, leniency elsewhere."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -47,6 +48,35 @@ def test_shapes_and_steps():
         d.stepInference(step, tmp1, tmp2)
     assert np.array_equal(step, q)
     assert np.argmax(q, axis=0).reshape(6, 8).shape == (6, 8)
+
+
+def test_terms_that_the_first_inference_freed_come_back():
+    d, _, image = crf()
+    first = np.array(d.inference(3))
+    divergence = d.klDivergence(first)
+    assert d.klDivergence(first) == divergence
+    assert np.array_equal(d.inference(3), first) and np.array_equal(d.inference(3), first)
+
+    e, f = dcrf.DenseCRF2D(8, 6, 3), dcrf.DenseCRF2D(8, 6, 3)
+    for later in (e, f):
+        later.setUnaryEnergy(np.array(d._engine.unary.T))
+        later.addPairwiseGaussian(sxy=2, compat=3)
+        if later is e:
+            e.inference(2)
+        later.addPairwiseBilateral(sxy=5, srgb=60, rgbim=image, compat=4)
+    assert np.array_equal(e.inference(2), f.inference(2))
+
+
+def test_threads_may_share_an_object():
+    results = []
+    d, _, _ = crf(width=60, height=50)
+    calls = [lambda: results.append(np.array(d.inference(4))) for _ in range(6)]
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 6 and all(np.array_equal(q, results[0]) for q in results)
 
 
 def kernel_matrix(features, normalization):

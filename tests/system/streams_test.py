@@ -36,6 +36,14 @@ class StreamTest(CommandTest):
             return sorted(tuple(row) for row in csv.reader(file))
 
 
+class QuietStreams(StreamTest):
+
+    def test_more_threads_than_cores_are_no_news(self):
+        self.run_well("generate", "--width=30", "--height=30", "--labels=4", "-o", "grid.json")
+        finished = self.run_redirected("", "solve", "grid.json", "--threads", 8 * (os.cpu_count() or 1))
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
+
+
 class ClosedStreams(StreamTest):
 
     def test_a_table_does_not_go_into_the_results(self):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import threading
 from numbers import Number
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -131,10 +132,12 @@ class DenseCRF:
 
     _nvar: int
     _nlabel: int
+    _using_terms: threading.Lock
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "DenseCRF":
         # Sizes are taken here, so that a subclass need not pass them on, and again by __init__, so that it may.
         self = object.__new__(cls)
+        self._using_terms = threading.Lock()
         self._nvar = self._nlabel = 0
         try:
             self._set_up(*args, **kwargs)
@@ -165,6 +168,7 @@ class DenseCRF:
         self._nvar, self._nlabel = variables, labels
         self._engine = _core.FilteredMeanField(variables, labels, have)
         self._has_unary = False
+        self._has_inferred = False
         self._terms: List[_Term] = []
 
     # --- pydensecrf's methods
@@ -209,20 +213,40 @@ class DenseCRF:
             _compatibility(compat, self._nlabel), int(NormalizationType(normalization)),
             np.array(sigmas, np.float32), picture, features,
         )
+        with self._using_terms:
+            self._put_back()
+            self._put(term)
+            self._terms.append(term)
+
+    def _put(self, term: _Term) -> None:
+        """Gives the engine a term."""
         self._engine.set_threads(current_threads())
-        if picture is None:
-            self._engine.add_term(features, term.normalization, term.compatibility)
+        if term.picture is None:
+            self._engine.add_term(term.features, term.normalization, term.compatibility)
         else:
-            height, width = picture.shape[:2]
+            height, width = term.picture.shape[:2]
             self._engine.add_picture_term(
-                width, height, picture, term.sigmas, term.normalization, term.compatibility
+                width, height, term.picture, term.sigmas, term.normalization, term.compatibility
             )
-        self._terms.append(term)
+
+    def _put_back(self) -> None:
+        """Gives the engine the terms that the first inference took out."""
+        for term in self._terms[self._engine.num_terms:]:
+            self._put(term)
 
     def inference(self, niter: int) -> MatrixXf:
-        """Marginals (labels, variables) after ``niter`` updates of mean field."""
-        self._engine.set_threads(current_threads())
-        return wrapped(self._engine.infer(operator.index(niter)))
+        """Marginals (labels, variables) after ``niter`` updates of mean field.
+
+        The first call, mostly the only one, frees the tables of the terms on the way, which take about as much memory
+        as the marginals; a second one makes them again, and keeps them.
+        """
+        updates = operator.index(niter)
+        with self._using_terms:
+            self._put_back()
+            self._engine.set_threads(current_threads())
+            last = not self._has_inferred and all(term.picture is not None for term in self._terms)
+            self._has_inferred = True
+            return wrapped(self._engine.infer_last(updates) if last else self._engine.infer(updates))
 
     def startInference(self) -> Tuple[MatrixXf, MatrixXf, MatrixXf]:
         """Marginals of the unaries alone, and two matrices that :meth:`stepInference` takes and ignores."""
@@ -235,12 +259,17 @@ class DenseCRF:
         if not isinstance(Q, np.ndarray):
             raise TypeError(f"Q is {type(Q).__name__}, expected what startInference returned")
         step = np.ascontiguousarray(rows, np.float32)
-        self._engine.step(step)
+        with self._using_terms:
+            self._put_back()
+            self._engine.step(step)
         Q[...] = step.T
 
     def klDivergence(self, Q: Any) -> float:
         """pydensecrf's number of this name: neither a divergence nor the free energy (see :meth:`kl_bounds`)."""
-        return self._engine.divergence(rows_of(Q, (self._nlabel, self._nvar)))
+        rows = rows_of(Q, (self._nlabel, self._nvar))
+        with self._using_terms:
+            self._put_back()
+            return self._engine.divergence(rows)
 
     # --- what pydensecrf cannot give
 

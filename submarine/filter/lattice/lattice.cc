@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "submarine/base/aligned_memory.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/filter/lattice/lattice_diagonal.h"
@@ -193,6 +194,27 @@ const std::vector<float>& LatticeOperator::Diagonal() const {
 const std::vector<float>& LatticeOperator::RowSums() const {
   std::call_once(row_sums_once_, [&] { row_sums_ = LatticeRowSums(lattice_, stencil_); });
   return row_sums_;
+}
+
+void LatticeOperator::DiscardVertices() {
+  lattice_.neighbour_begin = {};
+  lattice_.neighbour = {};
+  lists_ = {};
+  parts_ = {};
+}
+
+void LatticeOperator::DiscardPixels(std::size_t first, std::size_t last) {
+  const auto discard = [](auto* values, std::size_t begin, std::size_t end) {
+    DiscardPages(values->data() + begin, (end - begin) * sizeof(values->front()));
+  };
+  // Records are in the order of the chunks, but the next chunk's numbers may already be gone.
+  const auto records = lattice_.simplex_of.begin();
+  const std::size_t first_record = records[first];
+  const std::size_t last_record = *std::max_element(records + first, records + last) + 1;
+  discard(&lattice_.simplex_vertex, first_record * lattice_.corners,
+          last_record * lattice_.corners);
+  discard(&lattice_.weight, first * lattice_.corners, last * lattice_.corners);
+  discard(&lattice_.simplex_of, first, last);
 }
 
 std::string LatticeOperator::Description() const {

@@ -57,6 +57,11 @@ class LatticeOperator final : public GaussianOperator {
   const std::vector<float>& RowSums() const;
   std::vector<float> RowSumsWithSelf() const override { return RowSums(); }
 
+  // For the last product, in the order of use: frees what only splatting and blurring need, and
+  // what slicing needs of pixels first..last-1. Whatever would use it afterwards is undefined.
+  void DiscardVertices();
+  void DiscardPixels(std::size_t first, std::size_t last);
+
   const Lattice& lattice() const { return lattice_; }
   const LatticeOptions& options() const { return options_; }
   const LatticeStencil& stencil() const { return stencil_; }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/base/aligned_memory.h"
 #include "submarine/base/matrix.h"
 #include "submarine/filter/lattice/lattice.h"
 
@@ -32,6 +33,10 @@ class FloatBuffer {
     if (data_ != nullptr) AlignedAllocator<float>().deallocate(data_, size_);
     data_ = nullptr;
     size_ = 0;
+  }
+  // Returns the memory of all but the first `size` floats to the system. They may be used again.
+  void DiscardBeyond(std::size_t size) {
+    if (size < size_) DiscardPages(data_ + size, (size_ - size) * sizeof(float));
   }
   float* data() { return data_; }
   std::size_t bytes() const { return size_ * sizeof(float); }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/freed_memory.h"
 #include "submarine/base/parallel.h"
 #include "submarine/extension/simplex_kernels.h"
 #include "submarine/filter/lattice/lattice.h"
@@ -25,6 +26,7 @@ using internal::LatticeOperator;
 using internal::LatticeStream;
 using internal::ParallelFor;
 using internal::ParallelSum;
+using internal::ReturnFreedMemory;
 using internal::SoftmaxBlock;
 using internal::SoftmaxRows;
 using internal::ThreadLimit;
@@ -250,8 +252,11 @@ std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
 }
 
 // Rows go from slicing through the softmax to splatting without leaving the cache, so that no
-// matrix is held but the unaries and, after the lattice tables are freed, the marginals.
-Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations) const {
+// matrix is held but the unaries and, after the vertices' tables are freed, the marginals.
+template <class AfterBlur, class AfterRows>
+Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations,
+                                         const AfterBlur& after_blur,
+                                         const AfterRows& after_rows) const {
   const std::size_t stride = stream->row_stride();
   const auto softmax = [&](std::size_t first, std::size_t end, float* block, float* out) {
     SoftmaxBlock(1.0F, end - first, num_labels_, stride, block, out);
@@ -275,23 +280,51 @@ Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations) 
     });
   }
   stream->BlurLast(1.0F);
+  after_blur();
   Matrix<float> q = Matrix<float>::Unset(num_variables_, num_labels_);
+  const std::size_t range = stream->range_rows();
   stream->Visit([&](std::size_t first, std::size_t end, float* block) {
     slice(first, end, block);
     softmax(first, end, block, q.row(first).data());
+    if (end % range == 0 || end == num_variables_) after_rows((end - 1) / range * range, end);
   });
   return q;
 }
 
-Matrix<float> FilteredMeanField::Infer(int iterations) const {
-  const ThreadLimit limit(threads_);
+template <class AfterBlur, class AfterRows>
+Matrix<float> FilteredMeanField::InferWith(int iterations, const AfterBlur& after_blur,
+                                           const AfterRows& after_rows) const {
   if (iterations > 0 && unary_.size() > 0) {
-    if (const auto stream = MakeStream()) return InferBy(stream.get(), iterations);
+    if (const auto stream = MakeStream())
+      return InferBy(stream.get(), iterations, after_blur, after_rows);
   }
   Matrix<float> q = Start();
   Workspace workspace;
   for (int k = 0; k < iterations; ++k) Step(&workspace, &q);
   return q;
+}
+
+Matrix<float> FilteredMeanField::Infer(int iterations) const {
+  const ThreadLimit limit(threads_);
+  const auto nothing = [](auto...) {};
+  return InferWith(iterations, nothing, nothing);
+}
+
+Matrix<float> FilteredMeanField::InferLast(int iterations) {
+  const ThreadLimit limit(threads_);
+  const auto discard_vertices = [&] {
+    for (const auto& term : terms_) term->lattice->DiscardVertices();
+    ReturnFreedMemory();
+  };
+  const auto discard_pixels = [&](std::size_t first, std::size_t last) {
+    for (const auto& term : terms_) term->lattice->DiscardPixels(first, last);
+  };
+  ReturnFreedMemory();  // of building the terms
+  struct ClearAtEnd {
+    ~ClearAtEnd() { terms.clear(); }
+    std::vector<std::unique_ptr<Term>>& terms;
+  } const clear_also_after_errors{terms_};
+  return InferWith(iterations, discard_vertices, discard_pixels);
 }
 
 double FilteredMeanField::Divergence(const Matrix<float>& q) const {

@@ -61,6 +61,9 @@ class FilteredMeanField {
   };
   void Step(Workspace* workspace, Matrix<float>* q) const;
   Matrix<float> Infer(int iterations) const;
+  // The same, and takes the terms out: their tables are freed while the result is filled, so that
+  // both are never held at a time.
+  Matrix<float> InferLast(int iterations);
 
   // sum q log q + <phi, q> + sum over terms of q^T M K q, which that package calls the KL
   // divergence. It counts every pair twice, contains self terms and lacks log Z.
@@ -70,7 +73,14 @@ class FilteredMeanField {
   struct Term;
   // Null unless all terms are multiples of their lattice's product.
   std::unique_ptr<internal::LatticeStream> MakeStream() const;
-  Matrix<float> InferBy(internal::LatticeStream* stream, int iterations) const;
+  // Where lattices are streamed, calls after_blur() when they are only sliced any more, and
+  // after_rows(first, last) when a range of rows of the result is done.
+  template <class AfterBlur, class AfterRows>
+  Matrix<float> InferWith(int iterations, const AfterBlur& after_blur,
+                          const AfterRows& after_rows) const;
+  template <class AfterBlur, class AfterRows>
+  Matrix<float> InferBy(internal::LatticeStream* stream, int iterations,
+                        const AfterBlur& after_blur, const AfterRows& after_rows) const;
   void CheckShape(const Matrix<float>& q) const;
   // Adds M K q of a term to *out.
   void AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,

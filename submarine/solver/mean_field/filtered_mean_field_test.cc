@@ -119,6 +119,32 @@ TEST(FilteredMeanFieldTest, StreamingChangesNothing) {
   for (std::size_t i = 0; i < q.size(); ++i) ASSERT_NEAR(streamed.data()[i], q.data()[i], 2e-5);
 }
 
+// Tables are freed range by range while others still read theirs.
+TEST(FilteredMeanFieldTest, TheLastInferenceIsTheSameAndTakesTheTermsOut) {
+  constexpr std::size_t kRows = 40000;
+  const Matrix<float> unary = RandomMatrix(kRows, 5, 7);
+  for (const bool streamed : {true, false}) {
+    for (const int threads : {1, 4}) {
+      FilteredMeanField field(kRows, 5);
+      field.set_threads(threads);
+      field.SetUnary(unary);
+      const auto add_terms = [&] {
+        field.AddTerm(RandomMatrix(kRows, 2, 8), KernelNormalisation::kSymmetric, {-3.0F});
+        field.AddTerm(RandomMatrix(kRows, 3, 9), KernelNormalisation::kSymmetric, {-2.0F});
+        if (!streamed)
+          field.AddTerm(RandomMatrix(kRows, 1, 9), KernelNormalisation::kAfter, {-2.0F});
+      };
+      add_terms();
+      const Matrix<float> expected = field.Infer(3);
+      EXPECT_EQ(field.InferLast(3), expected);
+      EXPECT_EQ(field.num_terms(), 0U);
+      EXPECT_EQ(field.Infer(3), field.Start());
+      add_terms();
+      EXPECT_EQ(field.InferLast(3), expected);
+    }
+  }
+}
+
 TEST(FilteredMeanFieldTest, CostsLabelByLabelAreTheSameCosts) {
   const Matrix<float> unary = RandomMatrix(700, 3, 8);
   std::vector<float> by_label(unary.size());
