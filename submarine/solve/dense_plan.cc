@@ -19,6 +19,9 @@ namespace {
 // Cutoffs that a time limit may raise the given one to, as factors.
 constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
 constexpr double kLargestCutoff = 0.5;
+// A cutoff c leaves out the share c of the weight of a kernel over two features, and more of it over more. From here
+// on a lattice, which approximates all of it, is better, unless it takes longer.
+constexpr double kCoarseCutoff = 0.03;
 constexpr double kFewVariables = 1024.0;
 constexpr double kCutoffOfFew = 1e-30;
 
@@ -114,7 +117,10 @@ class Planner {
       chosen = ChooseCutoff(size_, unordered, seconds_left_);
     size_.pairs = unordered[chosen];
     const double by_list = LeastSeconds(size_);
-    if (flows && !FitsTime(by_list, seconds_left_)) {
+    const bool lattices_pay = cutoffs[chosen] > kCoarseCutoff &&
+                              options_.certify != Certify::kExact &&
+                              pairs.kind == OperatorKind::kAuto && SecondsByLattice() < by_list;
+    if (flows && (lattices_pay || !FitsTime(by_list, seconds_left_))) {
       TakeLattices(by_list);
       return std::vector<double>(kernels_.size(), 0.0);
     }
@@ -142,11 +148,12 @@ class Planner {
     certainly_by_pairs_ = by_pairs_;
   }
 
+  double SecondsByLattice() const {
+    return LeastSecondsByLattice(size_, NumCorners(kernels_), plan_.pairs.lattice.levels);
+  }
+
   void TakeLattices(double by_list) {
-    double corners = 0.0;
-    for (const auto& [kernel, factor] : kernels_)
-      corners += factor > 0.0 ? static_cast<double>(kernel->dimension() + 1) : 0.0;
-    const double by_lattice = LeastSecondsByLattice(size_, corners, plan_.pairs.lattice.levels);
+    const double by_lattice = SecondsByLattice();
     const bool may_choose = plan_.pairs.kind == OperatorKind::kAuto;
     if (!may_choose || !FitsTime(by_lattice, seconds_left_))
       RefuseForTime(may_choose ? std::min(by_lattice, by_list) : by_list);
@@ -176,6 +183,13 @@ class Planner {
 };
 
 }  // namespace
+
+double NumCorners(std::span<const WeightedKernel> kernels) {
+  double corners = 0.0;
+  for (const auto& [kernel, factor] : kernels)
+    corners += factor > 0.0 ? static_cast<double>(kernel->dimension() + 1) : 0.0;
+  return corners;
+}
 
 bool HoldsAllPairs(const DenseSize& size) { return size.variables <= kFewVariables; }
 

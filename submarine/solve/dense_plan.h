@@ -28,6 +28,9 @@ struct DensePlan {
 // Whether lists can hold all pairs of so few variables, and are built in no time.
 bool HoldsAllPairs(const DenseSize& size);
 
+// Of the simplices that a variable lies in, over all lattices that kernels of some weight would have.
+double NumCorners(std::span<const WeightedKernel> kernels);
+
 // What is known of the call beside its options.
 struct DenseSituation {
   const DenseMethod* method = nullptr;  // what runs; null: the method of the options

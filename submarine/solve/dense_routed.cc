@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/verify/dense/routed/routed_verifier.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solver/routed/listed_solver.h"
@@ -18,7 +19,7 @@ namespace submarine::internal {
 namespace {
 
 // The plain bound lies between that of the unaries alone and that of a shared distribution. Where these are
-// closer than this share of the largest entropy, it says next to nothing.
+// closer than this share of what there is to gain, down to the value of one label for all, it says next to nothing.
 constexpr double kLittleToGain = 0.25;
 
 // How much work to put into routing, from the most to the least. Thick paths and small kernel values matter once flows
@@ -27,12 +28,12 @@ struct Effort {
   int thickness;  // 0: the thickest that sums allow
   double cutoff;  // see RoutedOptions
   double passes;  // time of the whole, in units of RoutingPassSeconds
-  double
-      verifier_passes;  // of the verifier, in units of one routing of the pairs that are looked at
 };
-constexpr std::array<Effort, 3> kEfforts = {
-    {{0, 0.05, 4.2, 3.5}, {0, 0.2, 2.2, 4.5}, {1, 0.5, 0.8, 4.2}}};
+constexpr std::array<Effort, 5> kEfforts = {
+    {{0, 0.05, 4.2}, {0, 0.2, 2.2}, {1, 0.5, 0.6}, {1, 0.75, 0.35}, {1, 0.9, 0.22}}};
+constexpr double kPassesPerCut = 0.02;  // by which they grow with every cut beyond two
 constexpr double kShareOfMemory = 0.4;
+constexpr double kShareOfReserve = 0.3;
 // Of RoutingIsQuick: at most this long, and at most this share of the time left.
 constexpr double kQuickSeconds = 4.0;
 constexpr double kShareOfQuick = 0.2;
@@ -89,9 +90,9 @@ std::function<bool(const RoutedRecord&)> Teller(double lower, Alarm* alarm, Rout
   };
 }
 
-// Takes what was found, and verifies it.
+// Takes what was found, and verifies it. Where that takes longer than expected, it may use most of the reserve.
 void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& options,
-              double cutoff, Alarm* alarm, RoutedPart* part) {
+              double cutoff, double reserve, Alarm* alarm, RoutedPart* part) {
   part->termination = TerminationOf(result.end);
   const RoutedPaths& paths = result.proof.routing.paths;
   part->description = fmt::format(
@@ -103,15 +104,17 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   PairOptions verification;
   verification.temperature = options.temperature;
   verification.cutoff = HasFewPairs(model) ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
+  const double at_end = PathSumSeconds(static_cast<double>(model.num_variables()),
+                                       static_cast<double>(model.num_labels()), paths.thickness);
   verification.on_progress = [&](double done) {
-    return alarm->Progress("certify upper bound", done, 0.0);
+    return alarm->Progress("certify upper bound", done, at_end + kShareOfReserve * reserve);
   };
-  try {
-    const RoutedBounds bounds = VerifiedRoutedBounds(model, result.proof, verification);
-    part->upper = bounds.upper;
-    part->dual = bounds.dual;
-  } catch (const Interrupted&) {
-    part->notes.emplace_back("There was no time to certify the routed bound.");
+  const RoutedBounds bounds = VerifiedRoutedBounds(model, result.proof, verification);
+  part->upper = bounds.upper;
+  part->dual = bounds.dual;
+  if (!bounds.complete) {
+    part->notes.emplace_back(
+        "There was no time to certify all routes: the routed bound is looser for it.");
   }
 }
 
@@ -132,33 +135,41 @@ RoutedOrder OrderOf(const std::optional<HybridForest>& forest) {
   return RoutedOrder::kBest;
 }
 
-// The most that there is time for, or the least.
-const Effort& EffortFor(const DenseCrf& model, double seconds) {
-  const double pass = RoutingPassSeconds(static_cast<double>(model.num_variables()));
-  return *std::find_if(kEfforts.begin(), std::prev(kEfforts.end()),
-                       [&](const Effort& effort) { return effort.passes * pass <= seconds; });
+double GrowthByCuts(const DenseCrf& model) {
+  return 1.0 + kPassesPerCut * std::max(0, model.num_cuts() - 2);
 }
 
-// Whether there is anything to route, and time for this many passes.
-bool CanRoute(const DenseCrf& model, double temperature, double passes, double seconds) {
+double SecondsOf(const Effort& effort, const DenseCrf& model) {
+  return effort.passes * GrowthByCuts(model) *
+         RoutingPassSeconds(static_cast<double>(model.num_variables()));
+}
+
+// The most that there is time for, or the least.
+const Effort& EffortFor(const DenseCrf& model, double seconds) {
+  return *std::find_if(kEfforts.begin(), std::prev(kEfforts.end()),
+                       [&](const Effort& effort) { return SecondsOf(effort, model) <= seconds; });
+}
+
+// Whether there is anything to route, and time for it.
+bool CanRoute(const DenseCrf& model, double temperature, const Effort& effort, double seconds) {
   if (!(temperature > 0.0)) return false;
   double weight = 0.0;
   for (const GaussianKernel& kernel : model.kernels()) weight += kernel.weight;
   if (weight == 0.0) return false;
-  return passes * RoutingPassSeconds(static_cast<double>(model.num_variables())) <= seconds;
+  return SecondsOf(effort, model) <= seconds;
 }
 
 }  // namespace
 
 bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
-  if (!CanRoute(model, temperature, kEfforts.back().passes, seconds)) return false;
-  const auto n = static_cast<double>(model.num_variables());
-  const double gain = UnaryBound(model, temperature) - PlainBoundFloor(model, temperature);
-  return gain < kLittleToGain * n * temperature * std::log(model.num_labels());
+  if (!CanRoute(model, temperature, kEfforts.back(), seconds)) return false;
+  const double unaries = UnaryBound(model, temperature);
+  const double one_label = -BestConstantLabeling(model).energy.value();
+  return unaries - PlainBoundFloor(model, temperature) < kLittleToGain * (unaries - one_label);
 }
 
 bool RoutingIsQuick(const DenseCrf& model, double temperature, double seconds_left) {
-  return CanRoute(model, temperature, kEfforts.front().passes,
+  return CanRoute(model, temperature, kEfforts.front(),
                   std::min(kQuickSeconds, kShareOfQuick * seconds_left));
 }
 
@@ -181,7 +192,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   solver.temperature = options.temperature;
   solver.marginals = mean_field;
   solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
-  solver.verifier_passes = options.certify == Certify::kNone ? 0.0 : effort.verifier_passes;
+  solver.leaves_time_to_verify = options.certify != Certify::kNone;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
   solver.cutoff = HasFewPairs(model) ? kCutoffOfFewPairs : effort.cutoff;
@@ -212,7 +223,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
         floor));
   }
   const double cutoff = result.cutoff;
-  Conclude(model, std::move(result), options, cutoff, alarm, &part);
+  Conclude(model, std::move(result), options, cutoff, reserve, alarm, &part);
   return part;
 }
 
@@ -235,7 +246,7 @@ RoutedPart RouteListedPart(const DenseExtension& extension, const NeighbourList&
   part.notes.push_back(fmt::format(
       "Without routing, as published, the upper bound would be about {:.0f}; at best {:.0f}.",
       evidence.bound.upper, evidence.bound.dual));
-  Conclude(extension.model(), std::move(result), options, pairs.cutoff(), alarm, &part);
+  Conclude(extension.model(), std::move(result), options, pairs.cutoff(), reserve, alarm, &part);
   return part;
 }
 

@@ -73,6 +73,19 @@ TEST(DenseRoutedTest, AutoRoutesWherePlainBoundsSayNothing) {
   EXPECT_EQ(Solve(weak, of_operator).method, Method::kAuto);
 }
 
+// Whatever the number of labels: what counts is how much of what there is to gain the plain bound cannot prove.
+TEST(DenseRoutedTest, AutoDoesNotRouteWhereMostVariablesAgree) {
+  for (const int labels : {2, 5, 21}) {
+    const std::size_t n = 300;
+    DenseCrf weak = Clusters(n, labels, 0.3);
+    EXPECT_TRUE(RoutingPays(weak, 1.0, 60.0)) << labels;
+    Matrix<float> unary(n, static_cast<std::size_t>(labels), 6.0F);
+    for (std::size_t a = 0; a < n; ++a) unary(a, a % 10 == 0 ? 1 : 0) = 0.1F;
+    const DenseCrf agreeing(std::move(unary), weak.kernels(), PottsLabels(labels));
+    EXPECT_FALSE(RoutingPays(agreeing, 1.0, 60.0)) << labels;
+  }
+}
+
 // A picture with unaries that say something, so that the plain bound is not useless, and too wide an interval for the
 // gap asked for.
 TEST(DenseRoutedTest, AutoRoutesListedPairsAfterThePlainBound) {
@@ -83,7 +96,8 @@ TEST(DenseRoutedTest, AutoRoutesListedPairsAfterThePlainBound) {
   Matrix<float> unary(kCount, 6);
   for (std::size_t a = 0; a < kCount; ++a) {
     near.features(a, 0) = static_cast<double>(a % kWidth) / 1.5;
-    near.features(a, 1) = static_cast<double>(a / kWidth) / 1.5;
+    const std::size_t y = a / kWidth;
+    near.features(a, 1) = static_cast<double>(y) / 1.5;
     for (std::size_t i = 0; i < 6; ++i) unary(a, i) = static_cast<float>(random.Real(0.0, 6.0));
     unary(a, a % kWidth < kWidth / 2 ? 0 : 4) -= 2.0F;
   }

@@ -29,8 +29,10 @@
 namespace submarine::internal {
 namespace {
 
-constexpr double kShareForLattice =
-    0.2;  // of the time that is left, for the operator's certificate
+// For the certificate of a lattice: a share of the time that is left, and with an upper bound as long as so many first
+// bounds take.
+constexpr double kShareForLattice = 0.2;
+constexpr double kBoundsForLattice = 3.0;
 constexpr double kShareForMeanField = 0.2;  // of the time left, for its certificate
 constexpr double kConverged =
     1e-6;  // relative gain of an iteration of mean field that is worth no more
@@ -90,8 +92,13 @@ class DenseRun {
       return true;
     }
     return options.method == Method::kAuto && !OfOperator(options.certify) &&
-           RoutingPays(model, options.temperature,
-                       std::min(strategy.patience_seconds, options.time_limit_seconds));
+           RoutingPays(model, options.temperature, RoutingPatience(options, strategy));
+  }
+
+  // A time limit says how long somebody is willing to wait.
+  static double RoutingPatience(const SolveOptions& options, const DenseStrategy& strategy) {
+    return std::isfinite(options.time_limit_seconds) ? options.time_limit_seconds
+                                                     : strategy.routing_patience_seconds;
   }
 
   SolveResult Solve() {
@@ -118,6 +125,7 @@ class DenseRun {
     const bool exactly = routed_ || CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(*extension, pairs, exactly);
     if (evidence.empty()) return FromUnaries();
+    if (options_.method == Method::kAuto && !routed_) StartFromOneLabel(*extension, &evidence);
     RoutedPart routed = routed_ ? RunRouted(*extension, &evidence)
                                 : RunListed(*extension, pairs, exactly, &evidence);
     if (exactly && routes_again_) RouteAgain(*extension, &routed, &evidence);
@@ -158,20 +166,30 @@ class DenseRun {
                                : std::min(EstimatedCertificate(), kShareForMeanField * left);
     const double patience = options_.method == Method::kRouted
                                 ? std::numeric_limits<double>::infinity()
-                                : strategy_.patience_seconds;
+                                : RoutingPatience(options_, strategy_);
     RoutedPart part = SolveRoutedPart(model_, evidence->mean_field, evidence->lower, options_,
                                       reserve, patience, &alarm_);
     if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0)
       RestartMeanField(extension, part.marginals, strategy_.mean_field_iterations, kConverged,
                        evidence);
     if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0) {
-      const int label = BestConstantLabeling(model_).label;
-      RestartMeanField(
-          extension,
-          Indicator(std::vector<int>(model_.num_variables(), label), model_.unary().cols()),
-          strategy_.mean_field_iterations, kConverged, evidence);
+      RestartFrom(BestConstantLabeling(model_).label, extension, evidence);
     }
     return part;
+  }
+
+  void RestartFrom(int label, const DenseExtension& extension, DenseEvidence* evidence) {
+    const std::vector<int> labels(model_.num_variables(), label);
+    RestartMeanField(extension, Indicator(labels, model_.unary().cols()),
+                     strategy_.mean_field_iterations, kConverged, evidence);
+  }
+
+  // Where one label for all is about as good as what the chain has found.
+  void StartFromOneLabel(const DenseExtension& extension, DenseEvidence* evidence) {
+    const ConstantLabeling one = BestConstantLabeling(model_);
+    if (alarm_.SecondsLeft() > 0.0 && options_.temperature > 0.0 && !alarm_.stopped() &&
+        MeanFieldMayHelp(strategy_, one.energy, evidence->lower))
+      RestartFrom(one.label, extension, evidence);
   }
 
   bool MayRouteListed(const ChosenOperator& pairs, bool exactly) const {
@@ -335,11 +353,14 @@ class DenseRun {
     return pairs.exact && limited;
   }
 
-  // Verifying a lattice takes a few of its products, enumerating pairs may take anything.
-  double CertificateReserve(bool exactly) {
+  double CertificateReserve(bool enumerates) {
     const double left = std::max(0.0, alarm_.SecondsLeft());
-    return exactly ? std::min(EstimatedCertificate(), strategy_.certificate_share * left)
-                   : kShareForLattice * left;
+    const double most = strategy_.certificate_share * left;
+    if (enumerates) return std::min(EstimatedCertificate(), most);
+    if (!method_.dense.applies_flows) return kShareForLattice * left;
+    const double first_bound = LeastSecondsByLattice(Size(0.0), NumCorners(PairWeights(model_)),
+                                                     options_.pairs.lattice.levels);
+    return std::min(slowness_ * kBoundsForLattice * first_bound, most);
   }
 
   double EstimatedCertificate() {
@@ -366,7 +387,8 @@ class DenseRun {
     chain.strategy = strategy_;
     chain.max_proof_bytes = options_.max_bytes / 2;
     if (std::isfinite(options_.time_limit_seconds)) {
-      const double reserve = options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly);
+      const double reserve =
+          options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly || pairs.exact);
       chain.deadline = alarm_.deadline() - reserve;
     }
     const DenseTell tell = [this](std::string_view phase, const SolveRecord& record) {

@@ -61,6 +61,8 @@ struct DenseStrategy {
   double worth_verifying = 1.0 / 20.0;
   // kAuto accepts this many seconds for enumerating pairs, and this fraction of the time limit.
   double patience_seconds = 60.0;
+  // The same for routing, where no other bound is of any use.
+  double routing_patience_seconds = 300.0;
   double certificate_share = 0.5;
 };
 

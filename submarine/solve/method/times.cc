@@ -1,6 +1,7 @@
 #include "submarine/solve/method/times.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace submarine::internal {
@@ -104,6 +105,10 @@ double LeastSeconds(const DenseSize& size) {
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels) {
   const double flow = kLatticeSeconds * size.variables * corners * levels * size.cuts;
   return LatticeSeconds(size) + kFirstBound * (flow + kProxSeconds * size.variables * size.labels);
+}
+
+double PathSumSeconds(double variables, double labels, int thickness) {
+  return kUnaryLabelSeconds * variables * std::pow(labels, thickness + 1);
 }
 
 double RoutingPassSeconds(double variables) { return kRoutingPairSeconds * variables * variables; }

@@ -32,10 +32,19 @@ constexpr double kWorthwhile = 1e-4;
 constexpr int kMostShortened = 2;
 // Of routing a square of pairs, on two cores; a round takes about twice as long as routing.
 constexpr double kTileSeconds = 4e-6;
-constexpr double kRoundsToLearn = 5.0;
+constexpr double kRoundsToLearn = 6.0;
 constexpr int kFewIterations = 8;  // that a new round needs at least
-// The first ones gain most, and take a small part of the time that routing took: they are made in any case.
+// The first ones gain most: they are made unless the time limit would be exceeded by more than this share.
 constexpr int kFirstIterations = 4;
+constexpr double kOverrun = 0.1;
+// Of verifying a square of pairs, on two cores; for every cut; for every edge at a position.
+constexpr double kVerifySeconds = 7e-6;
+constexpr double kVerifyCutSeconds = 1e-6;
+constexpr double kVerifyEdgeSeconds = 2.5e-6;
+// Slower machines, or busy ones, show in routing, but so does memory that is used for the first time.
+constexpr double kVerifierPasses = 4.2;
+constexpr double kUsual = 1.1;
+constexpr double kSlowest = 1.4;
 
 // sum_a z_a of the unaries, and the entropy, at the distribution that all variables share.
 double SharedValue(const std::vector<double>& mean_unary, double temperature) {
@@ -65,8 +74,12 @@ class RoutedRun {
             model, options.order,
             options.thickness > 0 ? options.thickness : DefaultThickness(model.num_labels()),
             options.temperature, &result_.order)),
+        tiles_to_learn_from_(std::max(0.0, options.time_limit_seconds - clock_.Seconds()) /
+                             (kSlowest * VerifierTileSeconds() + kRoundsToLearn * kTileSeconds)),
         problem_(model, paths_, options.temperature,
-                 {.cutoff = options.cutoff, .max_bytes = options.max_bytes}),
+                 {.cutoff = options.cutoff,
+                  .max_bytes = options.max_bytes,
+                  .enough_tiles = tiles_to_learn_from_}),
         direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
 
   RoutedResult Solve() {
@@ -130,14 +143,22 @@ class RoutedRun {
     return !std::isfinite(before) || after < before - kWorthwhile * std::max(1.0, std::abs(before));
   }
 
-  double SecondsLeft() const {
-    return options_.time_limit_seconds - clock_.Seconds() -
-           options_.verifier_passes * routing_seconds_;
+  // Of a square.
+  double VerifierTileSeconds() const {
+    if (!options_.leaves_time_to_verify) return 0.0;
+    return kVerifySeconds + kVerifyCutSeconds * model_.num_cuts() +
+           kVerifyEdgeSeconds * paths_.thickness;
   }
-  // Marginals of a first round that routes everywhere tell more than those given, but take a round.
+  double VerifierSeconds() const {
+    const double expected =
+        static_cast<double>(problem_.pairs().num_tiles()) * VerifierTileSeconds();
+    return std::clamp(kVerifierPasses * routing_seconds_, kUsual * expected, kSlowest * expected);
+  }
+  double SecondsLeft() const {
+    return options_.time_limit_seconds - clock_.Seconds() - VerifierSeconds();
+  }
   bool HasTimeToLearn() const {
-    const double routing = kTileSeconds * static_cast<double>(problem_.pairs().num_tiles());
-    return SecondsLeft() > (kRoundsToLearn + options_.verifier_passes) * routing;
+    return static_cast<double>(problem_.pairs().num_tiles()) <= tiles_to_learn_from_;
   }
   bool HasTimeForARound() const {
     return !stopped_ && result_.iterations + kFewIterations <= options_.max_iterations &&
@@ -268,7 +289,9 @@ class RoutedRun {
     if (result_.iterations >= options_.max_iterations) {
       stopped_ = true;
       result_.end = RoutedEnd::kIterationLimit;
-    } else if (result_.iterations >= kFirstIterations && SecondsLeft() < iteration_seconds_) {
+    } else if (SecondsLeft() < iteration_seconds_ - (result_.iterations < kFirstIterations
+                                                         ? kOverrun * options_.time_limit_seconds
+                                                         : 0.0)) {
       stopped_ = true;
       result_.end = RoutedEnd::kTimeLimit;
     }
@@ -280,6 +303,9 @@ class RoutedRun {
   Stopwatch clock_;
   RoutedResult result_;
   RoutedPaths paths_;
+  // Marginals of a first round that routes everywhere tell more than those given, and more than pairs of small weight
+  // do, but take a round: there is time for one over so many squares.
+  double tiles_to_learn_from_;
   RoutedProblem problem_;
   // Of the round: what is routed, potentials, the costs of their flow, mean costs, marginals.
   Routing routing_;

@@ -42,8 +42,7 @@ struct RoutedOptions {
   int max_iterations = 250;  // of all rounds together
   int max_rounds = 2;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
-  double verifier_passes =
-      0.0;               // time to leave for what comes next, in units of one routing of all pairs
+  bool leaves_time_to_verify = false;
   double cutoff = 0.05;  // squares of pairs whose kernel is below this are left out
   std::size_t max_bytes = std::size_t{4} << 30;
   // With every iteration, and while pairs are routed; return false to stop.

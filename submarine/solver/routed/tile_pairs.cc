@@ -144,11 +144,16 @@ std::vector<TilePairs::Placed> TilePairs::TilesAt(double cutoff) const {
 void TilePairs::FindTiles(const TilePairsOptions& options) {
   const double limit =
       static_cast<double>(options.max_bytes) / (kTile * kTile * sizeof(std::uint16_t));
+  constexpr double kCutoffForMemory = 0.5;
   tiles_ = TilesAt(cutoff_);
-  while (static_cast<double>(tiles_.size()) > limit && cutoff_ < 0.5) {
-    cutoff_ = std::min(0.5, kCutoffStep * cutoff_);
-    tiles_ = TilesAt(cutoff_);
-  }
+  const auto raise_while_above = [&](double most, double largest_cutoff) {
+    while (static_cast<double>(tiles_.size()) > most && cutoff_ < largest_cutoff) {
+      cutoff_ = std::min(largest_cutoff, kCutoffStep * cutoff_);
+      tiles_ = TilesAt(cutoff_);
+    }
+  };
+  raise_while_above(options.enough_tiles, kCutoffForTime);
+  raise_while_above(limit, kCutoffForMemory);
   if (static_cast<double>(tiles_.size()) > limit) {
     throw TooLarge(fmt::format(
         "routing would hold {:.2g} GB of pairs, more than the {:.2g} GB that it may have; a "

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,9 +26,13 @@ struct RoutedCut {
 };
 std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels);
 
+inline constexpr double kCutoffForTime = 0.2;
+
 struct TilePairsOptions {
   double cutoff = 1e-3;  // squares of which all kernel values are below this are left out
   std::size_t max_bytes = std::size_t{4} << 30;
+  // The cutoff is raised towards kCutoffForTime while there are more squares than this.
+  double enough_tiles = std::numeric_limits<double>::infinity();
   // Now and then, in the thread of the caller, with the share of the work done; false gives up, which
   // throws Interrupted.
   std::function<bool(double done)> on_progress = {};
@@ -38,7 +43,7 @@ struct TileScratch;
 
 class TilePairs {
  public:
-  // Raises the cutoff until the squares fit the memory. The model must outlive this.
+  // Raises the cutoff until the squares fit the memory, if possible. The model must outlive this.
   TilePairs(const DenseCrf& model, const RoutedPaths& paths, const TilePairsOptions& options);
 
   std::size_t size() const { return size_; }

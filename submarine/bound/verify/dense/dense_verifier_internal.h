@@ -77,11 +77,14 @@ class Progress {
       : callback_(options.on_progress),
         parts_(static_cast<double>(std::max<std::size_t>(parts, 1))) {}
   void NextPart() { finished_ += 1.0; }
-  // Throws Interrupted when the callback returns false.
+  // False when the callback returns that.
+  bool Continues(double done_of_part) const {
+    return !callback_ || callback_(std::min(1.0, (finished_ + done_of_part) / parts_));
+  }
+  // Throws Interrupted instead.
   void Report(double done_of_part) const {
-    if (callback_ && !callback_(std::min(1.0, (finished_ + done_of_part) / parts_))) {
+    if (!Continues(done_of_part))
       throw Interrupted("the verification was interrupted before it had a result");
-    }
   }
 
  private:

@@ -67,27 +67,22 @@ struct PlacedKernel {
   }
 };
 
-// The sums of one task; only positions from `first` to before `last` were touched.
-struct TaskSums : RoutedSums {
-  using RoutedSums::RoutedSums;
-  std::size_t first = 0;
-  std::size_t last = 0;
-
-  // Adds this to the whole and resets it.
-  void MoveTo(RoutedSums* whole) {
-    const auto transfer = [&](Matrix<double>* from, Matrix<double>* to) {
-      for (std::size_t n = first * to->cols(); n < last * to->cols(); ++n)
-        to->data()[n] += std::exchange(from->data()[n], 0.0);
-    };
-    transfer(&flow, &whole->flow);
-    transfer(&edge, &whole->edge);
-    whole->weight += std::exchange(weight, 0.0);
-    whole->error += std::exchange(error, 0.0);
-    whole->excess += std::exchange(excess, 0.0);
-    whole->variation += std::exchange(variation, 0.0);
-    last = 0;
-  }
-};
+// Adds *from to the whole, and clears it.
+void MoveTo(RoutedSums* whole, RoutedSums* from) {
+  constexpr std::size_t kGrain = 1 << 16;
+  const auto transfer = [](Matrix<double>* source, Matrix<double>* target) {
+    ParallelFor(target->size(), kGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t n = begin; n < end; ++n)
+        target->data()[n] += std::exchange(source->data()[n], 0.0);
+    });
+  };
+  transfer(&from->flow, &whole->flow);
+  transfer(&from->edge, &whole->edge);
+  whole->weight += std::exchange(from->weight, 0.0);
+  whole->error += std::exchange(from->error, 0.0);
+  whole->excess += std::exchange(from->excess, 0.0);
+  whole->variation += std::exchange(from->variation, 0.0);
+}
 
 class PairSums {
  public:
@@ -114,38 +109,30 @@ class PairSums {
   }
 
   RoutedSums Sum(const Progress& progress) const {
-    // Tasks have about equally many squares and sums of their own, which are added in a fixed
-    // order.
-    std::vector<std::size_t> begin = {0};
-    const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
-    double count = 0.0;
-    for (std::size_t row = 0; row < blocks_; ++row) {
-      count += static_cast<double>(blocks_ - row);
-      if (count >= squares * static_cast<double>(begin.size()) / kTasks || row + 1 == blocks_)
-        begin.push_back(row + 1);
-    }
+    // Every task has one of kTasks rows, so that all variables have their share of what is left out where progress
+    // ends early, and sums of its own, which are added in a fixed order.
+    const std::size_t tasks = std::min(kTasks, blocks_);
     // The sums of running tasks take memory; their number does not change the result.
     const std::size_t at_once =
         std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
-    const std::size_t tasks = begin.size() - 1;
     RoutedSums total(blocks_ * kSide, active_.size(), thickness_);
-    std::vector<TaskSums> sums(std::min(at_once, tasks),
-                               TaskSums(blocks_ * kSide, active_.size(), thickness_));
+    std::vector<RoutedSums> sums(std::min(at_once, tasks),
+                                 RoutedSums(blocks_ * kSide, active_.size(), thickness_));
     for (std::size_t first = 0; first < tasks; first += at_once) {
       const std::size_t batch = std::min(at_once, tasks - first);
       ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
-        std::vector<Square> weights(kernels_.size());
-        for (std::size_t n = from; n < to; ++n) {
-          sums[n].first = begin[first + n] * kSide;
-          for (std::size_t row = begin[first + n]; row < begin[first + n + 1]; ++row) {
-            for (std::size_t column = row; column < blocks_; ++column)
-              AddSquare(row, column, &weights, &sums[n]);
-          }
-        }
+        for (std::size_t n = from; n < to; ++n) AddRows(first + n, tasks, blocks_, &sums[n]);
       });
-      for (std::size_t n = 0; n < batch; ++n) sums[n].MoveTo(&total);
-      progress.Report(static_cast<double>(first + batch) / static_cast<double>(tasks));
+      for (std::size_t n = 0; n < batch; ++n) MoveTo(&total, &sums[n]);
+      const std::size_t done = first + batch;
+      if (progress.Continues(static_cast<double>(done) / static_cast<double>(tasks))) continue;
+      // Those of the edges are looked at in any case.
+      total.complete = done == tasks;
+      for (std::size_t task = done; task < tasks; ++task) AddRows(task, tasks, 2, &sums.front());
+      MoveTo(&total, &sums.front());
+      break;
     }
+    const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
     // At a variable; and over all pairs: square by square, task by task.
     const auto at_variable =
         static_cast<double>(kernels_.size() * (size_ + kTasks) * (2 + proof_.flows.size()));
@@ -224,7 +211,7 @@ class PairSums {
   // The weights of a kernel in a square and its margin, 0 for a variable with itself; adds their
   // error.
   void Weights(const PlacedKernel& kernel, std::size_t row, std::size_t column, Square* square,
-               TaskSums* sums) const {
+               RoutedSums* sums) const {
     const std::size_t side = kSide + 2 * thickness_;
     const std::size_t column0 = kHalo + column * kSide - thickness_;
     double point[kMaxFeatureDimension];
@@ -329,8 +316,17 @@ class PairSums {
     }
   }
 
+  // Rows first, first + step, ..., of each the first `columns` squares from the diagonal on.
+  void AddRows(std::size_t first, std::size_t step, std::size_t columns, RoutedSums* sums) const {
+    std::vector<Square> weights(kernels_.size());
+    for (std::size_t row = first; row < blocks_; row += step) {
+      for (std::size_t column = row; column < std::min(row + columns, blocks_); ++column)
+        AddSquare(row, column, &weights, sums);
+    }
+  }
+
   void AddSquare(std::size_t row, std::size_t column, std::vector<Square>* weights,
-                 TaskSums* sums) const {
+                 RoutedSums* sums) const {
     const bool near = column <= row + 1;
     const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
     std::vector<Square>& w = *weights;
@@ -340,7 +336,6 @@ class PairSums {
       Weights(kernel, row, column, &w[used++], sums);
     }
     if (used == 0) return;
-    sums->last = std::max(sums->last, (column + 1) * kSide);
     const std::size_t side = kSide + 2 * thickness_;
     Square all;  // sum over kernels
     for (std::size_t r = 0; r < side; ++r) {

@@ -21,13 +21,14 @@ struct RoutedSums {
   double excess = 0.0;     // what true weights may be larger because their factors are
   double variation = 0.0;  // sum over pairs and cuts of (w - u) l |z_a - z_b|
   double roundings = 0.0;  // of any of these sums, at most
+  bool complete = true;    // false: pairs were left out because progress was to end
 
   RoutedSums(std::size_t positions, std::size_t cuts, std::size_t thickness)
       : flow(positions, cuts), edge(positions, thickness) {}
 };
 
 // The proof's flows on what its routing leaves, and the weights of its edges. With `dual_z` (variables x cuts; may be
-// empty) also the variation of these cut sums. Throws Interrupted when the progress says so.
+// empty) also the variation of these cut sums. When the progress is to end, pairs far from the paths' edges are left out.
 RoutedSums SumRoutedPairs(const DenseCrf& model, const RoutedProof& proof,
                           const Matrix<float>& dual_z, const PairOptions& options,
                           const dense_verifier::Progress& progress);

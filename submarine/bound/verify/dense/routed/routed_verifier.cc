@@ -43,6 +43,8 @@ class RoutedVerifier {
     total_ = SumRoutedPairs(model_, proof_, dual_z_, options, Progress(options, 1));
   }
 
+  bool complete() const { return total_.complete; }
+
   // The upper bound, widened first by the error of the weights, then by that of sums of up to `terms` terms: edge
   // weights and flows.
   double Above() const {
@@ -221,13 +223,16 @@ Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
 
 RoutedBounds VerifiedRoutedBounds(const DenseCrf& model, const RoutedProof& proof,
                                   const PairOptions& options) {
-  if (proof.dual_point.empty() || !(options.temperature > 0.0))
-    return {VerifiedRoutedUpper(model, proof, options), std::nullopt};
   RoutedVerifier verifier = CheckedVerifier(model, proof, options);
-  CheckDualPoint(model, proof);
-  verifier.PlaceDualPoint();
+  const bool has_dual = !proof.dual_point.empty() && options.temperature > 0.0;
+  if (has_dual) {
+    CheckDualPoint(model, proof);
+    verifier.PlaceDualPoint();
+  }
   verifier.SumPairs(options);
-  return {BoundMaker::Verified(verifier.Above()), BoundMaker::Verified(verifier.Dual())};
+  RoutedBounds bounds{BoundMaker::Verified(verifier.Above()), std::nullopt, verifier.complete()};
+  if (has_dual && bounds.complete) bounds.dual = BoundMaker::Verified(verifier.Dual());
+  return bounds;
 }
 
 }  // namespace submarine::internal

@@ -20,9 +20,10 @@ namespace submarine::internal {
 
 // The bound on T log Z_T that the proof gives, T >= 0. Pairs between two blocks of positions are
 // visited unless the kernel (without weight and scale) is below options.cutoff for all of them;
-// cutoff 0 visits all. Throws InvalidInput for an invalid proof (paths that meet a variable twice,
-// shares above 1, whatever VerifiedUpper refuses) or when labels^thickness exceeds
-// kMaxRoutedStates.
+// cutoff 0 visits all. When options.on_progress returns false, the pairs that were not visited by
+// then are left out, but for those near the paths' edges: the bound holds, and is looser. Throws
+// InvalidInput for an invalid proof (paths that meet a variable twice, shares above 1, whatever
+// VerifiedUpper refuses) or when labels^thickness exceeds kMaxRoutedStates.
 inline constexpr double kMaxRoutedStates = 1 << 20;
 Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
                           const PairOptions& options);
@@ -32,10 +33,12 @@ Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
 //
 //   D(P) = T H(P) - <phi,y> - sum over edges of W E_P[d] - sum over pairs and cuts of (w - u) l |z_a - z_b| - constant
 //
-// is one for every P, here that of proof.dual_point; T > 0. There is none where that is empty or T = 0.
+// is one for every P, here that of proof.dual_point; T > 0. There is none where that is empty or T = 0, and where
+// pairs were left out for on_progress.
 struct RoutedBounds {
   Bound upper;
   std::optional<Bound> dual;
+  bool complete = true;  // nothing was left out for on_progress
 };
 RoutedBounds VerifiedRoutedBounds(const DenseCrf& model, const RoutedProof& proof,
                                   const PairOptions& options);

@@ -384,6 +384,56 @@ TEST(RoutedVerifierTest, LeavesPairsOutOnTheSafeSide) {
   }
 }
 
+// Small clusters so far apart that log Z is a sum over them, mixed along the paths so that their pairs lie in many
+// squares.
+TEST(RoutedVerifierTest, HoldsWhereverItIsEnded) {
+  RandomModels random(17);
+  constexpr std::size_t kClusters = 70;
+  constexpr std::size_t kOfCluster = 6;
+  for (int round = 0; round < 8; ++round) {
+    GaussianKernel kernel{"clusters", Matrix<double>(kClusters * kOfCluster, 2), 0.6};
+    Matrix<float> unary(kClusters * kOfCluster, 2);
+    for (std::size_t a = 0; a < unary.rows(); ++a) {
+      kernel.features(a, 0) = 100.0 * static_cast<double>(a % kClusters) + random.Real(-1.0, 1.0);
+      kernel.features(a, 1) = random.Real(-1.0, 1.0);
+      for (float& phi : unary.row(a)) phi = static_cast<float>(random.Real(-1.0, 1.0));
+    }
+    const DenseCrf model(unary, {kernel}, PottsLabels(2));
+    double exact = 0.0;
+    for (std::size_t cluster = 0; cluster < kClusters; ++cluster) {
+      GaussianKernel own{"own", Matrix<double>(kOfCluster, 2), kernel.weight};
+      Matrix<float> phi(kOfCluster, 2);
+      for (std::size_t k = 0; k < kOfCluster; ++k) {
+        const std::size_t a = cluster + k * kClusters;
+        std::copy_n(kernel.features.row(a).begin(), 2, own.features.row(k).begin());
+        std::copy_n(unary.row(a).begin(), 2, phi.row(k).begin());
+      }
+      exact += ExactValue(DenseCrf(phi, {own}, PottsLabels(2)), 1.0);
+    }
+    RoutedProof proof = RandomProof(&random, model, random.Integer(1, 3));
+    proof.dual_point = {
+        Matrix<float>(unary.rows(), 2),
+        Matrix<float>(unary.rows(), static_cast<std::size_t>(proof.routing.paths.thickness))};
+    const RoutedBounds whole = VerifiedRoutedBounds(model, proof, {.cutoff = 0.0});
+    EXPECT_TRUE(whole.complete && whole.dual);
+    int incomplete = 0;
+    for (int end = 0; end < 20; ++end) {
+      int reports = 0;
+      const RoutedBounds ended = VerifiedRoutedBounds(
+          model, proof, {.cutoff = 0.0, .on_progress = [&](double) { return reports++ < end; }});
+      ASSERT_GE(ended.upper.value(), exact) << round << ", ended after " << end;
+      if (ended.complete) {
+        EXPECT_EQ(ended.upper.value(), whole.upper.value());
+      } else {
+        ++incomplete;
+        EXPECT_FALSE(ended.dual);
+      }
+    }
+    EXPECT_GT(incomplete, 1);
+    EXPECT_LT(incomplete, 20);
+  }
+}
+
 RoutedDualPoint RandomDualPoint(RandomModels* random, const DenseCrf& model, int thickness) {
   RoutedDualPoint point;
   point.costs = Matrix<float>(model.unary().rows(), model.unary().cols());

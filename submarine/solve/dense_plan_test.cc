@@ -1,0 +1,51 @@
+#include "submarine/solve/dense_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/model/random_models_test_util.h"
+#include "submarine/solve/solve.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kVariables = 20000;
+
+// Points in a square of this side, in sigmas.
+GaussianKernel Square(double side) {
+  testing::RandomModels random(4);
+  GaussianKernel kernel{"square", Matrix<double>(kVariables, 2), 1.0};
+  for (std::size_t n = 0; n < kernel.features.size(); ++n)
+    kernel.features.data()[n] = random.Real(0.0, side);
+  return kernel;
+}
+
+OperatorKind Planned(const GaussianKernel& kernel, const SolveOptions& options) {
+  const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}};
+  const DenseSize size{static_cast<double>(kVariables), 21.0, 21.0, 0.0};
+  return PlanDense(size, kernels, options, {.seconds_left = options.time_limit_seconds})
+      .kinds.front();
+}
+
+TEST(DensePlanTest, LatticesTakeThePlaceOfListsThatWouldLeaveOutTooMuch) {
+  SolveOptions options;
+  options.time_limit_seconds = 10.0;
+  options.max_bytes = std::size_t{8} << 30;
+  const GaussianKernel wide = Square(8.0);
+  EXPECT_EQ(Planned(wide, options), OperatorKind::kLattice);
+  EXPECT_EQ(Planned(Square(200.0), options), OperatorKind::kNeighbourList);
+  options.pairs.kind = OperatorKind::kNeighbourList;
+  EXPECT_EQ(Planned(wide, options), OperatorKind::kNeighbourList) << "somebody asked for lists";
+}
+
+TEST(DensePlanTest, CornersAreThoseOfKernelsWithWeight) {
+  const GaussianKernel kernel = Square(1.0);
+  const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}, {&kernel, 0.0}, {&kernel, 2.0}};
+  EXPECT_EQ(NumCorners(kernels), 6.0);
+}
+
+}  // namespace
+}  // namespace submarine::internal
