@@ -261,7 +261,7 @@ class Certifier {
       unaries.temperature = options_.temperature;
       KeepSmaller(VerifiedUpper(model_, {}, unaries), &certificate.upper);
     }
-    if (!certificate.lower || !missed_.empty() || (has_upper_ && options_.temperature > 0.0)) {
+    if (!certificate.lower || !missed_.empty() || options_.one_label_at_least) {
       KeepLarger(Negated(BestConstantLabeling(model_).energy), &certificate.lower);
     }
   }

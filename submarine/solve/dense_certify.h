@@ -25,7 +25,8 @@ struct DenseCertifyOptions {
   // The upper bound is another one than the evidence's: marginals are verified only where they say more than the
   // labels, as if it were there.
   bool upper_elsewhere = false;
-  bool lower_only = false;  // of the operator's model: the bound of the marginals alone
+  bool one_label_at_least = false;  // the lower bound is that of one label for all, or better
+  bool lower_only = false;          // of the operator's model: the bound of the marginals alone
   double temperature = 1.0;
   double relative_gap = 1e-2;
   // Numbers of pairs at rising cutoffs, the first that of the list, where they are known; else estimated.

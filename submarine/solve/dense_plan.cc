@@ -117,7 +117,7 @@ class Planner {
       chosen = ChooseCutoff(size_, unordered, seconds_left_);
     size_.pairs = unordered[chosen];
     const double by_list = LeastSeconds(size_);
-    const bool lattices_pay = cutoffs[chosen] > kCoarseCutoff &&
+    const bool lattices_pay = chosen > 0 && cutoffs[chosen] > kCoarseCutoff &&
                               options_.certify != Certify::kExact &&
                               pairs.kind == OperatorKind::kAuto && SecondsByLattice() < by_list;
     if (flows && (lattices_pay || !FitsTime(by_list, seconds_left_))) {

@@ -90,7 +90,7 @@ std::function<bool(const RoutedRecord&)> Teller(double lower, Alarm* alarm, Rout
   };
 }
 
-// Takes what was found, and verifies it. Where that takes longer than expected, it may use most of the reserve.
+// Takes what was found, and verifies as much of it as leaves `reserve` seconds.
 void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& options,
               double cutoff, double reserve, Alarm* alarm, RoutedPart* part) {
   part->termination = TerminationOf(result.end);
@@ -103,15 +103,18 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   if (options.certify == Certify::kNone) return;
   PairOptions verification;
   verification.temperature = options.temperature;
-  verification.cutoff = HasFewPairs(model) ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
+  const bool raised = cutoff > kCutoffOfFewPairs;  // because of a time limit
+  verification.cutoff =
+      HasFewPairs(model) && !raised ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
   const double at_end = PathSumSeconds(static_cast<double>(model.num_variables()),
                                        static_cast<double>(model.num_labels()), paths.thickness);
   verification.on_progress = [&](double done) {
-    return alarm->Progress("certify upper bound", done, at_end + kShareOfReserve * reserve);
+    return alarm->Progress("certify upper bound", done, at_end + reserve);
   };
   const RoutedBounds bounds = VerifiedRoutedBounds(model, result.proof, verification);
   part->upper = bounds.upper;
   part->dual = bounds.dual;
+  part->complete = bounds.complete;
   if (!bounds.complete) {
     part->notes.emplace_back(
         "There was no time to certify all routes: the routed bound is looser for it.");
@@ -223,7 +226,8 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
         floor));
   }
   const double cutoff = result.cutoff;
-  Conclude(model, std::move(result), options, cutoff, reserve, alarm, &part);
+  // Where verifying takes longer than expected, it may use most of the reserve.
+  Conclude(model, std::move(result), options, cutoff, kShareOfReserve * reserve, alarm, &part);
   return part;
 }
 

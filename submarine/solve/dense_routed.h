@@ -30,9 +30,11 @@ double RoutedBytes(const DenseCrf& model, double max_bytes);
 struct RoutedPart {
   Termination termination = Termination::kNotRun;
   std::optional<Bound> upper;  // verified; or none, where nobody asked or there was no time
-  std::optional<Bound> dual;   // no flows on these routes prove less
-  Matrix<float> marginals;     // of the paths' distribution; empty where there was no time for any
-  std::string description;     // what was routed
+  bool complete =
+      true;  // false: looser than it could be, because there was no time to verify all of it
+  std::optional<Bound> dual;  // no flows on these routes prove less
+  Matrix<float> marginals;    // of the paths' distribution; empty where there was no time for any
+  std::string description;    // what was routed
   std::vector<SolveRecord> records;
   std::vector<std::string> notes;
 };

@@ -125,7 +125,10 @@ class DenseRun {
     const bool exactly = routed_ || CertifiesExactly(pairs);
     DenseEvidence evidence = RunChain(*extension, pairs, exactly);
     if (evidence.empty()) return FromUnaries();
-    if (options_.method == Method::kAuto && !routed_) StartFromOneLabel(*extension, &evidence);
+    if (options_.method == Method::kAuto && !routed_ &&
+        evidence.termination != Termination::kGapReached) {
+      StartFromOneLabel(*extension, exactly || pairs.exact, &evidence);
+    }
     RoutedPart routed = routed_ ? RunRouted(*extension, &evidence)
                                 : RunListed(*extension, pairs, exactly, &evidence);
     if (exactly && routes_again_) RouteAgain(*extension, &routed, &evidence);
@@ -184,11 +187,14 @@ class DenseRun {
                      strategy_.mean_field_iterations, kConverged, evidence);
   }
 
-  // Where one label for all is about as good as what the chain has found.
-  void StartFromOneLabel(const DenseExtension& extension, DenseEvidence* evidence) {
+  // Where one label for all is about as good as what the chain has found, and the certificate, which may enumerate
+  // pairs, has time enough.
+  void StartFromOneLabel(const DenseExtension& extension, bool enumerates,
+                         DenseEvidence* evidence) {
+    const double left = (1.0 - kShareForMeanField) * alarm_.SecondsLeft();
+    if (alarm_.stopped() || !(left > (enumerates ? EstimatedCertificate() : 0.0))) return;
     const ConstantLabeling one = BestConstantLabeling(model_);
-    if (alarm_.SecondsLeft() > 0.0 && options_.temperature > 0.0 && !alarm_.stopped() &&
-        MeanFieldMayHelp(strategy_, one.energy, evidence->lower))
+    if (options_.temperature > 0.0 && MeanFieldMayHelp(strategy_, one.energy, evidence->lower))
       RestartFrom(one.label, extension, evidence);
   }
 
@@ -211,6 +217,8 @@ class DenseRun {
     ReturnFreedMemory();  // of the chain
     RoutedPart part = RouteListedPart(extension, *ListOf(*pairs.op), *evidence, options_, gap_,
                                       certificate, &alarm_);
+    // Cut short, it may prove less than the plain bound, for which there is still time then.
+    if (!part.complete && !(*part.upper < bound.upper)) return {};
     if (!part.upper) return part;
     // Its own gap is what mean field was worth to the plain bound; the routed one leaves less to be gained.
     RestartMeanField(extension, evidence->mean_field, kFewUpdates,
@@ -265,8 +273,12 @@ class DenseRun {
     if (options_.certify == Certify::kNone) return;
     PairOptions no_pairs;
     no_pairs.temperature = options_.temperature;
-    certificate.upper = routed.upper ? *routed.upper : VerifiedUpper(model_, {}, no_pairs);
+    certificate.upper = routed.upper;
     if (routed.upper) certificate.extension = "routed";
+    if (!routed.upper || !routed.complete) {
+      const Bound of_unaries = VerifiedUpper(model_, {}, no_pairs);
+      if (!routed.upper || of_unaries < *routed.upper) certificate.upper = of_unaries;
+    }
     // No upper bound is below log Z.
     certificate.dual = certificate.lower;
     if (routed.dual && !(*certificate.dual >= *routed.dual)) certificate.dual = routed.dual;
@@ -408,6 +420,7 @@ class DenseRun {
     certify.exact = exactly;
     certify.upper_elsewhere = !routed_ && routed.upper.has_value();
     certify.lower_only = options_.certify == Certify::kLower;
+    certify.one_label_at_least = options_.method == Method::kAuto && options_.temperature > 0.0;
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;
     certify.known_pairs = known_pairs_;

@@ -145,10 +145,11 @@ void TilePairs::FindTiles(const TilePairsOptions& options) {
   const double limit =
       static_cast<double>(options.max_bytes) / (kTile * kTile * sizeof(std::uint16_t));
   constexpr double kCutoffForMemory = 0.5;
+  constexpr double kLeastRaised = 1e-3;
   tiles_ = TilesAt(cutoff_);
   const auto raise_while_above = [&](double most, double largest_cutoff) {
     while (static_cast<double>(tiles_.size()) > most && cutoff_ < largest_cutoff) {
-      cutoff_ = std::min(largest_cutoff, kCutoffStep * cutoff_);
+      cutoff_ = std::min(largest_cutoff, std::max(kLeastRaised, kCutoffStep * cutoff_));
       tiles_ = TilesAt(cutoff_);
     }
   };

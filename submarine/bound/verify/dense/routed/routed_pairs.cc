@@ -128,8 +128,11 @@ class PairSums {
       if (progress.Continues(static_cast<double>(done) / static_cast<double>(tasks))) continue;
       // Those of the edges are looked at in any case.
       total.complete = done == tasks;
-      for (std::size_t task = done; task < tasks; ++task) AddRows(task, tasks, 2, &sums.front());
-      MoveTo(&total, &sums.front());
+      ParallelFor(sums.size(), 1, [&](std::size_t n, std::size_t) {
+        for (std::size_t task = done + n; task < tasks; task += sums.size())
+          AddRows(task, tasks, 2, &sums[n]);
+      });
+      for (RoutedSums& part : sums) MoveTo(&total, &part);
       break;
     }
     const double squares = 0.5 * static_cast<double>(blocks_) * static_cast<double>(blocks_ + 1);
