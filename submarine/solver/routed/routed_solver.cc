@@ -34,9 +34,9 @@ constexpr int kMostShortened = 2;
 constexpr double kTileSeconds = 4e-6;
 constexpr double kRoundsToLearn = 6.0;
 constexpr int kFewIterations = 8;  // that a new round needs at least
-// The first ones gain most: they are made unless the time limit would be exceeded by more than this share.
+// The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
 constexpr int kFirstIterations = 4;
-constexpr double kOverrun = 0.1;
+constexpr double kSmallShare = 0.3;
 // Of verifying a square of pairs, on two cores; for every cut; for every edge at a position.
 constexpr double kVerifySeconds = 7e-6;
 constexpr double kVerifyCutSeconds = 1e-6;
@@ -289,9 +289,9 @@ class RoutedRun {
     if (result_.iterations >= options_.max_iterations) {
       stopped_ = true;
       result_.end = RoutedEnd::kIterationLimit;
-    } else if (SecondsLeft() < iteration_seconds_ - (result_.iterations < kFirstIterations
-                                                         ? kOverrun * options_.time_limit_seconds
-                                                         : 0.0)) {
+    } else if (SecondsLeft() < iteration_seconds_ &&
+               (result_.iterations >= kFirstIterations ||
+                kFirstIterations * iteration_seconds_ > kSmallShare * VerifierSeconds())) {
       stopped_ = true;
       result_.end = RoutedEnd::kTimeLimit;
     }
