@@ -160,22 +160,16 @@ void BindCompat(py::module_& m) {
                 self);
           })
       .def("start", [](const FilteredMeanField& self) { return ToArray(self.Start()); })
-      .def("infer",
-           [](const FilteredMeanField& self, int iterations) {
-             Matrix<float> q = [&] {
-               const py::gil_scoped_release release;
-               return self.Infer(iterations);
-             }();
-             return ToArray(std::move(q));
-           })
-      .def("infer_last",
-           [](FilteredMeanField& self, int iterations) {
-             Matrix<float> q = [&] {
-               const py::gil_scoped_release release;
-               return self.InferLast(iterations);
-             }();
-             return ToArray(std::move(q));
-           })
+      .def(
+          "infer",
+          [](FilteredMeanField& self, int iterations, bool last) {
+            Matrix<float> q = [&] {
+              const py::gil_scoped_release release;
+              return last ? self.InferLast(iterations) : self.Infer(iterations);
+            }();
+            return ToArray(std::move(q));
+          },
+          py::arg("iterations"), py::arg("last"))
       .def("step", &StepInPlace)
       .def("divergence", [](const FilteredMeanField& self, const py::array& q) {
         const Matrix<float> rows = ToMatrix<float>(q);

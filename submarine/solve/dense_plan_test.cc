@@ -23,11 +23,11 @@ GaussianKernel Square(double side) {
   return kernel;
 }
 
+// What the limits made of kAuto, before costs decide kernel by kernel.
 OperatorKind Planned(const GaussianKernel& kernel, const SolveOptions& options) {
   const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}};
   const DenseSize size{static_cast<double>(kVariables), 21.0, 21.0, 0.0};
-  return PlanDense(size, kernels, options, {.seconds_left = options.time_limit_seconds})
-      .kinds.front();
+  return PlanDense(size, kernels, options, {.seconds_left = options.time_limit_seconds}).pairs.kind;
 }
 
 TEST(DensePlanTest, LatticesTakeThePlaceOfListsThatWouldLeaveOutTooMuch) {
@@ -36,7 +36,10 @@ TEST(DensePlanTest, LatticesTakeThePlaceOfListsThatWouldLeaveOutTooMuch) {
   options.max_bytes = std::size_t{8} << 30;
   const GaussianKernel wide = Square(8.0);
   EXPECT_EQ(Planned(wide, options), OperatorKind::kLattice);
-  EXPECT_EQ(Planned(Square(200.0), options), OperatorKind::kNeighbourList);
+  EXPECT_EQ(Planned(Square(200.0), options), OperatorKind::kAuto) << "few pairs are left out";
+  options.certify = Certify::kExact;
+  EXPECT_EQ(Planned(wide, options), OperatorKind::kAuto) << "they are to be enumerated";
+  options.certify = Certify::kAuto;
   options.pairs.kind = OperatorKind::kNeighbourList;
   EXPECT_EQ(Planned(wide, options), OperatorKind::kNeighbourList) << "somebody asked for lists";
 }

@@ -246,7 +246,7 @@ class DenseCRF:
             self._engine.set_threads(current_threads())
             last = not self._has_inferred and all(term.picture is not None for term in self._terms)
             self._has_inferred = True
-            return wrapped(self._engine.infer_last(updates) if last else self._engine.infer(updates))
+            return wrapped(self._engine.infer(updates, last))
 
     def startInference(self) -> Tuple[MatrixXf, MatrixXf, MatrixXf]:
         """Marginals of the unaries alone, and two matrices that :meth:`stepInference` takes and ignores."""
