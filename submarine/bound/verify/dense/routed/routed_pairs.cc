@@ -19,10 +19,13 @@ using dense_verifier::kUnderflow;
 using dense_verifier::LargestFactor;
 using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
-using routed_rows::AddDistances;
+using routed_rows::AddRow;
+using routed_rows::AddWeights;
+using routed_rows::DistanceRow;
 using routed_rows::DropFar;
 using routed_rows::FlowPair;
 using routed_rows::FlowRow;
+using routed_rows::KeepPositive;
 using routed_rows::kHalo;
 using routed_rows::kSide;
 using routed_rows::kStride;
@@ -30,6 +33,7 @@ using routed_rows::PairDistance;
 using routed_rows::RouteColumns;
 using routed_rows::RouteRow;
 using routed_rows::SquaredRow;
+using routed_rows::WeightedSum;
 using routed_rows::WeightRow;
 
 constexpr std::size_t kTasks = 64;
@@ -234,10 +238,7 @@ class PairSums {
       WeightRow(x, kernel.scale.data() + column0, kernel.scale[p], kernel.factor, side, w);
       if (p >= column0 && p < column0 + side) w[p - column0] = 0.0;
       if (many_cuts_) DropFar(x, negligible_, side, w);
-      for (std::size_t c = 0; c < side; ++c) {
-        weights[c] += w[c];
-        far_weights[c] += w[c] * x[c];
-      }
+      AddWeights(w, x, side, weights, far_weights);
     }
     double weight = 0.0;
     double far = 0.0;
@@ -263,18 +264,16 @@ class PairSums {
     const std::size_t column0 = kHalo + column * kSide - thickness_;
     for (std::size_t r = 0; r < side; ++r) {
       double* sum = square->value + r * kStride;
-      std::fill(sum, sum + side, 0.0);
-      if (many_cuts_) {
-        for (std::size_t c = 0; c < side; ++c) {
-          if (weights.value[r * kStride + c] > 0.0)
-            sum[c] = PairDistance(CutsAt(z_, row0 + r), CutsAt(z_, column0 + c), length_.data(),
-                                  length_.size());
-        }
+      if (!many_cuts_) {
+        DistanceRow(z_.data(), padded_, row0 + r, column0, length_.data(), length_.size(), side,
+                    sum);
         continue;
       }
-      for (std::size_t c = 0; c < active_.size(); ++c) {
-        const float* z = z_.data() + c * padded_;
-        AddDistances(z + column0, z[row0 + r], length_[c], side, sum);
+      std::fill(sum, sum + side, 0.0);
+      for (std::size_t c = 0; c < side; ++c) {
+        if (weights.value[r * kStride + c] > 0.0)
+          sum[c] = PairDistance(CutsAt(z_, row0 + r), CutsAt(z_, column0 + c), length_.data(),
+                                length_.size());
       }
     }
   }
@@ -342,11 +341,9 @@ class PairSums {
     const std::size_t side = kSide + 2 * thickness_;
     Square all;  // sum over kernels
     for (std::size_t r = 0; r < side; ++r) {
-      for (std::size_t c = 0; c < side; ++c) {
-        double sum = 0.0;
-        for (std::size_t k = 0; k < used; ++k) sum += w[k].value[r * kStride + c];
-        all.value[r * kStride + c] = sum;
-      }
+      double* sum = all.value + r * kStride;
+      std::copy_n(w[0].value + r * kStride, side, sum);
+      for (std::size_t k = 1; k < used; ++k) AddRow(w[k].value + r * kStride, side, sum);
     }
     Square d;
     if (proof_.routing.everywhere()) {
@@ -355,7 +352,7 @@ class PairSums {
       Distances(row, column, all, &d);
     }
     // Includes the columns of the margin, whose results are not used.
-    alignas(64) double wide[kSide * kStride] = {};
+    alignas(64) double wide[kSide * kStride];
     for (std::size_t i = 0; i < kSide; ++i)
       std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
     for (std::size_t k = 0; k < used; ++k) {
@@ -364,10 +361,8 @@ class PairSums {
       RouteEdgesOfColumns(w[k], d, column, part, wide, row == column ? nullptr : &sums->edge);
     }
     alignas(64) double left[kSide * kSide];
-    for (std::size_t i = 0; i < kSide; ++i) {
-      for (std::size_t j = 0; j < kSide; ++j)
-        left[i * kSide + j] = std::max(0.0, wide[i * kStride + thickness_ + j]);
-    }
+    for (std::size_t i = 0; i < kSide; ++i)
+      KeepPositive(wide + i * kStride + thickness_, left + i * kSide);
     if (near) TakeDirectPairs(row, column, left, &sums->edge);
     AddFlows(row, column, left, &sums->flow);
     if (!dual_z_.empty()) sums->variation += Variation(row, column, left);
@@ -380,20 +375,19 @@ class PairSums {
       const double* of_row = left + i * kSide;
       const std::size_t own = kHalo + row * kSide + i;
       const std::size_t first = kHalo + column * kSide;
-      alignas(64) double apart[kSide] = {};
+      alignas(64) double apart[kSide];
       if (many_cuts_) {
         for (std::size_t j = 0; j < kSide; ++j) {
-          if (of_row[j] > 0.0)
-            apart[j] = PairDistance(CutsAt(dual_z_, own), CutsAt(dual_z_, first + j),
-                                    length_.data(), length_.size());
+          apart[j] = of_row[j] > 0.0
+                         ? PairDistance(CutsAt(dual_z_, own), CutsAt(dual_z_, first + j),
+                                        length_.data(), length_.size())
+                         : 0.0;
         }
       } else {
-        for (std::size_t c = 0; c < active_.size(); ++c) {
-          const float* z = dual_z_.data() + c * padded_;
-          AddDistances(z + first, z[own], length_[c], kSide, apart);
-        }
+        DistanceRow(dual_z_.data(), padded_, own, first, length_.data(), length_.size(), kSide,
+                    apart);
       }
-      for (std::size_t j = 0; j < kSide; ++j) variation += of_row[j] * apart[j];
+      variation += WeightedSum(of_row, apart);
     }
     return variation;
   }

@@ -6,6 +6,18 @@
 #include "submarine/bound/verify/dense/routed/routed_rows_internal.h"
 
 namespace submarine::internal::routed_rows {
+namespace {
+
+// Lane by lane: a single sum would wait for every addition.
+inline double SumOf(const double* row) {
+  double lanes[4] = {};
+  for (std::size_t c = 0; c < kSide; c += 4) {
+    for (std::size_t k = 0; k < 4; ++k) lanes[k] += row[c + k];
+  }
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
+}  // namespace
 
 SUBMARINE_FOR_WIDE_REGISTERS void SquaredRow(const double* __restrict f, std::size_t stride,
                                              std::size_t dimension, const double* __restrict point,
@@ -31,10 +43,8 @@ SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
   constexpr double kLog2Low = 1.90821492927058770002e-10;
   for (std::size_t c = 0; c < count; ++c) {
     const double half = -0.5 * x[c];
-    w[c] = std::isless(half, kFarthest) ? kFarthest : half;
-  }
-  for (std::size_t c = 0; c < count; ++c) {
-    const double t = w[c];
+    const bool far = half < kFarthest;
+    const double t = far ? kFarthest : half;
     const double shifted = t * kLog2e + kInteger;
     const double n = shifted - kInteger;
     const double r = (t - n * kLog2High) - n * kLog2Low;
@@ -55,25 +65,59 @@ SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
     // The last bits of `shifted` are those of n.
     const auto power =
         std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U);
-    w[c] = factor * (own * scale[c]) * (sum * power);
-  }
-  for (std::size_t c = 0; c < count; ++c) {
-    const double value = w[c];
-    w[c] = std::isless(-0.5 * x[c], kFarthest) ? 0.0 : value;
+    const double value = factor * (own * scale[c]) * (sum * power);
+    w[c] = far ? 0.0 : value;
   }
 }
 
-SUBMARINE_FOR_WIDE_REGISTERS void AddDistances(const float* __restrict z, double own, double length,
-                                               std::size_t count, double* __restrict sum) {
-  for (std::size_t c = 0; c < count; ++c)
-    sum[c] += length * std::abs(static_cast<double>(z[c]) - own);
+SUBMARINE_FOR_WIDE_REGISTERS void DistanceRow(const float* __restrict z, std::size_t stride,
+                                              std::size_t own, std::size_t first,
+                                              const double* __restrict length, std::size_t cuts,
+                                              std::size_t count, double* __restrict d) {
+  for (std::size_t c = 0; c < count; ++c) d[c] = 0.0;
+  for (std::size_t k = 0; k < cuts; ++k) {
+    const float* of_cut = z + k * stride;
+    const double z_own = of_cut[own];
+    const double l = length[k];
+    for (std::size_t c = 0; c < count; ++c)
+      d[c] += l * std::abs(static_cast<double>(of_cut[first + c]) - z_own);
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void AddWeights(const double* __restrict w, const double* __restrict x,
+                                             std::size_t count, double* __restrict weight,
+                                             double* __restrict far) {
+  for (std::size_t c = 0; c < count; ++c) {
+    weight[c] += w[c];
+    far[c] += w[c] * x[c];
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void AddRow(const double* __restrict w, std::size_t count,
+                                         double* __restrict sum) {
+  for (std::size_t c = 0; c < count; ++c) sum[c] += w[c];
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void KeepPositive(const double* __restrict wide,
+                                               double* __restrict left) {
+  for (std::size_t c = 0; c < kSide; ++c) {
+    const double value = wide[c];
+    left[c] = value > 0.0 ? value : 0.0;
+  }
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS double WeightedSum(const double* __restrict left,
+                                                const double* __restrict d) {
+  alignas(64) double product[kSide];
+  for (std::size_t c = 0; c < kSide; ++c) product[c] = left[c] * d[c];
+  return SumOf(product);
 }
 
 SUBMARINE_FOR_WIDE_REGISTERS void DropFar(const double* __restrict x, double limit,
                                           std::size_t count, double* __restrict w) {
   for (std::size_t c = 0; c < count; ++c) {
     const double value = w[c];
-    w[c] = std::isgreater(x[c], limit) ? 0.0 : value;
+    w[c] = x[c] > limit ? 0.0 : value;
   }
 }
 
@@ -99,21 +143,12 @@ SUBMARINE_FOR_WIDE_REGISTERS double RouteRow(const double* __restrict w,
                                              double* __restrict left_next) {
   alignas(64) double amount[kSide];
   for (std::size_t c = 0; c < kSide; ++c) {
-    const double one = w[c];
-    const double other = w_next[c];
-    amount[c] = std::isless(one, other) ? one : other;
+    const double all = part * (w[c] < w_next[c] ? w[c] : w_next[c]);
+    amount[c] = d[c] + d_next[c] < limit ? all : 0.0;
+    left[c] -= amount[c];
+    left_next[c] -= amount[c];
   }
-  for (std::size_t c = 0; c < kSide; ++c) {
-    const double all = part * amount[c];
-    amount[c] = std::isless(d[c] + d_next[c], limit) ? all : 0.0;
-  }
-  for (std::size_t c = 0; c < kSide; ++c) left[c] -= amount[c];
-  for (std::size_t c = 0; c < kSide; ++c) left_next[c] -= amount[c];
-  alignas(64) double lanes[4] = {};
-  for (std::size_t c = 0; c < kSide; c += 4) {
-    for (std::size_t k = 0; k < 4; ++k) lanes[k] += amount[c + k];
-  }
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+  return SumOf(amount);
 }
 
 SUBMARINE_FOR_WIDE_REGISTERS void RouteColumns(const double* __restrict w,
@@ -125,17 +160,12 @@ SUBMARINE_FOR_WIDE_REGISTERS void RouteColumns(const double* __restrict w,
   const double* w_next = w + m;
   const double* d_next = d + m;
   for (std::size_t c = 0; c < count; ++c) {
-    const double one = w[c];
-    const double other = w_next[c];
-    amount[c] = std::isless(one, other) ? one : other;
+    const double all = part * (w[c] < w_next[c] ? w[c] : w_next[c]);
+    amount[c] = d[c] + d_next[c] < limit[c] ? all : 0.0;
+    left[c] -= amount[c];
+    gain[c] += amount[c];
   }
-  for (std::size_t c = 0; c < count; ++c) {
-    const double all = part * amount[c];
-    amount[c] = std::isless(d[c] + d_next[c], limit[c]) ? all : 0.0;
-  }
-  for (std::size_t c = 0; c < count; ++c) left[c] -= amount[c];
   for (std::size_t c = 0; c < count; ++c) left[c + m] -= amount[c];
-  for (std::size_t c = 0; c < count; ++c) gain[c] += amount[c];
 }
 
 SUBMARINE_FOR_WIDE_REGISTERS double FlowRow(const double* __restrict left,
@@ -145,15 +175,13 @@ SUBMARINE_FOR_WIDE_REGISTERS double FlowRow(const double* __restrict left,
   for (std::size_t c = 0; c < kSide; ++c) {
     const float difference = own - v[c];
     const float size = std::abs(difference);
-    const float clipped = std::isless(size, 1.0F) ? size : 1.0F;
-    const float whole = std::isgreater(size, 0.0F) ? 1.0F : 0.0F;
+    const float clipped = size < 1.0F ? size : 1.0F;
+    const float whole = size > 0.0F ? 1.0F : 0.0F;
     flow[c] =
         share * left[c] * static_cast<double>(std::copysign(clip ? clipped : whole, difference));
     column[c] -= flow[c];
   }
-  double sum = 0.0;
-  for (const double of_pair : flow) sum += of_pair;
-  return sum;
+  return SumOf(flow);
 }
 
 SUBMARINE_FOR_WIDE_REGISTERS void FlowPair(double weight, const float* __restrict v_p,
@@ -163,8 +191,8 @@ SUBMARINE_FOR_WIDE_REGISTERS void FlowPair(double weight, const float* __restric
   for (std::size_t c = 0; c < count; ++c) {
     const float difference = v_p[c] - v_q[c];
     const float size = std::abs(difference);
-    const float clipped = std::isless(size, 1.0F) ? size : 1.0F;
-    const float whole = std::isgreater(size, 0.0F) ? 1.0F : 0.0F;
+    const float clipped = size < 1.0F ? size : 1.0F;
+    const float whole = size > 0.0F ? 1.0F : 0.0F;
     const double flow =
         weight * static_cast<double>(std::copysign(clip ? clipped : whole, difference));
     flow_p[c] += flow;

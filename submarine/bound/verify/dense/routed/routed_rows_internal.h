@@ -17,15 +17,28 @@ inline constexpr std::size_t kStride = kSide + 2 * kHalo;
 void SquaredRow(const double* f, std::size_t stride, std::size_t dimension, const double* point,
                 std::size_t count, double* x);
 
-// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers vectorise loops with a
-// single comparison, but not with two, nor with calls of std::exp. So x / 2 = n log 2 + r, |r| <=
-// 0.35, with log 2 in two parts so that r is off by at most an ulp of 1, and the series up to r^13,
-// whose remainder is below 1e-17. A handful of roundings.
+// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers do not vectorise loops with
+// calls of std::exp. So x / 2 = n log 2 + r, |r| <= 0.35, with log 2 in two parts so that r is off
+// by at most an ulp of 1, and the series up to r^13, whose remainder is below 1e-17. A handful of
+// roundings.
 void WeightRow(const double* x, const double* scale, double own, double factor, std::size_t count,
                double* w);
 
-// sum += length |z - own|.
-void AddDistances(const float* z, double own, double length, std::size_t count, double* sum);
+// d = sum of length |z_p - z_q| over the cuts, for consecutive columns q from `first` on; z is (cuts x stride).
+void DistanceRow(const float* z, std::size_t stride, std::size_t own, std::size_t first,
+                 const double* length, std::size_t cuts, std::size_t count, double* d);
+
+// weight += w and far += w x, by column.
+void AddWeights(const double* w, const double* x, std::size_t count, double* weight, double* far);
+
+// sum += w.
+void AddRow(const double* w, std::size_t count, double* sum);
+
+// left = max(0, wide).
+void KeepPositive(const double* wide, double* left);
+
+// sum of left d over a row.
+double WeightedSum(const double* left, const double* d);
 
 // w = 0 where x is beyond the limit.
 void DropFar(const double* x, double limit, std::size_t count, double* w);
