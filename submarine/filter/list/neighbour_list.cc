@@ -294,8 +294,10 @@ double NeighbourList::EstimateBytes(std::span<const WeightedKernel> kernels, dou
 
 std::vector<double> NeighbourList::EstimateEntries(std::span<const WeightedKernel> kernels,
                                                    std::span<const double> cutoffs) {
-  const double least = *std::min_element(cutoffs.begin(), cutoffs.end());
+  const double least = cutoffs.front();
   CheckList(kernels, least);
+  if (!std::is_sorted(cutoffs.begin(), cutoffs.end()))
+    throw InvalidInput("the cutoffs of a neighbour list are expected in ascending order");
   const auto n = static_cast<double>(kernels.front().kernel->size());
   std::vector<double> entries(cutoffs.size(), 0.0);
   for (const WeightedKernel& weighted : kernels) {
@@ -304,6 +306,8 @@ std::vector<double> NeighbourList::EstimateEntries(std::span<const WeightedKerne
     // Row lengths differ by factors of a hundred where parts of an image are flat: sample few rows
     // each from many buckets.
     const std::size_t stride = std::max<std::size_t>(1, buckets / 512);
+    // Where kernels are wide, a part of the buckets near each of them says enough, as it is another one every time.
+    constexpr std::size_t kEnoughNear = 256;
     const std::size_t sampled_buckets = (buckets + stride - 1) / stride;
     std::vector<double> rows(sampled_buckets, 0.0);
     Matrix<double> count(sampled_buckets, cutoffs.size());
@@ -311,11 +315,17 @@ std::vector<double> NeighbourList::EstimateEntries(std::span<const WeightedKerne
       std::vector<std::uint32_t> near;
       for (std::size_t k = begin; k < end; ++k) {
         finder.Near(k * stride, &near);
+        const std::size_t step = std::max<std::size_t>(1, near.size() / kEnoughNear);
+        const auto all = static_cast<double>(near.size());
+        std::size_t kept = 0;
+        for (std::size_t i = k % step; i < near.size(); i += step) near[kept++] = near[i];
+        near.resize(kept);
+        const double weight = all / static_cast<double>(kept);
         for (std::size_t j = 0; j < finder.tree().variables(k * stride).size(); j += 16) {
           rows[k] += 1.0;
           finder.FindValues(k * stride, j, near, [&](float value) {
-            for (std::size_t c = 0; c < cutoffs.size(); ++c)
-              count(k, c) += static_cast<double>(value) >= cutoffs[c] ? 1.0 : 0.0;
+            for (std::size_t c = 0; c < cutoffs.size() && value >= cutoffs[c]; ++c)
+              count(k, c) += weight;
           });
         }
       }

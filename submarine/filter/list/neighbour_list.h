@@ -37,8 +37,8 @@ class NeighbourList : public GaussianOperator {
 
   // The bytes that the constructor would allocate, estimated from a sample of the variables.
   static double EstimateBytes(std::span<const WeightedKernel> kernels, double cutoff);
-  // Entries (two per pair) at each of the cutoffs, estimated from one sample of the variables, and
-  // the memory that a number of entries takes.
+  // Entries (two per pair) at each of the cutoffs, which ascend, estimated from one sample of the
+  // variables; and the memory that a number of entries takes.
   static std::vector<double> EstimateEntries(std::span<const WeightedKernel> kernels,
                                              std::span<const double> cutoffs);
   static double BytesFor(double entries, std::size_t num_variables);

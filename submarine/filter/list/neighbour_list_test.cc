@@ -428,6 +428,24 @@ TEST(NeighbourListTest, KnowsItsSizeBeforehand) {
   }
 }
 
+// So wide that only a part of what is near is looked at: points on a line, of which all are known that are near enough.
+TEST(NeighbourListTest, KnowsTheSizeOfWideKernels) {
+  constexpr std::size_t kSize = 60000;
+  constexpr double kStep = 2.5e-4;
+  GaussianKernel kernel{"line", Matrix<double>(kSize, 1), 1.0};
+  for (std::size_t a = 0; a < kSize; ++a) kernel.features(a, 0) = kStep * static_cast<double>(a);
+  const std::vector<WeightedKernel> kernels{{&kernel, 1.0}};
+  const std::vector<double> cutoffs = {0.01, 0.1, 0.7};
+  const std::vector<double> estimate = NeighbourList::EstimateEntries(kernels, cutoffs);
+  for (std::size_t k = 0; k < cutoffs.size(); ++k) {
+    const double reach = std::floor(std::sqrt(-2.0 * std::log(cutoffs[k])) / kStep);
+    const double exact = reach * (2.0 * static_cast<double>(kSize) - reach - 1.0);
+    EXPECT_NEAR(estimate[k], exact, 0.01 * exact) << cutoffs[k];
+  }
+  const std::vector<double> descending = {0.1, 0.01};
+  EXPECT_THROW(NeighbourList::EstimateEntries(kernels, descending), InvalidInput);
+}
+
 TEST(NeighbourListTest, RefusesToGrowTooLarge) {
   std::mt19937_64 rng(8);
   const GaussianKernel kernel = RandomKernel(2000, 2, 0.1, false, &rng);
