@@ -1,6 +1,7 @@
 #include "submarine/solver/routed/look_alike_path.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -332,19 +333,40 @@ std::vector<std::uint32_t> SnakeOrder(std::size_t size, std::size_t length, bool
 // What all third variables have in common with both ends of an edge of a path, a quarter of it.
 double RoutedWeight(const std::vector<WeightedKernel>& kernels, std::size_t a, std::size_t b,
                     std::size_t num_variables) {
+  constexpr double kNegligible = -40.0;  // logarithm of a kernel value; most are far below it
   double sum = 0.0;
   for (const auto& [kernel, factor] : kernels) {
     const std::vector<double>& scale = kernel->scale;
-    const double of_a = scale.empty() ? 1.0 : scale[a];
-    const double of_b = scale.empty() ? 1.0 : scale[b];
+    const double log_a = scale.empty() ? 0.0 : std::log(scale[a]);
+    const double log_b = scale.empty() ? 0.0 : std::log(scale[b]);
     for (std::size_t c = 0; c < num_variables; ++c) {
       if (c == a || c == b) continue;
-      const double to_a = of_a * std::exp(-0.5 * SquaredDistance(*kernel, a, c));
-      const double to_b = of_b * std::exp(-0.5 * SquaredDistance(*kernel, b, c));
-      sum += factor * (scale.empty() ? 1.0 : scale[c]) * std::min(to_a, to_b);
+      const double to_a = log_a - 0.5 * SquaredDistance(*kernel, a, c);
+      const double to_b = log_b - 0.5 * SquaredDistance(*kernel, b, c);
+      const double least = std::min(to_a, to_b);
+      if (least > kNegligible) sum += factor * (scale.empty() ? 1.0 : scale[c]) * std::exp(least);
     }
   }
   return 0.25 * sum;
+}
+
+RoutedPaths BestPath(const DenseCrf& model, int thickness, double temperature,
+                     RoutedOrder* chosen) {
+  // Spanning is not compared with rows: its edges are the shortest there are, so that it looks better without flows
+  // than it is with them.
+  constexpr std::array kOrders = {RoutedOrder::kLookAlikes, RoutedOrder::kRows,
+                                  RoutedOrder::kSpanning};
+  std::array<RoutedPaths, kOrders.size()> paths;
+  std::array<double, kOrders.size()> value{};
+  ParallelFor(kOrders.size(), 1, [&](std::size_t k, std::size_t) {
+    paths[k] = MakePath(model, kOrders[k], thickness);
+    value[k] = PathLogZ(model, paths[k], temperature);
+  });
+  std::size_t best = 0;
+  if (value[2] < value[0]) best = 2;
+  if (value[1] < value[0]) best = 1;
+  *chosen = kOrders[best];
+  return std::move(paths[best]);
 }
 
 }  // namespace
@@ -409,20 +431,7 @@ RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, do
   RoutedOrder unused;
   if (chosen == nullptr) chosen = &unused;
   *chosen = order;
-  if (order == RoutedOrder::kBest) {
-    RoutedPaths best = MakePath(model, RoutedOrder::kLookAlikes, thickness, temperature);
-    const double least = PathLogZ(model, best, temperature);
-    *chosen = RoutedOrder::kLookAlikes;
-    // Spanning is not compared with rows: its edges are the shortest there are, so that it looks better without flows
-    // than it is with them.
-    for (const RoutedOrder other : {RoutedOrder::kRows, RoutedOrder::kSpanning}) {
-      RoutedPaths paths = MakePath(model, other, thickness, temperature);
-      if (!(PathLogZ(model, paths, temperature) < least)) continue;
-      *chosen = other;
-      return paths;
-    }
-    return best;
-  }
+  if (order == RoutedOrder::kBest) return BestPath(model, thickness, temperature, chosen);
   RoutedPaths paths;
   paths.begin = {0};
   paths.thickness = thickness;
