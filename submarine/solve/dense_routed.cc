@@ -26,11 +26,10 @@ constexpr double kLittleToGain = 0.25;
 // have converged; before that, plain paths and the largest kernel values prove nearly as much.
 struct Effort {
   int thickness;  // 0: the thickest that sums allow
-  double cutoff;  // see RoutedOptions
+  double cutoff;  // see RoutedOptions; raised further where there is no time
   double passes;  // time of the whole, in units of RoutingPassSeconds
 };
-constexpr std::array<Effort, 5> kEfforts = {
-    {{0, 0.05, 4.2}, {0, 0.2, 2.2}, {1, 0.5, 0.6}, {1, 0.75, 0.35}, {1, 0.9, 0.22}}};
+constexpr std::array<Effort, 3> kEfforts = {{{0, 0.05, 4.2}, {0, 0.2, 2.2}, {1, 0.5, 0.22}}};
 constexpr double kPassesPerCut = 0.02;  // by which they grow with every cut beyond two
 constexpr double kShareOfMemory = 0.4;
 constexpr double kShareOfReserve = 0.3;

@@ -32,18 +32,20 @@ constexpr double kWorthwhile = 1e-4;
 constexpr int kMostShortened = 2;
 // Of routing a square of pairs, on two cores; a round takes about twice as long as routing.
 constexpr double kTileSeconds = 4e-6;
+constexpr double kLeastTileSeconds =
+    3.6e-6;  // with a few iterations, on a machine that nothing else uses
 constexpr double kRoundsToLearn = 6.0;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
 constexpr int kFirstIterations = 4;
 constexpr double kSmallShare = 0.3;
 // Of verifying a square of pairs, on two cores; for every cut; for every edge at a position.
-constexpr double kVerifySeconds = 7e-6;
-constexpr double kVerifyCutSeconds = 1e-6;
-constexpr double kVerifyEdgeSeconds = 2.5e-6;
+constexpr double kVerifySeconds = 5e-6;
+constexpr double kVerifyCutSeconds = 8e-7;
+constexpr double kVerifyEdgeSeconds = 1.8e-6;
 // Slower machines, or busy ones, show in routing, but so does memory that is used for the first time.
-constexpr double kVerifierPasses = 4.2;
-constexpr double kUsual = 1.1;
+constexpr double kVerifierPasses = 3.0;
+constexpr double kUsual = 1.0;
 constexpr double kSlowest = 1.4;
 
 // sum_a z_a of the unaries, and the entropy, at the distribution that all variables share.
@@ -79,7 +81,9 @@ class RoutedRun {
         problem_(model, paths_, options.temperature,
                  {.cutoff = options.cutoff,
                   .max_bytes = options.max_bytes,
-                  .enough_tiles = tiles_to_learn_from_}),
+                  .enough_tiles = tiles_to_learn_from_,
+                  .most_tiles = std::max(0.0, options.time_limit_seconds - clock_.Seconds()) /
+                                (VerifierTileSeconds() + kLeastTileSeconds)}),
         direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
 
   RoutedResult Solve() {

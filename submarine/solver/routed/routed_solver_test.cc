@@ -15,6 +15,7 @@
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/routed/routed_problem.h"
+#include "submarine/solver/routed/tile_pairs.h"
 
 namespace submarine::internal {
 namespace {
@@ -158,6 +159,25 @@ TEST(RoutedSolverTest, IsTheSameForAnyNumberOfThreads) {
   const RoutedResult three = with(3);
   EXPECT_EQ(one.upper, three.upper);
   EXPECT_EQ(one.marginals, three.marginals);
+}
+
+// Without time for all squares, those of the largest kernel values are looked at.
+TEST(TilePairsTest, AsManySquaresAsThereMayBe) {
+  constexpr std::size_t kSize = 3000;
+  GaussianKernel kernel{"line", Matrix<double>(kSize, 1), 1.0};
+  for (std::size_t a = 0; a < kSize; ++a) kernel.features(a, 0) = 2e-3 * static_cast<double>(a);
+  const DenseCrf model(Matrix<float>(kSize, 2, 0.0F), {kernel}, PottsLabels(2));
+  const RoutedPaths paths = MakePath(model, RoutedOrder::kLookAlikes, 1);
+  const TilePairs all(model, paths, {.cutoff = 0.1});
+  const auto count = static_cast<double>(all.num_tiles());
+  for (const double share : {0.9, 0.6, 0.3}) {
+    const TilePairs some(model, paths, {.cutoff = 0.1, .most_tiles = share * count});
+    EXPECT_GT(some.cutoff(), all.cutoff());
+    EXPECT_LE(static_cast<double>(some.num_tiles()), 1.02 * share * count);
+    EXPECT_GE(static_cast<double>(some.num_tiles()), 0.7 * share * count);
+  }
+  const TilePairs least(model, paths, {.cutoff = 0.1, .most_tiles = 0.0});
+  EXPECT_EQ(least.cutoff(), kCutoffForTime);
 }
 
 TEST(RoutedSolverTest, RefusesWhatItsMemoryHasNoRoomFor) {

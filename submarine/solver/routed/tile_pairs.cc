@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::size_t kRoom = kTileStride;  // at either side of arrays over positions
 constexpr std::size_t kChunks = 16;
-constexpr double kCutoffStep = 1.5;
+constexpr double kCutoffStep = 1.2;
+constexpr double kLeastRaised = 1e-3;
+constexpr std::size_t kSampledRows = 256;
 // Tiles that together hold no more than this share of what is left are not worth their time; the verifier
 // looks at them all the same.
 constexpr double kNegligibleShare = 0.002;
@@ -107,27 +109,32 @@ TilePairs::TilePairs(const DenseCrf& model, const RoutedPaths& paths,
   FindTiles(options);
 }
 
+// Those of which the boxes of two blocks are within this squared distance, one bit each.
+std::uint32_t TilePairs::KernelsWithin(double squared, std::size_t row, std::size_t column) const {
+  // Direct pairs of edges are always looked at.
+  if (column <= row + 1) return (1U << kernels_.size()) - 1U;
+  std::uint32_t mask = 0;
+  for (std::size_t m = 0; m < kernels_.size(); ++m) {
+    const Kernel& kernel = kernels_[m];
+    const std::size_t dim = kernel.dimension;
+    float sum = 0.0F;
+    for (std::size_t d = 0; d < dim; ++d) {
+      const float apart = std::max({0.0F, kernel.low[row * dim + d] - kernel.high[column * dim + d],
+                                    kernel.low[column * dim + d] - kernel.high[row * dim + d]});
+      sum += apart * apart;
+    }
+    if (sum <= static_cast<float>(squared)) mask |= 1U << m;
+  }
+  return mask;
+}
+
 std::vector<TilePairs::Placed> TilePairs::TilesAt(double cutoff) const {
-  const auto farthest = static_cast<float>(-2.0 * std::log(cutoff));
+  const double farthest = -2.0 * std::log(cutoff);
   std::vector<std::vector<Placed>> found(blocks_);
   ParallelFor(blocks_, 8, [&](std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row) {
       for (std::size_t column = row; column < blocks_; ++column) {
-        std::uint32_t mask = 0;
-        for (std::size_t m = 0; m < kernels_.size(); ++m) {
-          const Kernel& kernel = kernels_[m];
-          const std::size_t dim = kernel.dimension;
-          float squared = 0.0F;
-          for (std::size_t d = 0; d < dim; ++d) {
-            const float apart =
-                std::max({0.0F, kernel.low[row * dim + d] - kernel.high[column * dim + d],
-                          kernel.low[column * dim + d] - kernel.high[row * dim + d]});
-            squared += apart * apart;
-          }
-          if (squared <= farthest) mask |= 1U << m;
-        }
-        // Direct pairs of edges are always looked at.
-        if (column <= row + 1) mask = (1U << kernels_.size()) - 1U;
+        const std::uint32_t mask = KernelsWithin(farthest, row, column);
         if (mask != 0) {
           found[row].push_back(
               {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column), mask});
@@ -141,20 +148,36 @@ std::vector<TilePairs::Placed> TilePairs::TilesAt(double cutoff) const {
   return tiles;
 }
 
+// How many they are, from a sample of the rows.
+double TilePairs::EstimateTiles(double cutoff) const {
+  const double farthest = -2.0 * std::log(cutoff);
+  const std::size_t rows = std::min(blocks_, kSampledRows);
+  const double count = ParallelSum(rows, 1, [&](std::size_t k, std::size_t) {
+    const std::size_t row = k * blocks_ / rows;
+    double found = 0.0;
+    for (std::size_t column = row; column < blocks_; ++column)
+      found += KernelsWithin(farthest, row, column) != 0 ? 1.0 : 0.0;
+    return found;
+  });
+  return count * static_cast<double>(blocks_) / static_cast<double>(rows);
+}
+
+void TilePairs::RaiseCutoff(double most_tiles, double largest_cutoff) {
+  while (cutoff_ < largest_cutoff && EstimateTiles(cutoff_) > most_tiles)
+    cutoff_ = std::min(largest_cutoff, std::max(kLeastRaised, kCutoffStep * cutoff_));
+}
+
 void TilePairs::FindTiles(const TilePairsOptions& options) {
+  RaiseCutoff(options.enough_tiles, kCutoffForRounds);
+  RaiseCutoff(options.most_tiles, kCutoffForTime);
   const double limit =
       static_cast<double>(options.max_bytes) / (kTile * kTile * sizeof(std::uint16_t));
   constexpr double kCutoffForMemory = 0.5;
-  constexpr double kLeastRaised = 1e-3;
   tiles_ = TilesAt(cutoff_);
-  const auto raise_while_above = [&](double most, double largest_cutoff) {
-    while (static_cast<double>(tiles_.size()) > most && cutoff_ < largest_cutoff) {
-      cutoff_ = std::min(largest_cutoff, std::max(kLeastRaised, kCutoffStep * cutoff_));
-      tiles_ = TilesAt(cutoff_);
-    }
-  };
-  raise_while_above(options.enough_tiles, kCutoffForTime);
-  raise_while_above(limit, kCutoffForMemory);
+  while (static_cast<double>(tiles_.size()) > limit && cutoff_ < kCutoffForMemory) {
+    cutoff_ = std::min(kCutoffForMemory, std::max(kLeastRaised, kCutoffStep * cutoff_));
+    tiles_ = TilesAt(cutoff_);
+  }
   if (static_cast<double>(tiles_.size()) > limit) {
     throw TooLarge(fmt::format(
         "routing would hold {:.2g} GB of pairs, more than the {:.2g} GB that it may have; a "

@@ -26,13 +26,16 @@ struct RoutedCut {
 };
 std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels);
 
-inline constexpr double kCutoffForTime = 0.2;
+inline constexpr double kCutoffForRounds = 0.2;
+inline constexpr double kCutoffForTime = 0.9;
 
 struct TilePairsOptions {
   double cutoff = 1e-3;  // squares of which all kernel values are below this are left out
   std::size_t max_bytes = std::size_t{4} << 30;
-  // The cutoff is raised towards kCutoffForTime while there are more squares than this.
+  // The cutoff is raised towards kCutoffForRounds while there are more squares than are enough, and towards
+  // kCutoffForTime while there are more than there may be.
   double enough_tiles = std::numeric_limits<double>::infinity();
+  double most_tiles = std::numeric_limits<double>::infinity();
   // Now and then, in the thread of the caller, with the share of the work done; false gives up, which
   // throws Interrupted.
   std::function<bool(double done)> on_progress = {};
@@ -87,7 +90,10 @@ class TilePairs {
                        Matrix<double>* gain) const;
   static void Keep(std::size_t tile, std::span<const std::uint16_t> packed, Chunk* chunk);
   void FindTiles(const TilePairsOptions& options);
+  void RaiseCutoff(double most_tiles, double largest_cutoff);
   std::vector<Placed> TilesAt(double cutoff) const;
+  double EstimateTiles(double cutoff) const;
+  std::uint32_t KernelsWithin(double squared, std::size_t row, std::size_t column) const;
 
   const DenseCrf& model_;
   std::size_t size_;
