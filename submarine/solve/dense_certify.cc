@@ -65,7 +65,7 @@ class Certifier {
         alarm_(*alarm),
         has_upper_(std::isfinite(evidence.bound.upper)),
         coarse_seconds_(options.slowness * CoarseCertificateSeconds(SizeOf(model, 0.0))),
-        reserve_(alarm->stopped() || !options.exact
+        reserve_(alarm->stopped() || !options.exact || options.verified_before != nullptr
                      ? options.slowness * UnaryCertificateSeconds(SizeOf(model, 0.0))
                      : coarse_seconds_),
         cheap_(AllPairsSeconds(model) <= kCheapSeconds) {}
@@ -90,9 +90,9 @@ class Certifier {
   }
 
  private:
-  // Runs the verification unless its time is up, before or while it runs.
-  bool Attempt(const char* what, const std::function<void()>& verify) {
-    if (alarm_.SecondsLeft() <= reserve_ && !cheap_) {
+  // Runs the verification, which takes at least so long, unless its time is up, before or while it runs.
+  bool Attempt(const char* what, const std::function<void()>& verify, double seconds = 0.0) {
+    if (alarm_.SecondsLeft() <= reserve_ + seconds && !cheap_) {
       Missed(what);
       return false;
     }
@@ -130,24 +130,46 @@ class Certifier {
   }
 
   void CertifyExactModel() {
-    Certificate& certificate = result_.certificate;
     if (has_upper_) CertifyExactUpper();
-    const auto take = [&](const VerifiedPoint& point) {
-      result_.energy = Negated(point.lower);
-      KeepLarger(point.lower, &certificate.lower);
-      if (has_upper_) KeepLarger(point.dual, &certificate.dual);
-    };
-    // The lower bound of labels is minus their energy, and their entropy is 0 at every temperature.
-    if (!Attempt(
-            "the energy",
-            [&] { take(VerifiedAt(model_, result_.labels, Verification("certify energy"))); }) &&
-        (reserve_ == coarse_seconds_ || alarm_.SecondsLeft() > reserve_ + coarse_seconds_)) {
-      PairOptions coarse = Verification("certify energy");
-      coarse.far_tolerance = kCoarse;
-      coarse.on_progress = {};
-      take(VerifiedAt(model_, result_.labels, coarse));
-    }
+    CertifyLabels();
     if (result_.energy) CertifyMarginals();
+  }
+
+  void Take(const VerifiedPoint& point) {
+    result_.energy = Negated(point.lower);
+    KeepLarger(point.lower, &result_.certificate.lower);
+    if (has_upper_) KeepLarger(point.dual, &result_.certificate.dual);
+  }
+
+  // The lower bound of labels is minus their energy, and their entropy is 0 at every temperature.
+  void CertifyLabels() {
+    if (options_.verified_before != nullptr) {
+      CertifyLabelsAfter(*options_.verified_before);
+      return;
+    }
+    const auto verify = [&](const PairOptions& options) {
+      Take(VerifiedAt(model_, result_.labels, options));
+    };
+    if (Attempt("the energy", [&] { verify(Verification("certify energy")); })) return;
+    if (reserve_ != coarse_seconds_ && alarm_.SecondsLeft() <= reserve_ + coarse_seconds_) return;
+    PairOptions coarse = Verification("certify energy");
+    coarse.far_tolerance = kCoarse;
+    coarse.on_progress = {};
+    verify(coarse);
+  }
+
+  // Those of the end, where there is time for them and they are better.
+  void CertifyLabelsAfter(const VerifiedLabels& before) {
+    Take(before.point);
+    const std::vector<int> last = std::exchange(result_.labels, before.labels);
+    if (last == before.labels || alarm_.SecondsLeft() < before.seconds + reserve_) return;
+    try {
+      const VerifiedPoint point = VerifiedAt(model_, last, Verification("certify energy"));
+      if (!(point.lower > before.point.lower)) return;
+      Take(point);
+      result_.labels = last;
+    } catch (const Interrupted&) {  // no time after all
+    }
   }
 
   // Where all potentials of the proof and all pairs would take more time than is left: one potential, which
@@ -199,13 +221,14 @@ class Certifier {
                         gain > options_.strategy.worth_verifying * options_.relative_gap ||
                         (has_upper_ && !(own_dual || reaches_gap()));
     if (wanted && evidence_.mean_field.size() > 0) {
-      Attempt("mean field", [&] {
+      const auto verify = [&] {
         const VerifiedPoint soft =
             VerifiedAt(model_, evidence_.mean_field, BoundVerification("certify lower bound"),
                        own_dual || reaches_gap() ? VerifiedValues::kLower : VerifiedValues::kBoth);
         KeepLarger(soft.lower, &certificate.lower);
         if (has_upper_) KeepLarger(soft.dual, &certificate.dual);
-      });
+      };
+      Attempt("mean field", verify, options_.marginals_seconds);
     }
     if (own_dual) {
       Attempt("the dual value", [&] {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "submarine/bound/certificate.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/dense_chain.h"
@@ -20,6 +21,13 @@
 
 namespace submarine::internal {
 
+// What was verified of a labeling before the end of a solve.
+struct VerifiedLabels {
+  std::vector<int> labels;
+  VerifiedPoint point;
+  double seconds = 0.0;  // that it took
+};
+
 struct DenseCertifyOptions {
   bool exact = true;  // about the exact Gaussians, else about the operator's pair weights
   // The upper bound is another one than the evidence's: marginals are verified only where they say more than the
@@ -27,6 +35,9 @@ struct DenseCertifyOptions {
   bool upper_elsewhere = false;
   bool one_label_at_least = false;  // the lower bound is that of one label for all, or better
   bool lower_only = false;          // of the operator's model: the bound of the marginals alone
+  // Takes the place of better labels that there is no time to verify.
+  const VerifiedLabels* verified_before = nullptr;
+  double marginals_seconds = 0.0;  // that verifying marginals takes at least
   double temperature = 1.0;
   double relative_gap = 1e-2;
   // Numbers of pairs at rising cutoffs, the first that of the list, where they are known; else estimated.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <variant>
@@ -88,6 +89,32 @@ TEST(DenseRoutedTest, AutoDoesNotRouteWhereMostVariablesAgree) {
 
 // A picture with unaries that say something, so that the plain bound is not useless, and too wide an interval for the
 // gap asked for.
+// Of three groups two attract each other more than their unaries tell them apart, but each holds its members so fast that
+// no variable moves alone; the third one keeps one label for all from being any good.
+TEST(DenseRoutedTest, MeanFieldGivesUpALabelThatIsNotWorthIt) {
+  constexpr std::size_t kGroup = 40;
+  GaussianKernel kernel{"groups", Matrix<double>(3 * kGroup, 1), 1.0};
+  Matrix<float> unary(3 * kGroup, 3, 5.0F);
+  for (std::size_t a = 0; a < 3 * kGroup; ++a) {
+    const std::size_t group = a / kGroup;
+    kernel.features(a, 0) = group == 0 ? -100.0 : 3.0 * static_cast<double>(group);
+    unary(a, group) = 0.0F;
+  }
+  for (std::size_t a = 2 * kGroup; a < 3 * kGroup; ++a) unary(a, 1) = 0.3F;
+  const DenseCrf model(std::move(unary), {kernel}, PottsLabels(3), PairCounting::kOnce);
+  SolveOptions options;
+  options.method = Method::kMeanField;
+  const SolveResult alone = Solve(model, options);
+  options.method = Method::kRouted;
+  const SolveResult routed = Solve(model, options);
+  for (std::size_t a = 0; a < 3 * kGroup; ++a) {
+    EXPECT_EQ(alone.labels[a], static_cast<int>(a / kGroup));
+    EXPECT_EQ(routed.labels[a], std::min(static_cast<int>(a / kGroup), 1));
+  }
+  EXPECT_GT(*routed.certificate.lower, *alone.certificate.lower + 5.0);
+  EXPECT_NEAR(*routed.energy, 0.3 * kGroup, 1e-3);
+}
+
 TEST(DenseRoutedTest, AutoRoutesListedPairsAfterThePlainBound) {
   RandomModels random(8);
   constexpr std::size_t kWidth = 40;

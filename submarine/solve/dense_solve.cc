@@ -25,6 +25,7 @@
 #include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/dense_mean_field.h"
+#include "submarine/solver/mean_field/label_merging.h"
 
 namespace submarine::internal {
 namespace {
@@ -34,6 +35,11 @@ namespace {
 constexpr double kShareForLattice = 0.2;
 constexpr double kBoundsForLattice = 3.0;
 constexpr double kShareForMeanField = 0.2;  // of the time left, for its certificate
+// Before routing: of the time left, for the energy of mean field's labels. Verifying its marginals takes so many
+// times as long, as a rule and at least.
+constexpr double kShareForLabels = 0.15;
+constexpr double kMarginalsByLabels = 8.0;
+constexpr double kMarginalsAtLeast = 5.0;
 constexpr double kConverged =
     1e-6;  // relative gain of an iteration of mean field that is worth no more
 constexpr double kShareForNormalisation = 0.2;  // of the time limit
@@ -127,7 +133,11 @@ class DenseRun {
     if (evidence.empty()) return FromUnaries();
     if (options_.method == Method::kAuto && !routed_ &&
         evidence.termination != Termination::kGapReached) {
-      StartFromOneLabel(*extension, exactly || pairs.exact, &evidence);
+      StartFromFewerLabels(*extension, exactly || pairs.exact, &evidence);
+    }
+    if (routed_) {
+      StartFromFewerLabels(*extension, &evidence);  // routes follow its marginals
+      VerifyLabels(evidence);
     }
     RoutedPart routed = routed_ ? RunRouted(*extension, &evidence)
                                 : RunListed(*extension, pairs, exactly, &evidence);
@@ -161,41 +171,73 @@ class DenseRun {
     return std::move(options_.marginals == DenseMarginals::kMeanField ? mean_field : upper);
   }
 
+  // Of mean field, so that there is a lower bound whatever time routing leaves.
+  void VerifyLabels(const DenseEvidence& evidence) {
+    if (options_.certify == Certify::kNone) return;
+    const double begin = alarm_.Seconds();
+    const double end = begin + kShareForLabels * alarm_.SecondsLeft();
+    PairOptions verification;
+    verification.temperature = options_.temperature;
+    verification.on_progress = [&](double done) {
+      return alarm_.Progress("certify energy", done, 0.0) && alarm_.Seconds() < end;
+    };
+    try {
+      std::vector<int> labels = LabelsOf(evidence);
+      const VerifiedPoint point = VerifiedAt(model_, labels, verification);
+      verified_labels_ = {std::move(labels), point, alarm_.Seconds() - begin};
+    } catch (const Interrupted&) {  // there may be time at the end
+    }
+  }
+
+  // For the lower bound, after routing.
+  double LowerReserve() {
+    const double left = std::max(0.0, alarm_.SecondsLeft());
+    if (options_.certify == Certify::kNone || !std::isfinite(left)) return 0.0;
+    const double most = kShareForMeanField * left;
+    if (!verified_labels_) return std::min(EstimatedCertificate(), most);
+    const double labels = verified_labels_->seconds;
+    const bool marginals_may_fit = kMarginalsAtLeast * labels <= most;
+    return std::min(marginals_may_fit ? kMarginalsByLabels * labels : labels, most);
+  }
+
   // From mean field's marginals; leaves time to verify these.
   RoutedPart RunRouted(const DenseExtension& extension, DenseEvidence* evidence) {
-    const double left = std::max(0.0, alarm_.SecondsLeft());
-    const double reserve = options_.certify == Certify::kNone || !std::isfinite(left)
-                               ? 0.0
-                               : std::min(EstimatedCertificate(), kShareForMeanField * left);
     const double patience = options_.method == Method::kRouted
                                 ? std::numeric_limits<double>::infinity()
                                 : RoutingPatience(options_, strategy_);
     RoutedPart part = SolveRoutedPart(model_, evidence->mean_field, evidence->lower, options_,
-                                      reserve, patience, &alarm_);
+                                      LowerReserve(), patience, &alarm_);
     if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0)
       RestartMeanField(extension, part.marginals, strategy_.mean_field_iterations, kConverged,
                        evidence);
-    if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0) {
-      RestartFrom(BestConstantLabeling(model_).label, extension, evidence);
-    }
+    if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0)
+      StartFromFewerLabels(extension, evidence);
     return part;
   }
 
-  void RestartFrom(int label, const DenseExtension& extension, DenseEvidence* evidence) {
-    const std::vector<int> labels(model_.num_variables(), label);
-    RestartMeanField(extension, Indicator(labels, model_.unary().cols()),
-                     strategy_.mean_field_iterations, kConverged, evidence);
+  // Mean field may end with labels too many: goes on from those of them that are worth it, or from one label for
+  // all, where these are better or about as good.
+  void StartFromFewerLabels(const DenseExtension& extension, DenseEvidence* evidence) {
+    const auto restart_from = [&](const std::vector<int>& labels) {
+      RestartMeanField(extension, Indicator(labels, model_.unary().cols()),
+                       strategy_.mean_field_iterations, kConverged, evidence);
+    };
+    const std::vector<int> labels = LabelsOf(*evidence);
+    const std::vector<int> merged = MergeLabels(extension, labels);
+    if (merged != labels) restart_from(merged);
+    const ConstantLabeling one = BestConstantLabeling(model_);
+    if (MeanFieldMayHelp(strategy_, one.energy, evidence->lower))
+      restart_from(std::vector<int>(labels.size(), one.label));
   }
 
-  // Where one label for all is about as good as what the chain has found, and the certificate, which may enumerate
-  // pairs, has time enough.
-  void StartFromOneLabel(const DenseExtension& extension, bool enumerates,
-                         DenseEvidence* evidence) {
+  // Where the certificate, which may enumerate pairs, has time enough.
+  void StartFromFewerLabels(const DenseExtension& extension, bool enumerates,
+                            DenseEvidence* evidence) {
     const double left = (1.0 - kShareForMeanField) * alarm_.SecondsLeft();
-    if (alarm_.stopped() || !(left > (enumerates ? EstimatedCertificate() : 0.0))) return;
-    const ConstantLabeling one = BestConstantLabeling(model_);
-    if (options_.temperature > 0.0 && MeanFieldMayHelp(strategy_, one.energy, evidence->lower))
-      RestartFrom(one.label, extension, evidence);
+    if (alarm_.stopped() || !(options_.temperature > 0.0) ||
+        !(left > (enumerates ? EstimatedCertificate() : 0.0)))
+      return;
+    StartFromFewerLabels(extension, evidence);
   }
 
   bool MayRouteListed(const ChosenOperator& pairs, bool exactly) const {
@@ -242,8 +284,7 @@ class DenseRun {
     evidence->bound.upper = std::numeric_limits<double>::infinity();
   }
 
-  // Mean field finds one of many maxima: the paths' marginals, or one label for all, may lead to a better
-  // one.
+  // Mean field finds one of many maxima: other marginals may lead to a better one.
   void RestartMeanField(const DenseExtension& extension, const Matrix<float>& marginals,
                         int iterations, double tolerance, DenseEvidence* evidence) {
     DenseMeanFieldOptions again;
@@ -420,6 +461,10 @@ class DenseRun {
     certify.exact = exactly;
     certify.upper_elsewhere = !routed_ && routed.upper.has_value();
     certify.lower_only = options_.certify == Certify::kLower;
+    if (verified_labels_) {
+      certify.verified_before = &*verified_labels_;
+      certify.marginals_seconds = kMarginalsAtLeast * verified_labels_->seconds;
+    }
     certify.one_label_at_least = options_.method == Method::kAuto && options_.temperature > 0.0;
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;
@@ -464,6 +509,7 @@ class DenseRun {
   bool routes_listed_ = false;                          // see DensePlan
   bool routes_again_ = false;                           // see RouteAgain
   double slowness_ = 1.0;
+  std::optional<VerifiedLabels> verified_labels_;  // before routing
   SolveResult solved_;
 };
 
