@@ -301,6 +301,22 @@ class DenseRun {
     if (!(result.lower > evidence->lower)) return;
     evidence->lower = result.lower;
     evidence->mean_field = std::move(result.marginals);
+    KeepBetterLabels(extension, evidence);
+  }
+
+  // Mean field's, where they have less energy than those of the bound.
+  void KeepBetterLabels(const DenseExtension& extension, DenseEvidence* evidence) {
+    DenseResult& bound = evidence->bound;
+    if (!std::isfinite(bound.upper)) return;
+    try {
+      std::vector<int> labels = ArgmaxLabels(evidence->mean_field);
+      const double energy = extension.Energy(labels);
+      if (bound.labels.empty()) bound.energy = extension.Energy(LabelsOf(*evidence));
+      if (!(energy < bound.energy)) return;
+      bound.energy = energy;
+      bound.labels = std::move(labels);
+    } catch (const Interrupted&) {  // the labels are what they were
+    }
   }
 
   void TakeRouted(RoutedPart routed, DenseEvidence* evidence) {
