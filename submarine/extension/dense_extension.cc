@@ -69,7 +69,7 @@ void DenseExtension::FindUnusual() {
   }
   // Lists cost more than plain loops.
   mostly_usual_ = 4 * unusual_.size() <= distance.size() + 4 * distance.rows();
-  if (!mostly_usual_) unusual_ = {};
+  if (!mostly_usual_) unusual_.clear();
 }
 
 Matrix<float>* DenseExtension::Scratch(std::size_t cols) const {

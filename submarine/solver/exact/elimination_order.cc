@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "submarine/base/freed_memory.h"
+
 namespace submarine::internal {
 namespace {
 
@@ -129,7 +131,7 @@ class EliminationGame {
       }
       Touch(b);
     }
-    neighbours_[a] = {};
+    Free(&neighbours_[a]);
     for (int b : touched_) {
       if (alive_[b]) Push(b);
     }

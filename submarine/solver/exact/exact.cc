@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/freed_memory.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
 #include "submarine/base/stop_check.h"
@@ -271,7 +272,7 @@ class Elimination {
       Normalise(sums[k]);
       tables_[children_[a][k]] = std::move(sums[k]);
     }
-    tables_[a] = {};
+    Free(&tables_[a]);
     Normalise(marginal);
     return marginal;
   }
@@ -315,7 +316,7 @@ class Elimination {
     for (std::size_t x = 0; x < values.size(); ++x) {
       values[x] = bucket.At(static_cast<std::int64_t>(x), separator_labels);
     }
-    tables_[a] = {};
+    Free(&tables_[a]);
     return ArgMax(values);
   }
 

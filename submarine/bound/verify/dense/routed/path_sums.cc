@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "submarine/base/freed_memory.h"
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
 #include "submarine/bound/verify/dense/routed/path_sums_internal.h"
 
@@ -196,7 +197,7 @@ void SetPathDistribution(const PathEnergies& path, std::size_t begin, std::size_
                    roundings + 2.0 * static_cast<double>(labels));
     }
     std::swap(mass, next);
-    later[p - begin] = {};
+    Free(&later[p - begin]);
   }
   // What vanishing probabilities lose, in the entropy and beside any cost of single precision.
   entropy->Widen(kUnderflow * std::numeric_limits<float>::max() *
