@@ -21,6 +21,16 @@ constexpr std::size_t kLarge = std::size_t{2} << 20;
 
 std::align_val_t Alignment(std::size_t bytes) { return bytes >= kLarge ? kHugePage : kCacheLine; }
 
+#ifdef __linux__
+// Of the whole pages.
+void AdvisePages(void* begin, std::size_t bytes, int advice) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t skipped = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
+  if (bytes < skipped + page) return;
+  madvise(static_cast<char*>(begin) + skipped, (bytes - skipped) / page * page, advice);
+}
+#endif
+
 }  // namespace
 
 void* AllocateAligned(std::size_t bytes) {
@@ -36,10 +46,13 @@ void FreeAligned(void* memory, std::size_t bytes) { ::operator delete(memory, Al
 
 void DiscardPages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t bytes) {
 #ifdef __linux__
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t skipped = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
-  if (bytes < skipped + page) return;
-  madvise(static_cast<char*>(begin) + skipped, (bytes - skipped) / page * page, MADV_DONTNEED);
+  AdvisePages(begin, bytes, MADV_DONTNEED);
+#endif
+}
+
+void UseSmallPages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t bytes) {
+#ifdef __linux__
+  AdvisePages(begin, bytes, MADV_NOHUGEPAGE);
 #endif
 }
 

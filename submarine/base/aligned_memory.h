@@ -18,6 +18,10 @@ void FreeAligned(void* memory, std::size_t bytes);
 // They stay allocated, but what they held is lost.
 void DiscardPages(void* begin, std::size_t bytes);
 
+// Has the whole pages among the bytes from `begin` on, not yet written to, come one by one as they are
+// written, where that is possible, instead of 2 MiB at a time.
+void UseSmallPages(void* begin, std::size_t bytes);
+
 template <class T>
 struct AlignedAllocator {
   using value_type = T;

@@ -84,6 +84,12 @@ double ParallelSum(std::size_t n, std::size_t grain,
   return sum;
 }
 
+std::size_t NumThreads() {
+  const int threads = current_arena != nullptr ? current_arena->tasks.max_concurrency()
+                                               : tbb::this_task_arena::max_concurrency();
+  return static_cast<std::size_t>(std::max(1, threads));
+}
+
 ThreadLimit::ThreadLimit(int threads) : outer_(current_arena) {
   // More threads than cores would not be given, but TBB would print a warning.
   const int cores = tbb::info::default_concurrency();

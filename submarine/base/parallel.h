@@ -16,6 +16,9 @@ void ParallelFor(std::size_t n, std::size_t grain,
 double ParallelSum(std::size_t n, std::size_t grain,
                    const std::function<double(std::size_t begin, std::size_t end)>& body);
 
+// The number of threads that the above may use here: for sizes of working memory, not of results.
+std::size_t NumThreads();
+
 // A grain that suits rows of labels: enough of them to outweigh the cost of a task.
 inline constexpr std::size_t kRowGrain = 256;
 

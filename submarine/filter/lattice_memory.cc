@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "submarine/filter/lattice/lattice_kernels.h"
+#include "submarine/filter/lattice/lattice_parts.h"
 #include "submarine/filter/lattice/lattice_reference.h"
 #include "submarine/filter/lattice/lattice_stencil.h"
 
@@ -61,14 +62,18 @@ LatticeCounts CountLattice(const GaussianKernel& kernel, const LatticeOptions& o
                       MakeLatticeStencil(static_cast<int>(kernel.dimension()), options));
 }
 
+// Some parts have more rows than others.
+constexpr double kUnequal = 1.2;
+
 double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
                         const LatticeOptions& options) {
   const Sizes size(counts);
   double bytes = size.lattice();
   double table = Padded(use.columns);  // floats per vertex
   if (size.in_parts()) {
-    bytes += 4.0 * size.simplices * size.corners + 4.0 * size.vertices + 8.0 * size.rows;
-    bytes += 4.0 * size.rows * table;
+    bytes += 4.0 * size.simplices * size.corners + 4.0 * size.rows;
+    const double at_once = static_cast<double>(PartsAtOnce()) / static_cast<double>(counts.parts);
+    bytes += 4.0 * size.rows * table * std::min(1.0, kUnequal * at_once);
   }
   if (use.flows || !size.in_parts())
     bytes += 8.0 * size.pixels * size.corners + 4.0 * size.vertices;

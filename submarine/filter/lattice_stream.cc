@@ -57,6 +57,7 @@ std::unique_ptr<LatticeStream> LatticeStream::Make(std::span<const WeightedLatti
   std::unique_ptr<LatticeStream> stream(new LatticeStream(lattices.front().op->size(), columns));
   // Depends on the number of pixels only, so it is the same for all.
   stream->part_pixels_ = lattices.front().op->Parts().part_pixels;
+  stream->parts_at_once_ = PartsAtOnce();
   for (const auto& [factor, lattice] : lattices) {
     auto lease = std::make_unique<LatticeOperator::WorkspaceLease>(*lattice);
     lattice->ReserveTables(stream->padded_, lease->get());
@@ -83,23 +84,31 @@ void LatticeStream::VisitBlocks(std::size_t begin, std::size_t end, const MakeRo
 }
 
 void LatticeStream::Spread(const MakeRows& make_rows) {
-  ParallelFor(size_, part_pixels_, [&](std::size_t begin, std::size_t end) {
-    for (const Part& part : parts_) {
-      const std::uint32_t* row = part.op->Parts().row_begin.data() + begin / part_pixels_;
-      float* table = part.lease->get()->parts.data();
-      std::fill(table + row[0] * padded_, table + row[1] * padded_, 0.0F);
-    }
-    VisitBlocks(begin, end, make_rows,
-                [&](std::size_t first, std::size_t last, const Matrix<float>& block) {
-                  const RowsView rows{block.data(), padded_, block.rows()};
-                  for (const Part& part : parts_) {
-                    const PixelCorners pixels =
-                        part.op->Parts().pixels(part.op->lattice()).From(first);
-                    SplatFromPixels(rows, padded_, pixels, 0, last - first,
-                                    part.lease->get()->parts.data());
-                  }
-                });
-  });
+  for (const Part& part : parts_) part.op->ClearSums(padded_, part.lease->get());
+  const std::size_t count = (size_ + part_pixels_ - 1) / part_pixels_;
+  for (std::size_t first = 0; first < count; first += parts_at_once_) {
+    const std::size_t last = std::min(count, first + parts_at_once_);
+    ParallelFor(last - first, 1,
+                [&](std::size_t k, std::size_t) { SpreadRange(first + k, first, make_rows); });
+    for (const Part& part : parts_) part.op->AddRows(first, last, padded_, part.lease->get());
+  }
+}
+
+void LatticeStream::SpreadRange(std::size_t number, std::size_t first_at_once,
+                                const MakeRows& make_rows) {
+  std::vector<float*> sums;
+  for (const Part& part : parts_)
+    sums.push_back(part.op->ClearRows(number, first_at_once, padded_, part.lease->get()));
+  const std::size_t begin = number * part_pixels_;
+  VisitBlocks(begin, std::min(size_, begin + part_pixels_), make_rows,
+              [&](std::size_t first, std::size_t last, const Matrix<float>& block) {
+                const RowsView rows{block.data(), padded_, block.rows()};
+                for (std::size_t k = 0; k < parts_.size(); ++k) {
+                  const LatticeOperator& op = *parts_[k].op;
+                  SplatFromPixels(rows, padded_, op.Parts().pixels(op.lattice()).From(first), 0,
+                                  last - first, sums[k]);
+                }
+              });
 }
 
 void LatticeStream::Visit(const MakeRows& make_rows) const {
@@ -111,8 +120,9 @@ void LatticeStream::Visit(const MakeRows& make_rows) const {
 void LatticeStream::Blur(float factor) {
   factor_ = factor;
   for (const Part& part : parts_) {
-    part.op->GatherParts(padded_, part.lease->get());
-    part.op->BlurProduct(padded_, part.lease->get(), factor * static_cast<float>(part.factor));
+    LatticeOperator::Workspace* workspace = part.lease->get();
+    workspace->front.Swap(&workspace->back);
+    part.op->BlurProduct(padded_, workspace, factor * static_cast<float>(part.factor));
   }
 }
 
@@ -122,7 +132,6 @@ void LatticeStream::BlurLast(float factor) {
     LatticeOperator::Workspace* workspace = part.lease->get();
     workspace->parts.Release();
     workspace->back.Release();
-    workspace->front.DiscardBeyond(part.op->lattice().num_vertices * padded_);
   }
 }
 

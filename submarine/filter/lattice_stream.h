@@ -70,6 +70,7 @@ class LatticeStream {
   void VisitBlocks(std::size_t begin, std::size_t end, const MakeRows& make_rows,
                    const AfterBlock& after_block) const;
   LatticeStream(std::size_t size, std::size_t columns);
+  void SpreadRange(std::size_t number, std::size_t first_at_once, const MakeRows& make_rows);
   // If x is null, no self terms are subtracted. Row last - 1 of x may be read beyond its end.
   void SliceRows(std::size_t first, std::size_t last, const float* base, const float* x,
                  float* block) const;
@@ -78,6 +79,7 @@ class LatticeStream {
   std::size_t columns_;
   std::size_t padded_;
   std::size_t part_pixels_ = 0;
+  std::size_t parts_at_once_ = 1;  // see lattice_parts.h
   float factor_ = 0.0F;
   std::vector<Part> parts_;
   std::vector<float> self_;  // sum over parts of their k_aa; empty if self terms stay

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, Optional, Sequence
 
 import numpy as np
@@ -92,13 +91,19 @@ def create_pairwise_bilateral(sdims: Sequence[float], schan: Any, img: Any, chdi
     return features.reshape(features.shape[0], -1)
 
 
+def _warn(message: str) -> None:
+    import logging  # most scripts get by without it
+
+    logging.warning(message)
+
+
 def compute_unary(labels: Any, M: int, GT_PROB: float = 0.5) -> Array:
     """Deprecated name of :func:`unary_from_labels`."""
-    logging.warning("pydensecrf.compute_unary is deprecated, use unary_from_labels instead.")
+    _warn("pydensecrf.compute_unary is deprecated, use unary_from_labels instead.")
     return unary_from_labels(labels, M, GT_PROB)
 
 
 def softmax_to_unary(sm: Any, GT_PROB: float = 1) -> Array:
     """Deprecated name of :func:`unary_from_softmax`."""
-    logging.warning("pydensecrf.softmax_to_unary is deprecated, use unary_from_softmax instead.")
+    _warn("pydensecrf.softmax_to_unary is deprecated, use unary_from_softmax instead.")
     return unary_from_softmax(sm, None if GT_PROB == 1 else GT_PROB, clip=None)

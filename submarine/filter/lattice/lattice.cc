@@ -10,7 +10,9 @@
 
 #include "submarine/base/aligned_memory.h"
 #include "submarine/base/error.h"
+#include "submarine/base/freed_memory.h"
 #include "submarine/base/parallel.h"
+#include "submarine/base/simd/wide_registers.h"
 #include "submarine/filter/lattice/lattice_diagonal.h"
 #include "submarine/filter/lattice/lattice_workspace.h"
 
@@ -26,6 +28,19 @@ RowsView ViewRows(const Matrix<float>& x) {
   const std::size_t spare = padded - x.cols();
   const std::size_t unreadable = (spare + x.cols() - 1) / x.cols();
   return {x.data(), x.cols(), x.rows() - std::min(x.rows(), unreadable)};
+}
+
+// z_v += rows_k, in ascending order, for all k with first <= v = vertex[k] < last.
+SUBMARINE_FOR_WIDE_REGISTERS void AddToVertices(const float* __restrict rows, std::size_t padded,
+                                                const std::uint32_t* __restrict vertex,
+                                                std::size_t count, std::size_t first,
+                                                std::size_t last, float* __restrict z) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (vertex[k] - first >= last - first) continue;  // those below wrap around
+    float* sum = z + vertex[k] * padded;
+    const float* row = rows + k * padded;
+    for (std::size_t i = 0; i < padded; ++i) sum[i] += row[i];
+  }
 }
 
 }  // namespace
@@ -94,49 +109,68 @@ const SplatParts& LatticeOperator::Parts() const {
 
 void LatticeOperator::ReserveTables(std::size_t padded, Workspace* workspace) const {
   const std::size_t table = lattice_.num_vertices * padded;
-  if (Parts().empty()) {
-    CheckWorkspace(2 * table);
-    workspace->front.Reserve(table);
-    workspace->back.Reserve(table);
-    return;
-  }
-  // Every vertex has at least one row. After an odd number of passes the tables are swapped, and
-  // the rows of the next product go where the front was.
-  const std::size_t in_parts = Parts().num_rows() * padded;
-  const std::size_t front = stencil_.laziness.size() % 2 == 0 ? table : in_parts;
-  CheckWorkspace(front + in_parts);
-  workspace->front.Reserve(front);
+  const std::size_t in_parts = Parts().empty() ? 0 : Parts().MostRows(PartsAtOnce()) * padded;
+  CheckWorkspace(2 * table + in_parts);
+  workspace->front.Reserve(table);
+  workspace->back.Reserve(table);
   workspace->parts.Reserve(in_parts);
 }
 
 void LatticeOperator::Splat(const Matrix<float>& x, Workspace* workspace) const {
-  const std::size_t m = lattice_.num_vertices;
   const std::size_t padded = PaddedChannels(x.cols());
   const RowsView rows = ViewRows(x);
   const SplatParts& parts = Parts();
   if (parts.empty()) {
     const SplatLists& lists = Lists();
     float* z = workspace->front.data();
-    ParallelFor(m, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    ParallelFor(lattice_.num_vertices, kVertexGrain, [&](std::size_t begin, std::size_t end) {
       SplatToVertices(rows, x.cols(), lists.begin.data(), lists.entry.data(), begin, end, z);
     });
     return;
   }
-  float* table = workspace->parts.data();
-  ParallelFor(size(), parts.part_pixels, [&](std::size_t begin, std::size_t end) {
-    const std::uint32_t* row = parts.row_begin.data() + begin / parts.part_pixels;
-    std::fill(table + row[0] * padded, table + row[1] * padded, 0.0F);
-    SplatFromPixels(rows, x.cols(), parts.pixels(lattice_), begin, end, table);
-  });
-  GatherParts(padded, workspace);
+  ClearSums(padded, workspace);
+  const std::size_t at_once = PartsAtOnce();
+  for (std::size_t first = 0; first < parts.num_parts(); first += at_once) {
+    const std::size_t last = std::min(parts.num_parts(), first + at_once);
+    ParallelFor(last - first, 1, [&](std::size_t k, std::size_t) {
+      const std::size_t begin = (first + k) * parts.part_pixels;
+      const std::size_t end = std::min(size(), begin + parts.part_pixels);
+      SplatFromPixels(rows, x.cols(), parts.pixels(lattice_), begin, end,
+                      ClearRows(first + k, first, padded, workspace));
+    });
+    AddRows(first, last, padded, workspace);
+  }
+  workspace->front.Swap(&workspace->back);
 }
 
-void LatticeOperator::GatherParts(std::size_t padded, Workspace* workspace) const {
+void LatticeOperator::ClearSums(std::size_t padded, Workspace* workspace) const {
+  float* z = workspace->back.data();
+  ParallelFor(lattice_.num_vertices, kPixelGrain, [&](std::size_t begin, std::size_t end) {
+    std::fill(z + begin * padded, z + end * padded, 0.0F);
+  });
+}
+
+float* LatticeOperator::ClearRows(std::size_t part, std::size_t first, std::size_t padded,
+                                  Workspace* workspace) const {
+  const std::vector<std::uint32_t>& begin = Parts().row_begin;
+  float* rows = workspace->parts.data() + (begin[part] - begin[first]) * padded;
+  std::fill(rows, rows + (begin[part + 1] - begin[part]) * padded, 0.0F);
+  return rows;
+}
+
+void LatticeOperator::AddRows(std::size_t first, std::size_t last, std::size_t padded,
+                              Workspace* workspace) const {
   const SplatParts& parts = Parts();
-  const RowsView rows{workspace->parts.data(), padded, parts.num_rows()};
-  float* z = workspace->front.data();
-  ParallelFor(lattice_.num_vertices, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-    SplatToVertices(rows, padded, parts.begin.data(), parts.row_of_vertex.data(), begin, end, z);
+  const std::size_t begin = parts.row_begin[first];
+  const std::size_t count = parts.row_begin[last] - begin;
+  const std::uint32_t* vertex = parts.vertex_of_row.data() + begin;
+  // Every task looks at all rows, and adds those of its own vertices.
+  const std::size_t threads = NumThreads();
+  const std::size_t vertices = lattice_.num_vertices;
+  const std::size_t grain = threads == 1 ? vertices : vertices / (2 * threads) + 1;
+  ParallelFor(vertices, grain, [&](std::size_t first_vertex, std::size_t last_vertex) {
+    AddToVertices(workspace->parts.data(), padded, vertex, count, first_vertex, last_vertex,
+                  workspace->back.data());
   });
 }
 
@@ -156,8 +190,7 @@ void LatticeOperator::Blur(std::size_t first, std::size_t last, std::size_t padd
 }
 
 void LatticeOperator::BlurProduct(std::size_t padded, Workspace* workspace, float factor) const {
-  Blur(0, stencil_.laziness.size(), padded, &workspace->front,
-       Parts().empty() ? &workspace->back : &workspace->parts, factor);
+  Blur(0, stencil_.laziness.size(), padded, &workspace->front, &workspace->back, factor);
 }
 
 void LatticeOperator::Filter(const Matrix<float>& x, const float* self, float factor,
@@ -197,8 +230,10 @@ const std::vector<float>& LatticeOperator::RowSums() const {
 }
 
 void LatticeOperator::DiscardVertices() {
-  lattice_.neighbour_begin = {};
-  lattice_.neighbour = {};
+  for (std::size_t c = 0; c <= lattice_.num_chunks(); ++c)
+    first_records_.push_back(lattice_.FirstRecord(c));
+  Free(&lattice_.neighbour_begin);
+  Free(&lattice_.neighbour);
   lists_ = {};
   parts_ = {};
 }
@@ -207,13 +242,11 @@ void LatticeOperator::DiscardPixels(std::size_t first, std::size_t last) {
   const auto discard = [](auto* values, std::size_t begin, std::size_t end) {
     DiscardPages(values->data() + begin, (end - begin) * sizeof(values->front()));
   };
-  // Records are in the order of the chunks, but the next chunk's numbers may already be gone.
-  const auto records = lattice_.simplex_of.begin();
-  const std::size_t first_record = records[first];
-  const std::size_t last_record = *std::max_element(records + first, records + last) + 1;
-  discard(&lattice_.simplex_vertex, first_record * lattice_.corners,
-          last_record * lattice_.corners);
-  discard(&lattice_.weight, first * lattice_.corners, last * lattice_.corners);
+  const std::size_t corners = lattice_.corners;
+  const std::size_t last_chunk = (last + lattice_.chunk - 1) / lattice_.chunk;
+  discard(&lattice_.simplex_vertex, first_records_[first / lattice_.chunk] * corners,
+          first_records_[last_chunk] * corners);
+  discard(&lattice_.weight, first * corners, last * corners);
   discard(&lattice_.simplex_of, first, last);
 }
 

@@ -58,7 +58,8 @@ class LatticeOperator final : public GaussianOperator {
   std::vector<float> RowSumsWithSelf() const override { return RowSums(); }
 
   // For the last product, in the order of use: frees what only splatting and blurring need, and
-  // what slicing needs of pixels first..last-1. Whatever would use it afterwards is undefined.
+  // what slicing needs of pixels first..last-1, both multiples of Lattice::chunk or the end; those
+  // discarded before may be among them. Whatever would use it afterwards is undefined.
   void DiscardVertices();
   void DiscardPixels(std::size_t first, std::size_t last);
 
@@ -87,13 +88,18 @@ class LatticeOperator final : public GaussianOperator {
   void ReserveTables(std::size_t padded, Workspace* workspace) const;
   // Fills workspace->front.
   void Splat(const Matrix<float>& x, Workspace* workspace) const;
-  void GatherParts(std::size_t padded, Workspace* workspace) const;
+  // By parts, of which some are under way at a time (lattice_parts.h): clears workspace->back; makes
+  // and clears the rows of a part where `first` is the first one under way; adds those of parts
+  // first..last-1 to workspace->back.
+  void ClearSums(std::size_t padded, Workspace* workspace) const;
+  float* ClearRows(std::size_t part, std::size_t first, std::size_t padded,
+                   Workspace* workspace) const;
+  void AddRows(std::size_t first, std::size_t last, std::size_t padded, Workspace* workspace) const;
   // Applies passes first..last-1 to *front, the last one times `factor`, and swaps it with *back
   // after each.
   void Blur(std::size_t first, std::size_t last, std::size_t padded, FloatBuffer* front,
             FloatBuffer* back, float factor = 1.0F) const;
-  // All passes of a product. The sums over parts are already in workspace->front; their table is
-  // the second buffer.
+  // All passes of a product, from workspace->front to there.
   void BlurProduct(std::size_t padded, Workspace* workspace, float factor = 1.0F) const;
   const SplatLists& Lists() const;
   const SplatParts& Parts() const;
@@ -116,6 +122,8 @@ class LatticeOperator final : public GaussianOperator {
   LatticeOptions options_;
   LatticeStencil stencil_;
   Lattice lattice_;
+
+  std::vector<std::size_t> first_records_;  // of the chunks, and the end: for DiscardPixels
 
   mutable std::once_flag lists_once_;
   mutable SplatLists lists_;

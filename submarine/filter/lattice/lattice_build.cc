@@ -236,6 +236,7 @@ class Builder {
       }
     }
     counts->vertices = part_of.size();
+    counts->parts = (chunks_.size() + part_chunks - 1) / part_chunks;
   }
 
   int d() const { return kD > 0 ? kD : some_d_; }

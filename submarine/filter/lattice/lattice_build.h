@@ -98,6 +98,7 @@ struct LatticeCounts {
   std::size_t vertices = 0;
   std::size_t simplices = 0;       // number of records, see Lattice
   std::size_t chunk_vertices = 0;  // vertices of a chunk, summed over the chunks
+  std::size_t parts = 1;           // see lattice_parts.h
   std::size_t part_rows = 0;       // vertices of a part, summed over the parts
 
   bool operator==(const LatticeCounts&) const = default;

@@ -38,11 +38,19 @@ std::vector<std::vector<std::uint32_t>> NumberRows(const Lattice& lattice, std::
 }  // namespace
 
 std::size_t SplatParts::bytes() const {
-  return Bytes(row_begin) + Bytes(corner_row) + Bytes(begin) + Bytes(row_of_vertex);
+  return Bytes(row_begin) + Bytes(corner_row) + Bytes(vertex_of_row);
+}
+
+std::size_t SplatParts::MostRows(std::size_t count) const {
+  std::size_t most = 0;
+  for (std::size_t first = 0; first < num_parts(); first += count) {
+    const std::size_t last = std::min(num_parts(), first + count);
+    most = std::max<std::size_t>(most, row_begin[last] - row_begin[first]);
+  }
+  return most;
 }
 
 SplatParts BuildSplatParts(const Lattice& lattice) {
-  constexpr std::size_t kLookAhead = kLatticeLanes;
   if (2 * lattice.num_vertices > lattice.num_pixels) return {};
   SplatParts parts;
   const std::size_t part_chunks = ChunksOfPart(lattice.num_chunks());
@@ -55,24 +63,18 @@ SplatParts BuildSplatParts(const Lattice& lattice) {
   if (2 * rows > lattice.num_pixels) return {};
 
   parts.row_begin.push_back(0);
-  parts.begin.assign(lattice.num_vertices + 1, 0);
+  parts.vertex_of_row.reserve(rows);
   for (const std::vector<std::uint32_t>& of_part : touched) {
-    parts.row_begin.push_back(parts.row_begin.back() + static_cast<std::uint32_t>(of_part.size()));
-    for (const std::uint32_t v : of_part) ++parts.begin[v + 1];
-  }
-  ParallelFor(touched.size(), 1, [&](std::size_t part, std::size_t) {
-    const std::size_t last = lattice.FirstRecord((part + 1) * part_chunks) * lattice.corners;
-    for (std::size_t k = lattice.FirstRecord(part * part_chunks) * lattice.corners; k < last; ++k)
-      parts.corner_row[k] += parts.row_begin[part];
-  });
-  for (std::size_t v = 0; v < lattice.num_vertices; ++v) parts.begin[v + 1] += parts.begin[v];
-  std::vector<std::uint32_t> next(parts.begin.begin(), parts.begin.end() - 1);
-  parts.row_of_vertex.resize(rows + kLookAhead, SplatEntry{0, 0.0F});
-  std::uint32_t row = 0;
-  for (const std::vector<std::uint32_t>& of_part : touched) {
-    for (const std::uint32_t v : of_part) parts.row_of_vertex[next[v]++] = {row++, 1.0F};
+    parts.vertex_of_row.insert(parts.vertex_of_row.end(), of_part.begin(), of_part.end());
+    parts.row_begin.push_back(static_cast<std::uint32_t>(parts.vertex_of_row.size()));
   }
   return parts;
+}
+
+std::size_t PartsAtOnce() {
+  constexpr std::size_t kPerThread = 8;  // they end at different times
+  const std::size_t threads = NumThreads();
+  return threads == 1 ? 1 : kPerThread * threads;
 }
 
 }  // namespace submarine::internal

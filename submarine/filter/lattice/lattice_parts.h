@@ -1,6 +1,6 @@
 // Splatting from many ranges of pixels in parallel: each range sums into rows of its own, one per
-// vertex that it touches, and then every vertex adds up its few rows. The ranges are fixed, so sums
-// do not depend on the number of threads.
+// vertex that it touches, which are then added to the vertices, range by range. The ranges are fixed,
+// so sums do not depend on the number of threads, nor on how many ranges have rows at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ struct SplatParts {
   std::size_t part_pixels = 0;  // whole chunks of the lattice
   // Part p is the pixels from p * part_pixels on; its rows are row_begin[p]..row_begin[p+1].
   std::vector<std::uint32_t> row_begin;
-  std::vector<std::uint32_t> corner_row;  // like Lattice::simplex_vertex, with rows for vertices
-
-  // The rows of vertex v, ascending, all with weight 1: row_of_vertex[begin[v]..begin[v+1]]. A few
-  // entries of padding follow the last one, for kernels that read ahead.
-  std::vector<std::uint32_t> begin;
-  std::vector<SplatEntry> row_of_vertex;
+  // Like Lattice::simplex_vertex, with rows for vertices, counted from the first one of the part.
+  std::vector<std::uint32_t> corner_row;
+  std::vector<std::uint32_t> vertex_of_row;  // no two rows of a part are of the same vertex
 
   // Nothing was built, because with so many rows splatting per vertex (SplatToVertices) is cheaper.
   bool empty() const { return row_begin.empty(); }
+  std::size_t num_parts() const { return row_begin.size() - 1; }
   std::size_t num_rows() const { return row_begin.back(); }
+  // Of parts 0..count-1, count..2 count-1, ...: the most.
+  std::size_t MostRows(std::size_t count) const;
   PixelCorners pixels(const Lattice& lattice) const {
     return {lattice.corners, lattice.simplex_of.data(), corner_row.data(), lattice.weight.data()};
   }
@@ -32,5 +32,8 @@ struct SplatParts {
 };
 
 SplatParts BuildSplatParts(const Lattice& lattice);
+
+// How many parts have rows at a time: enough for all threads.
+std::size_t PartsAtOnce();
 
 }  // namespace submarine::internal

@@ -34,10 +34,6 @@ class FloatBuffer {
     data_ = nullptr;
     size_ = 0;
   }
-  // Returns the memory of all but the first `size` floats to the system. They may be used again.
-  void DiscardBeyond(std::size_t size) {
-    if (size < size_) DiscardPages(data_ + size, (size_ - size) * sizeof(float));
-  }
   float* data() { return data_; }
   std::size_t bytes() const { return size_ * sizeof(float); }
   void Swap(FloatBuffer* other) {
@@ -53,8 +49,8 @@ class FloatBuffer {
 class LatticeOperator::Workspace {
  public:
   FloatBuffer front;  // what the next pass reads
-  FloatBuffer back;   // what it writes, if there are no parts
-  FloatBuffer parts;  // separate sums of ranges of pixels, then what a pass writes
+  FloatBuffer back;   // what it writes, and what the rows of parts are added to
+  FloatBuffer parts;  // these rows
   std::size_t bytes() const { return front.bytes() + back.bytes() + parts.bytes(); }
 };
 

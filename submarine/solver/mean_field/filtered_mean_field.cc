@@ -10,8 +10,11 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <utility>
 
+#include "submarine/base/aligned_memory.h"
 #include "submarine/base/error.h"
 #include "submarine/base/freed_memory.h"
 #include "submarine/base/parallel.h"
@@ -83,6 +86,31 @@ void ScaleRows(const std::vector<float>& scale, const Matrix<float>& from, Matri
     }
   });
 }
+
+// Ranges that threads add, joined where they meet.
+class JoinedRanges {
+ public:
+  // The range together with those that it meets.
+  std::pair<std::size_t, std::size_t> Add(std::size_t first, std::size_t last) {
+    const std::lock_guard lock(mutex_);
+    if (const auto after = end_of_.find(last); after != end_of_.end()) {
+      last = after->second;
+      end_of_.erase(after);
+    }
+    auto before = end_of_.lower_bound(first);
+    if (before != end_of_.begin() && (--before)->second == first) {
+      first = before->first;
+      before->second = last;
+    } else {
+      end_of_[first] = last;
+    }
+    return {first, last};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::size_t, std::size_t> end_of_;  // by begin
+};
 
 void Shape(const Matrix<float>& like, Matrix<float>* matrix) {
   if (matrix->rows() != like.rows() || matrix->cols() != like.cols())
@@ -282,6 +310,10 @@ Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations,
   stream->BlurLast(1.0F);
   after_blur();
   Matrix<float> q = Matrix<float>::Unset(num_variables_, num_labels_);
+  // Towards the end memory that comes before it is needed would add to the peak.
+  const std::size_t sixth = num_variables_ / 6;
+  UseSmallPages(q.data() + (num_variables_ - sixth) * num_labels_,
+                sixth * num_labels_ * sizeof(float));
   const std::size_t range = stream->range_rows();
   stream->Visit([&](std::size_t first, std::size_t end, float* block) {
     slice(first, end, block);
@@ -316,8 +348,11 @@ Matrix<float> FilteredMeanField::InferLast(int iterations) {
     for (const auto& term : terms_) term->lattice->DiscardVertices();
     ReturnFreedMemory();
   };
+  // With those before and after that are done, so that no page stays where they meet.
+  JoinedRanges done;
   const auto discard_pixels = [&](std::size_t first, std::size_t last) {
-    for (const auto& term : terms_) term->lattice->DiscardPixels(first, last);
+    const auto [begin, end] = done.Add(first, last);
+    for (const auto& term : terms_) term->lattice->DiscardPixels(begin, end);
   };
   ReturnFreedMemory();  // of building the terms
   struct ClearAtEnd {
