@@ -34,19 +34,18 @@ constexpr int kMostShortened = 2;
 constexpr double kTileSeconds = 4e-6;
 constexpr double kLeastTileSeconds =
     3.6e-6;  // with a few iterations, on a machine that nothing else uses
-constexpr double kRoundsToLearn = 6.0;
+// Two rounds, the first of them with new memory; and iterations of both, for every cut.
+constexpr double kRoundsToLearn = 5.0;
+constexpr double kLearnCutSeconds = 5e-6;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
 constexpr int kFirstIterations = 4;
 constexpr double kSmallShare = 0.3;
-// Of verifying a square of pairs, on two cores; for every cut; for every edge at a position.
+// Of verifying a square of pairs, on two cores; for every cut; for every edge at a position. How long routing has taken
+// tells nothing about it: that is, above all, memory used for the first time.
 constexpr double kVerifySeconds = 5e-6;
 constexpr double kVerifyCutSeconds = 8e-7;
 constexpr double kVerifyEdgeSeconds = 1.8e-6;
-// Slower machines, or busy ones, show in routing, but so does memory that is used for the first time.
-constexpr double kVerifierPasses = 3.0;
-constexpr double kUsual = 1.0;
-constexpr double kSlowest = 1.4;
 
 // sum_a z_a of the unaries, and the entropy, at the distribution that all variables share.
 double SharedValue(const std::vector<double>& mean_unary, double temperature) {
@@ -77,7 +76,8 @@ class RoutedRun {
             options.thickness > 0 ? options.thickness : DefaultThickness(model.num_labels()),
             options.temperature, &result_.order)),
         tiles_to_learn_from_(std::max(0.0, options.time_limit_seconds - clock_.Seconds()) /
-                             (kSlowest * VerifierTileSeconds() + kRoundsToLearn * kTileSeconds)),
+                             (VerifierTileSeconds() + kRoundsToLearn * kTileSeconds +
+                              kLearnCutSeconds * model.num_cuts())),
         problem_(model, paths_, options.temperature,
                  {.cutoff = options.cutoff,
                   .max_bytes = options.max_bytes,
@@ -89,7 +89,7 @@ class RoutedRun {
   RoutedResult Solve() {
     result_.cutoff = problem_.pairs().cutoff();
     const Matrix<float> no_potentials(problem_.num_cuts(), problem_.size());
-    bool go_on = Begin(FirstRouting(), no_potentials, false) && Iterate(kTrial);
+    bool go_on = Begin(FirstRouting(), no_potentials, false) && Iterate(kTrial, true);
     for (int round = 1; go_on && round < options_.max_rounds && HasTimeForARound(); ++round) {
       const double before = result_.upper;
       problem_.Upper(costs_, &y_);
@@ -154,9 +154,7 @@ class RoutedRun {
            kVerifyEdgeSeconds * paths_.thickness;
   }
   double VerifierSeconds() const {
-    const double expected =
-        static_cast<double>(problem_.pairs().num_tiles()) * VerifierTileSeconds();
-    return std::clamp(kVerifierPasses * routing_seconds_, kUsual * expected, kSlowest * expected);
+    return static_cast<double>(problem_.pairs().num_tiles()) * VerifierTileSeconds();
   }
   double SecondsLeft() const {
     return options_.time_limit_seconds - clock_.Seconds() - VerifierSeconds();
@@ -164,9 +162,13 @@ class RoutedRun {
   bool HasTimeToLearn() const {
     return static_cast<double>(problem_.pairs().num_tiles()) <= tiles_to_learn_from_;
   }
+  double RoundSeconds() const { return routing_seconds_ + kFewIterations * iteration_seconds_; }
   bool HasTimeForARound() const {
     return !stopped_ && result_.iterations + kFewIterations <= options_.max_iterations &&
-           SecondsLeft() > routing_seconds_ + kFewIterations * iteration_seconds_;
+           SecondsLeft() > RoundSeconds();
+  }
+  bool IsLastMomentForARound() const {
+    return HasTimeForARound() && SecondsLeft() < RoundSeconds() + 2.0 * iteration_seconds_;
   }
 
   void Offer(double upper) {
@@ -237,13 +239,14 @@ class RoutedRun {
   // Accelerated dual averaging (Nesterov 2005; Tseng 2008): gradients are taken between the mean costs and
   // those of the last flow, potentials are their weighted sum, flows q = clip(v_a - v_b) its projection.
   // With bounded momentum the potentials themselves converge, and one of them proves the bound.
-  // False where there is no time or iteration left.
-  bool Iterate(int iterations) {
+  // False where there is no time or iteration left. May end early to leave time for another round.
+  bool Iterate(int iterations, bool leaves_a_round = false) {
     double progress = std::numeric_limits<double>::infinity();
     double reference = progress;  // some iterations ago
     double proven = progress;     // by potentials alone, some iterations ago
     for (int k = 1; k <= iterations; ++k) {
       if (!Continue()) return false;
+      if (leaves_a_round && k > kFewIterations && IsLastMomentForARound()) return true;
       Stopwatch clock;
       const float share = momentum_.share();
       Mix(costs_, of_flow_, share, &between_);
