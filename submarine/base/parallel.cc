@@ -84,6 +84,10 @@ double ParallelSum(std::size_t n, std::size_t grain,
   return sum;
 }
 
+std::size_t NumCores() {
+  return static_cast<std::size_t>(std::max(1, tbb::info::default_concurrency()));
+}
+
 std::size_t NumThreads() {
   const int threads = current_arena != nullptr ? current_arena->tasks.max_concurrency()
                                                : tbb::this_task_arena::max_concurrency();

@@ -18,6 +18,8 @@ double ParallelSum(std::size_t n, std::size_t grain,
 
 // The number of threads that the above may use here: for sizes of working memory, not of results.
 std::size_t NumThreads();
+// The same without limits.
+std::size_t NumCores();
 
 // A grain that suits rows of labels: enough of them to outweigh the cost of a task.
 inline constexpr std::size_t kRowGrain = 256;

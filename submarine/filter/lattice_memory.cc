@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "submarine/base/parallel.h"
 #include "submarine/filter/lattice/lattice_kernels.h"
 #include "submarine/filter/lattice/lattice_parts.h"
 #include "submarine/filter/lattice/lattice_reference.h"
@@ -72,7 +73,9 @@ double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
   double table = Padded(use.columns);  // floats per vertex
   if (size.in_parts()) {
     bytes += 4.0 * size.simplices * size.corners + 4.0 * size.rows;
-    const double at_once = static_cast<double>(PartsAtOnce()) / static_cast<double>(counts.parts);
+    // Of all cores, whatever the limit: estimates are part of results, which do not depend on it.
+    const double at_once =
+        static_cast<double>(PartsAtOnce(NumCores())) / static_cast<double>(counts.parts);
     bytes += 4.0 * size.rows * table * std::min(1.0, kUnequal * at_once);
   }
   if (use.flows || !size.in_parts())

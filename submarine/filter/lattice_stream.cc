@@ -57,7 +57,7 @@ std::unique_ptr<LatticeStream> LatticeStream::Make(std::span<const WeightedLatti
   std::unique_ptr<LatticeStream> stream(new LatticeStream(lattices.front().op->size(), columns));
   // Depends on the number of pixels only, so it is the same for all.
   stream->part_pixels_ = lattices.front().op->Parts().part_pixels;
-  stream->parts_at_once_ = PartsAtOnce();
+  stream->parts_at_once_ = PartsAtOnce(NumThreads());
   for (const auto& [factor, lattice] : lattices) {
     auto lease = std::make_unique<LatticeOperator::WorkspaceLease>(*lattice);
     lattice->ReserveTables(stream->padded_, lease->get());

@@ -308,8 +308,8 @@ class Certifier {
 
 std::vector<int> LabelsOf(const DenseEvidence& evidence) {
   const DenseResult& bound = evidence.bound;
-  if (!std::isfinite(bound.upper)) return ArgmaxLabels(evidence.mean_field);
-  return bound.labels.empty() ? ArgmaxLabels(bound.marginals) : bound.labels;
+  if (!bound.labels.empty()) return bound.labels;
+  return ArgmaxLabels(std::isfinite(bound.upper) ? bound.marginals : evidence.mean_field);
 }
 
 CertifiedDense CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,

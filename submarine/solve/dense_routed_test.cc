@@ -87,8 +87,6 @@ TEST(DenseRoutedTest, AutoDoesNotRouteWhereMostVariablesAgree) {
   }
 }
 
-// A picture with unaries that say something, so that the plain bound is not useless, and too wide an interval for the
-// gap asked for.
 // Of three groups two attract each other more than their unaries tell them apart, but each holds its members so fast that
 // no variable moves alone; the third one keeps one label for all from being any good.
 TEST(DenseRoutedTest, MeanFieldGivesUpALabelThatIsNotWorthIt) {
@@ -115,6 +113,8 @@ TEST(DenseRoutedTest, MeanFieldGivesUpALabelThatIsNotWorthIt) {
   EXPECT_NEAR(*routed.energy, 0.3 * kGroup, 1e-3);
 }
 
+// A picture with unaries that say something, so that the plain bound is not useless, and too wide an interval for the
+// gap asked for.
 TEST(DenseRoutedTest, AutoRoutesListedPairsAfterThePlainBound) {
   RandomModels random(8);
   constexpr std::size_t kWidth = 40;

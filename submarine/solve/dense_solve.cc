@@ -135,7 +135,7 @@ class DenseRun {
         evidence.termination != Termination::kGapReached) {
       StartFromFewerLabels(*extension, exactly || pairs.exact, &evidence);
     }
-    if (routed_) {
+    if (routed_ && !alarm_.stopped() && alarm_.SecondsLeft() > 0.0) {
       StartFromFewerLabels(*extension, &evidence);  // routes follow its marginals
       VerifyLabels(evidence);
     }
@@ -207,11 +207,13 @@ class DenseRun {
                                 : RoutingPatience(options_, strategy_);
     RoutedPart part = SolveRoutedPart(model_, evidence->mean_field, evidence->lower, options_,
                                       LowerReserve(), patience, &alarm_);
-    if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0)
+    const auto may_go_on = [&] {
+      return part.marginals.size() > 0 && !alarm_.stopped() && alarm_.SecondsLeft() > 0.0;
+    };
+    if (may_go_on())
       RestartMeanField(extension, part.marginals, strategy_.mean_field_iterations, kConverged,
                        evidence);
-    if (part.marginals.size() > 0 && alarm_.SecondsLeft() > 0.0)
-      StartFromFewerLabels(extension, evidence);
+    if (may_go_on()) StartFromFewerLabels(extension, evidence);
     return part;
   }
 
@@ -223,8 +225,12 @@ class DenseRun {
                        strategy_.mean_field_iterations, kConverged, evidence);
     };
     const std::vector<int> labels = LabelsOf(*evidence);
-    const std::vector<int> merged = MergeLabels(extension, labels);
-    if (merged != labels) restart_from(merged);
+    try {
+      const std::vector<int> merged = MergeLabels(extension, labels);
+      if (merged != labels) restart_from(merged);
+    } catch (const Interrupted&) {
+      return;
+    }
     const ConstantLabeling one = BestConstantLabeling(model_);
     if (MeanFieldMayHelp(strategy_, one.energy, evidence->lower))
       restart_from(std::vector<int>(labels.size(), one.label));
@@ -307,7 +313,7 @@ class DenseRun {
   // Mean field's, where they have less energy than those of the bound.
   void KeepBetterLabels(const DenseExtension& extension, DenseEvidence* evidence) {
     DenseResult& bound = evidence->bound;
-    if (!std::isfinite(bound.upper)) return;
+    if (!std::isfinite(bound.upper) && bound.labels.empty()) return;
     try {
       std::vector<int> labels = ArgmaxLabels(evidence->mean_field);
       const double energy = extension.Energy(labels);

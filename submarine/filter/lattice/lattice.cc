@@ -109,7 +109,8 @@ const SplatParts& LatticeOperator::Parts() const {
 
 void LatticeOperator::ReserveTables(std::size_t padded, Workspace* workspace) const {
   const std::size_t table = lattice_.num_vertices * padded;
-  const std::size_t in_parts = Parts().empty() ? 0 : Parts().MostRows(PartsAtOnce()) * padded;
+  const std::size_t in_parts =
+      Parts().empty() ? 0 : Parts().MostRows(PartsAtOnce(NumThreads())) * padded;
   CheckWorkspace(2 * table + in_parts);
   workspace->front.Reserve(table);
   workspace->back.Reserve(table);
@@ -129,7 +130,7 @@ void LatticeOperator::Splat(const Matrix<float>& x, Workspace* workspace) const 
     return;
   }
   ClearSums(padded, workspace);
-  const std::size_t at_once = PartsAtOnce();
+  const std::size_t at_once = PartsAtOnce(NumThreads());
   for (std::size_t first = 0; first < parts.num_parts(); first += at_once) {
     const std::size_t last = std::min(parts.num_parts(), first + at_once);
     ParallelFor(last - first, 1, [&](std::size_t k, std::size_t) {

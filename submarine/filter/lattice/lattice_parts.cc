@@ -71,9 +71,8 @@ SplatParts BuildSplatParts(const Lattice& lattice) {
   return parts;
 }
 
-std::size_t PartsAtOnce() {
+std::size_t PartsAtOnce(std::size_t threads) {
   constexpr std::size_t kPerThread = 8;  // they end at different times
-  const std::size_t threads = NumThreads();
   return threads == 1 ? 1 : kPerThread * threads;
 }
 

@@ -33,7 +33,7 @@ struct SplatParts {
 
 SplatParts BuildSplatParts(const Lattice& lattice);
 
-// How many parts have rows at a time: enough for all threads.
-std::size_t PartsAtOnce();
+// How many parts have rows at a time: enough for so many threads.
+std::size_t PartsAtOnce(std::size_t threads);
 
 }  // namespace submarine::internal

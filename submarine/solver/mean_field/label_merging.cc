@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "submarine/base/loop_interrupt.h"
+
 namespace submarine::internal {
 namespace {
 
@@ -18,7 +20,10 @@ LabelSums SumsOf(const DenseExtension& extension, const std::vector<int>& labels
   const Matrix<float>& phi = extension.model().unary();
   const Matrix<float> indicator = Indicator(labels, phi.cols());
   Matrix<float> near(phi.rows(), phi.cols(), 0.0F);
-  extension.pairs().AddProduct(indicator, 1.0F, &near);
+  {
+    const LoopInterrupt scope(extension.interrupted());
+    extension.pairs().AddProduct(indicator, 1.0F, &near);
+  }
   LabelSums sums{std::vector<char>(phi.cols(), 0), Matrix<double>(phi.cols(), phi.cols(), 0.0),
                  Matrix<double>(phi.cols(), phi.cols(), 0.0)};
   for (std::size_t a = 0; a < phi.rows(); ++a) {
@@ -26,7 +31,9 @@ LabelSums SumsOf(const DenseExtension& extension, const std::vector<int>& labels
     sums.used[i] = 1;
     for (std::size_t t = 0; t < phi.cols(); ++t) {
       sums.unary(i, t) += phi(a, t);
-      sums.between(i, t) += near(a, t);
+      // Symmetric, however products are rounded, so that no sequence of replacements comes back to where it was.
+      sums.between(i, t) += 0.5 * near(a, t);
+      sums.between(t, i) += 0.5 * near(a, t);
     }
   }
   return sums;

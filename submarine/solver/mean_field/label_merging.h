@@ -9,7 +9,7 @@
 namespace submarine::internal {
 
 // Replaces one label after the other, everywhere, by another one, as long as the energy with the operator's pairs falls.
-// Takes one product with the pairs.
+// Takes one product with the pairs, and throws Interrupted where the extension's `interrupted` ends it.
 std::vector<int> MergeLabels(const DenseExtension& extension, const std::vector<int>& labels);
 
 }  // namespace submarine::internal

@@ -160,7 +160,8 @@ class RoutedRun {
     return options_.time_limit_seconds - clock_.Seconds() - VerifierSeconds();
   }
   bool HasTimeToLearn() const {
-    return static_cast<double>(problem_.pairs().num_tiles()) <= tiles_to_learn_from_;
+    constexpr double kOfEstimate = 1.05;  // the cutoff was raised by a sample of the squares
+    return static_cast<double>(problem_.pairs().num_tiles()) <= kOfEstimate * tiles_to_learn_from_;
   }
   double RoundSeconds() const { return routing_seconds_ + kFewIterations * iteration_seconds_; }
   bool HasTimeForARound() const {

@@ -153,7 +153,7 @@ double TilePairs::EstimateTiles(double cutoff) const {
   const double farthest = -2.0 * std::log(cutoff);
   const std::size_t rows = std::min(blocks_, kSampledRows);
   const double count = ParallelSum(rows, 1, [&](std::size_t k, std::size_t) {
-    const std::size_t row = k * blocks_ / rows;
+    const std::size_t row = (2 * k + 1) * blocks_ / (2 * rows);
     double found = 0.0;
     for (std::size_t column = row; column < blocks_; ++column)
       found += KernelsWithin(farthest, row, column) != 0 ? 1.0 : 0.0;
@@ -173,6 +173,7 @@ void TilePairs::FindTiles(const TilePairsOptions& options) {
   const double limit =
       static_cast<double>(options.max_bytes) / (kTile * kTile * sizeof(std::uint16_t));
   constexpr double kCutoffForMemory = 0.5;
+  RaiseCutoff(limit, kCutoffForMemory);
   tiles_ = TilesAt(cutoff_);
   while (static_cast<double>(tiles_.size()) > limit && cutoff_ < kCutoffForMemory) {
     cutoff_ = std::min(kCutoffForMemory, std::max(kLeastRaised, kCutoffStep * cutoff_));
