@@ -32,6 +32,8 @@ constexpr double kWorthwhile = 1e-4;
 constexpr int kMostShortened = 2;
 // Of routing a square of pairs, on two cores; a round takes about twice as long as routing.
 constexpr double kTileSeconds = 4e-6;
+constexpr double kSlow =
+    1.25;  // a verifier that is cut short loses more than small kernel values prove
 constexpr double kLeastTileSeconds =
     3.6e-6;  // with a few iterations, on a machine that nothing else uses
 // Two rounds, the first of them with new memory; and iterations of both, for every cut.
@@ -83,7 +85,7 @@ class RoutedRun {
                   .max_bytes = options.max_bytes,
                   .enough_tiles = tiles_to_learn_from_,
                   .most_tiles = std::max(0.0, options.time_limit_seconds - clock_.Seconds()) /
-                                (VerifierTileSeconds() + kLeastTileSeconds)}),
+                                (kSlow * (VerifierTileSeconds() + kLeastTileSeconds))}),
         direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
 
   RoutedResult Solve() {
