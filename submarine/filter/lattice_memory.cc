@@ -11,6 +11,8 @@
 namespace submarine::internal {
 namespace {
 
+constexpr double kUnequal = 1.2;  // some parts have more rows than others
+
 // The counts converted to double.
 struct Sizes {
   explicit Sizes(const LatticeCounts& counts)
@@ -62,9 +64,6 @@ LatticeCounts CountLattice(const GaussianKernel& kernel, const LatticeOptions& o
   return CountLattice(LatticePoints(kernel),
                       MakeLatticeStencil(static_cast<int>(kernel.dimension()), options));
 }
-
-// Some parts have more rows than others.
-constexpr double kUnequal = 1.2;
 
 double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
                         const LatticeOptions& options) {

@@ -30,12 +30,12 @@ constexpr double kWorthwhile = 1e-4;
 // The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
 // potentials with shorter steps, so many times.
 constexpr int kMostShortened = 2;
-// Of routing a square of pairs, on two cores; a round takes about twice as long as routing.
+// Of routing a square of pairs, on two cores; a round takes about twice as long as routing. The least, with a few
+// iterations, is that of a machine that nothing else uses; squares are as many as one slower by kSlow has time to verify,
+// as a verifier that is cut short loses more than small kernel values prove.
 constexpr double kTileSeconds = 4e-6;
-constexpr double kSlow =
-    1.25;  // a verifier that is cut short loses more than small kernel values prove
-constexpr double kLeastTileSeconds =
-    3.6e-6;  // with a few iterations, on a machine that nothing else uses
+constexpr double kLeastTileSeconds = 3.6e-6;
+constexpr double kSlow = 1.25;
 // Two rounds, the first of them with new memory; and iterations of both, for every cut.
 constexpr double kRoundsToLearn = 5.0;
 constexpr double kLearnCutSeconds = 5e-6;

@@ -45,6 +45,10 @@ SUBMARINE_FOR_WIDE_REGISTERS float Pack(const float* __restrict weight,
   return sum;
 }
 
+double Raised(double cutoff, double largest) {
+  return std::min(largest, std::max(kLeastRaised, kCutoffStep * cutoff));
+}
+
 }  // namespace
 
 std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels) {
@@ -164,7 +168,7 @@ double TilePairs::EstimateTiles(double cutoff) const {
 
 void TilePairs::RaiseCutoff(double most_tiles, double largest_cutoff) {
   while (cutoff_ < largest_cutoff && EstimateTiles(cutoff_) > most_tiles)
-    cutoff_ = std::min(largest_cutoff, std::max(kLeastRaised, kCutoffStep * cutoff_));
+    cutoff_ = Raised(cutoff_, largest_cutoff);
 }
 
 void TilePairs::FindTiles(const TilePairsOptions& options) {
@@ -176,7 +180,7 @@ void TilePairs::FindTiles(const TilePairsOptions& options) {
   RaiseCutoff(limit, kCutoffForMemory);
   tiles_ = TilesAt(cutoff_);
   while (static_cast<double>(tiles_.size()) > limit && cutoff_ < kCutoffForMemory) {
-    cutoff_ = std::min(kCutoffForMemory, std::max(kLeastRaised, kCutoffStep * cutoff_));
+    cutoff_ = Raised(cutoff_, kCutoffForMemory);
     tiles_ = TilesAt(cutoff_);
   }
   if (static_cast<double>(tiles_.size()) > limit) {

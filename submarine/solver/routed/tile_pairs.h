@@ -36,9 +36,6 @@ struct TilePairsOptions {
   // kCutoffForTime while there are more than there may be.
   double enough_tiles = std::numeric_limits<double>::infinity();
   double most_tiles = std::numeric_limits<double>::infinity();
-  // Now and then, in the thread of the caller, with the share of the work done; false gives up, which
-  // throws Interrupted.
-  std::function<bool(double done)> on_progress = {};
 };
 
 struct TileRoutes;
