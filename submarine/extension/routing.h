@@ -19,6 +19,11 @@ namespace submarine::internal {
 
 inline constexpr int kMaxThickness = 8;
 
+// Positions of the paths in blocks of this many: the pairs of two blocks are a square.
+inline constexpr std::size_t kRoutingBlock = 32;
+inline constexpr double kMostRadii =
+    4.0;  // of two blocks together: keeps products within the range of floats
+
 struct RoutedPaths {
   std::vector<std::uint32_t> order;  // every variable once: the paths, one after the other
   std::vector<std::uint32_t> begin;  // positions in `order` where paths begin, ascending, 0 first
@@ -40,11 +45,23 @@ void CheckPaths(const RoutedPaths& paths, std::size_t num_variables);
 // A pair is part of at most 4 thickness such routes, so that none gives more than its weight,
 // whatever z and the thresholds are. Solvers choose cut sums of marginals for z and estimates of
 // the expected distances E[d] along the edges for the thresholds: where D is less, routing pays.
+//
+// Products (docs/math.md, "Squares as products"). Between blocks A and B that are not next to each other, with centres c_A
+// and c_B, a kernel is at least a sum of a few products, f_a = c_A + x, f_h = c_B + y:
+//
+//   k_ah >= exp(|c_A - c_B|^2 / 2) exp(-|f_a - c_B|^2 / 2) exp(-|f_h - c_A|^2 / 2) (1 + x.y),
+//
+// so that sums over a square take 64 terms instead of 1024. This takes the place of the kernel where |x.y| is at most
+// `product_limit` everywhere in the square and the blocks' radii add up to at most kMostRadii. Routes over such a square are those of all its h or of none, by the mean of
+// their z; so are, if there are products at all, routes to edges that cross from one block to another. Flows on what is
+// left of such a square are the same for all its pairs: those of the mean potentials, weighted by what is left.
 struct Routing {
   RoutedPaths paths;
-  double share = 1.0;       // t, 0 to 1
-  Matrix<float> z;          // variables x cuts; empty: route everywhere
-  Matrix<float> threshold;  // positions x thickness; empty with z
+  double share = 1.0;            // t, 0 to 1
+  Matrix<float> z;               // variables x cuts; empty: route everywhere
+  Matrix<float> threshold;       // positions x thickness; empty with z
+  double product_limit = 0.0;    // 0 to 1; 0: every pair is looked at
+  double product_cutoff = 0.05;  // products whose kernel is below this everywhere are left out
 
   bool everywhere() const { return z.size() == 0; }
 };

@@ -96,8 +96,12 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   const RoutedPaths& paths = result.proof.routing.paths;
   part->description = fmt::format(
       "a path along {}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
-      "below {:g} left out",
-      ToString(result.order), paths.thickness, result.routed_weight, result.left_weight, cutoff);
+      "below {:.2g} left out{}",
+      ToString(result.order), paths.thickness, result.routed_weight, result.left_weight, cutoff,
+      result.proof.routing.product_limit > 0.0
+          ? fmt::format(" ({:.2g} where products bound those of two blocks)",
+                        result.proof.routing.product_cutoff)
+          : "");
   part->marginals = std::move(result.marginals);
   if (options.certify == Certify::kNone) return;
   PairOptions verification;
@@ -194,10 +198,12 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   solver.temperature = options.temperature;
   solver.marginals = mean_field;
   solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
+  solver.planned_seconds = std::max(0.0, patience - reserve);
   solver.leaves_time_to_verify = options.certify != Certify::kNone;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
   solver.cutoff = HasFewPairs(model) ? kCutoffOfFewPairs : effort.cutoff;
+  if (!HasFewPairs(model)) solver.products = RoutedProducts::kWhereTimeIsShort;
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   solver.on_iteration = Teller(lower, alarm, &part);
   solver.on_routing = [&](double done) {

@@ -20,9 +20,7 @@ namespace {
 // Steps of potentials in units of T over the mean weight that is left at a variable. Too long ones are noticed.
 constexpr double kStep = 6.0;
 constexpr int kIterationsToGain = 4;
-// Of the path: cutting an edge costs next to nothing, and pieces are summed in parallel.
-constexpr std::size_t kPathPieces = 16;
-constexpr std::size_t kLeastPathPiece = 1024;
+constexpr std::size_t kLeastPiece = 1024;  // of the path
 
 class ListedRun {
  public:
@@ -72,8 +70,7 @@ class ListedRun {
     Routing routing;
     routing.paths =
         MakePath(model_, RoutedOrder::kNatural, 1, options_.temperature, &result_.order);
-    CutPaths(std::min(kPathPieces, std::max<std::size_t>(1, size_ / kLeastPathPiece)),
-             &routing.paths);
+    CutLongPaths(kLeastPiece, &routing.paths);
     routing.share = options_.share;
     FlowTerm z;
     extension_.StoreEvidence(extension_.CutSums(marginals), FlowShape::kClip, 1.0, &z);

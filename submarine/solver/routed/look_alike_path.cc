@@ -316,6 +316,133 @@ class SpanningPaths {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> joined_;  // neighbours on the path
 };
 
+// Which features decide what belongs to a block: those of wide kernels, whose squares are products if blocks are small
+// beside them; of narrow ones a little.
+Matrix<float> BlockFeatures(const DenseCrf& model) {
+  constexpr std::size_t kSamples = 64;
+  constexpr double kNarrow = 8.0 * kRoutingBlock;  // neighbours
+  constexpr double kOfNarrow = 0.1;
+  const std::size_t n = model.num_variables();
+  std::vector<double> factor;
+  std::size_t dim = 0;
+  for (const GaussianKernel& kernel : model.kernels()) {
+    const std::size_t samples = std::min(kSamples, n);
+    const double neighbours = ParallelSum(samples, 1, [&](std::size_t k, std::size_t) {
+      double sum = 0.0;
+      for (std::size_t b = 0; b < n; ++b)
+        sum += std::exp(-0.5 * SquaredDistance(kernel, k * n / samples, b));
+      return sum / static_cast<double>(samples);
+    });
+    factor.push_back(kernel.weight == 0.0 ? 0.0 : neighbours < kNarrow ? kOfNarrow : 1.0);
+    dim += kernel.dimension();
+  }
+  Matrix<float> points(n, std::max<std::size_t>(dim, 1));
+  std::size_t first = 0;
+  for (std::size_t m = 0; m < factor.size(); ++m) {
+    const GaussianKernel& kernel = model.kernels()[m];
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t d = 0; d < kernel.dimension(); ++d)
+        points(a, first + d) = static_cast<float>(factor[m] * kernel.features(a, d));
+    }
+    first += kernel.dimension();
+  }
+  return points;
+}
+
+// Halves at the median of the coordinate that varies most, until blocks are left; the path enters the nearer half first
+// and goes to the nearest variable within a block.
+class BlockPath {
+ public:
+  BlockPath(const Matrix<float>& of_blocks, const Matrix<float>& of_path)
+      : of_blocks_(of_blocks), of_path_(of_path), order_(of_blocks.rows()) {
+    std::iota(order_.begin(), order_.end(), 0U);
+  }
+
+  std::vector<std::uint32_t> Order() && {
+    Visit(0, order_.size());
+    return std::move(path_);
+  }
+
+ private:
+  void Visit(std::size_t begin, std::size_t end) {
+    if (end - begin <= kRoutingBlock) return Walk(begin, end);
+    const std::size_t d = WidestOf(begin, end);
+    const std::size_t blocks = (end - begin + kRoutingBlock - 1) / kRoutingBlock;
+    // Whole blocks come first: only the last one of all may be short.
+    const std::size_t half = blocks / 2 * kRoutingBlock;
+    const auto less = [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair(of_blocks_(a, d), a) < std::pair(of_blocks_(b, d), b);
+    };
+    const auto more = [&](std::uint32_t a, std::uint32_t b) { return less(b, a); };
+    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto middle = first + static_cast<std::ptrdiff_t>(half);
+    const auto last = order_.begin() + static_cast<std::ptrdiff_t>(end);
+    // The half that the path is nearer to comes first.
+    std::nth_element(first, middle, last, less);
+    const bool from_above = !path_.empty() && of_blocks_(path_.back(), d) > of_blocks_(*middle, d);
+    if (from_above) std::nth_element(first, middle, last, more);
+    Visit(begin, begin + half);
+    Visit(begin + half, end);
+  }
+
+  std::size_t WidestOf(std::size_t begin, std::size_t end) const {
+    constexpr std::size_t kEnough = 4096;
+    const std::size_t step = std::max<std::size_t>(1, (end - begin) / kEnough);
+    std::size_t widest = 0;
+    double most = -1.0;
+    for (std::size_t d = 0; d < of_blocks_.cols(); ++d) {
+      double sum = 0.0;
+      double squares = 0.0;
+      double count = 0.0;
+      const double origin = of_blocks_(order_[begin], d);
+      for (std::size_t k = begin; k < end; k += step) {
+        const double x = of_blocks_(order_[k], d) - origin;
+        sum += x;
+        squares += x * x;
+        count += 1.0;
+      }
+      const double variance = squares - sum * sum / count;
+      if (variance > most) {
+        most = variance;
+        widest = d;
+      }
+    }
+    return widest;
+  }
+
+  void Walk(std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      if (!path_.empty()) {
+        std::size_t nearest = k;
+        float least = std::numeric_limits<float>::infinity();
+        for (std::size_t n = k; n < end; ++n) {
+          const float squared = Squared(path_.back(), order_[n]);
+          if (squared < least) {
+            least = squared;
+            nearest = n;
+          }
+        }
+        std::swap(order_[k], order_[nearest]);
+      }
+      path_.push_back(order_[k]);
+    }
+  }
+
+  float Squared(std::uint32_t a, std::uint32_t b) const {
+    float squared = 0.0F;
+    for (std::size_t d = 0; d < of_path_.cols(); ++d) {
+      const float apart = of_path_(a, d) - of_path_(b, d);
+      squared += apart * apart;
+    }
+    return squared;
+  }
+
+  const Matrix<float>& of_blocks_;
+  const Matrix<float>& of_path_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> path_;
+};
+
 // Pictures row by row or column by column, in alternating direction.
 std::vector<std::uint32_t> SnakeOrder(std::size_t size, std::size_t length, bool by_columns) {
   std::vector<std::uint32_t> order(size);
@@ -416,6 +543,8 @@ std::string_view ToString(RoutedOrder order) {
       return "look-alikes";
     case RoutedOrder::kSpanning:
       return "a spanning forest";
+    case RoutedOrder::kBlocks:
+      return "blocks of look-alikes";
     case RoutedOrder::kRows:
       return "rows";
     case RoutedOrder::kColumns:
@@ -440,6 +569,8 @@ RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, do
     *chosen = order = RowLength(model) > 0 ? RoutedOrder::kRows : RoutedOrder::kLookAlikes;
   if (order == RoutedOrder::kLookAlikes) {
     paths.order = NearestNeighbourOrder(std::move(points));
+  } else if (order == RoutedOrder::kBlocks) {
+    paths.order = BlockPath(BlockFeatures(model), points).Order();
   } else if (order == RoutedOrder::kSpanning) {
     paths.order = SpanningPaths(points).Order();
   } else {
@@ -458,6 +589,11 @@ void CutPaths(std::size_t pieces, RoutedPaths* paths) {
   std::sort(begin.begin(), begin.end());
   begin.erase(std::unique(begin.begin(), begin.end()), begin.end());
   paths->begin = std::move(begin);
+}
+
+void CutLongPaths(std::size_t least, RoutedPaths* paths) {
+  constexpr std::size_t kMostPieces = 16;
+  CutPaths(std::clamp<std::size_t>(paths->order.size() / least, 1, kMostPieces), paths);
 }
 
 int DefaultThickness(int num_labels) {

@@ -20,27 +20,39 @@ RoutedProblem::RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, do
     : model_(model),
       paths_(paths),
       temperature_(temperature),
-      pairs_(model, paths, options),
+      product_limit_(options.product_limit),
+      product_cutoff_(options.product_cutoff),
+      cuts_(DistinctCuts(model.labels())),
+      kernels_(PlaceKernels(model, paths)),
+      products_(kernels_, model.num_variables(), options.product_limit, options.product_cutoff),
+      pairs_(kernels_, paths, cuts_, options),
       sums_(paths, MetricOfCuts(model)),
       unary_(model.unary().rows(), model.unary().cols()),
-      membership_(pairs_.cuts().size(), model.unary().cols()) {
+      membership_(cuts_.size(), model.unary().cols()) {
   for (std::size_t p = 0; p < size(); ++p) {
     const auto row = model.unary().row(paths.order[p]);
     std::copy(row.begin(), row.end(), unary_.row(p).begin());
   }
   for (std::size_t c = 0; c < num_cuts(); ++c) {
-    for (const int i : model.labels().cuts->set(static_cast<int>(pairs_.cuts()[c].cut)))
+    for (const int i : model.labels().cuts->set(static_cast<int>(cuts_[c].cut)))
       membership_(c, static_cast<std::size_t>(i)) = 1.0F;
   }
 }
 
 void RoutedProblem::Route(const Routing& routing, const std::function<bool(double)>& on_progress) {
-  pairs_.Route(routing, on_progress);
-  sums_.SetWeights(pairs_.edge_weights(), temperature_);
+  CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
+  const RoutingPlan plan(routing, cuts_);
+  pairs_.Route(plan, on_progress);
+  products_.Route(plan);
+  edge_weights_ = pairs_.edge_weights();
+  for (std::size_t n = 0; n < edge_weights_.size(); ++n)
+    edge_weights_.data()[n] += products_.edge_weights().data()[n];
+  sums_.SetWeights(edge_weights_, temperature_);
 }
 
 void RoutedProblem::Costs(const Matrix<float>& v, Matrix<float>* costs) const {
   pairs_.Flow(v, &flow_);
+  products_.AddFlow(v, &flow_);
   if (costs->rows() != size() || costs->cols() != num_labels())
     *costs = Matrix<float>(size(), num_labels());
   ParallelFor(size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
@@ -48,7 +60,7 @@ void RoutedProblem::Costs(const Matrix<float>& v, Matrix<float>* costs) const {
       const auto row = costs->row(p);
       std::copy(unary_.row(p).begin(), unary_.row(p).end(), row.begin());
       for (std::size_t c = 0; c < num_cuts(); ++c) {
-        const float amount = pairs_.cuts()[c].length * flow_(c, p);
+        const float amount = cuts_[c].length * flow_(c, p);
         for (std::size_t i = 0; i < row.size(); ++i) row[i] += membership_(c, i) * amount;
       }
     }
@@ -120,6 +132,8 @@ Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, do
   Routing routing;
   routing.paths = paths_;
   routing.share = share;
+  routing.product_limit = product_limit_;
+  routing.product_cutoff = product_cutoff_;
   Matrix<float> z(num_cuts(), size());
   Step(y, 1.0F, &z);
   routing.z = Evidence(z);
@@ -134,7 +148,7 @@ Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, do
 Matrix<float> RoutedProblem::Evidence(const Matrix<float>& v) const {
   Matrix<float> all(size(), static_cast<std::size_t>(model_.num_cuts()));
   for (std::size_t c = 0; c < num_cuts(); ++c) {
-    const RoutedCut& cut = pairs_.cuts()[c];
+    const RoutedCut& cut = cuts_[c];
     for (std::size_t p = 0; p < size(); ++p) {
       // The flow through a cut's complement is that through the cut, backwards.
       if (cut.complement != cut.cut) all(paths_.order[p], cut.complement) = -v(c, p);

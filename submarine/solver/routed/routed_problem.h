@@ -8,24 +8,29 @@
 #include "submarine/base/matrix.h"
 #include "submarine/extension/routing.h"
 #include "submarine/model/dense_crf.h"
+#include "submarine/solver/routed/squares/product_pairs.h"
+#include "submarine/solver/routed/squares/tile_pairs.h"
 #include "submarine/solver/routed/thick_paths.h"
-#include "submarine/solver/routed/tile_pairs.h"
 
 namespace submarine::internal {
 
 class RoutedProblem {
  public:
-  // The model must outlive this. T > 0.
+  // The model must outlive this. T > 0. Every routing has the products of the options.
   RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, double temperature,
                 const TilePairsOptions& options);
 
   std::size_t size() const { return pairs_.size(); }
   std::size_t num_labels() const { return unary_.cols(); }
-  std::size_t num_cuts() const { return pairs_.cuts().size(); }
+  std::size_t num_cuts() const { return cuts_.size(); }
   double temperature() const { return temperature_; }
   const TilePairs& pairs() const { return pairs_; }
+  const ProductPairs& products() const { return products_; }
   const Matrix<float>& unary() const { return unary_; }
-  const Matrix<double>& edge_weights() const { return pairs_.edge_weights(); }
+  // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
+  const Matrix<double>& edge_weights() const { return edge_weights_; }
+  // What routing leaves of all pairs together.
+  double residual_weight() const { return pairs_.residual_weight() + products_.residual_weight(); }
 
   void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
 
@@ -53,7 +58,13 @@ class RoutedProblem {
   const DenseCrf& model_;
   RoutedPaths paths_;
   double temperature_;
+  double product_limit_;
+  double product_cutoff_;
+  std::vector<RoutedCut> cuts_;
+  std::vector<PlacedKernel> kernels_;
+  ProductPairs products_;
   TilePairs pairs_;
+  Matrix<double> edge_weights_;
   ThickPaths sums_;
   Matrix<float> unary_;
   Matrix<float> membership_;  // distinct cuts x labels: 1 inside

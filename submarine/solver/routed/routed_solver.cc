@@ -36,9 +36,15 @@ constexpr int kMostShortened = 2;
 constexpr double kTileSeconds = 4e-6;
 constexpr double kLeastTileSeconds = 3.6e-6;
 constexpr double kSlow = 1.25;
-// Two rounds, the first of them with new memory; and iterations of both, for every cut.
+// Two rounds, the first of them with new memory; and iterations of both, for every distinct cut, which are fewer where
+// there is just one round.
 constexpr double kRoundsToLearn = 5.0;
 constexpr double kLearnCutSeconds = 5e-6;
+constexpr double kProductRounds = 2.2;
+constexpr double kLearnProductCutSeconds = 1e-6;
+constexpr double kLeastProductCutSeconds = 1.5e-7;
+constexpr double kRaise = 1.2;  // cutoffs, step by step
+constexpr double kRaiseProducts = 1.3;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
 constexpr int kFirstIterations = 4;
@@ -48,6 +54,19 @@ constexpr double kSmallShare = 0.3;
 constexpr double kVerifySeconds = 5e-6;
 constexpr double kVerifyCutSeconds = 8e-7;
 constexpr double kVerifyEdgeSeconds = 1.8e-6;
+// The same of squares that are products.
+constexpr double kProductSeconds = 3e-7;
+constexpr double kProductEdgeSeconds = 1.5e-7;
+constexpr double kVerifyProductSeconds = 1e-6;
+constexpr double kVerifyProductEdgeSeconds = 3.5e-7;
+constexpr double kVerifyProductCutSeconds = 3e-7;
+constexpr double kMoreLearnCutSeconds = 5e-6;  // of tiles beside products, for every distinct cut
+constexpr double kThickRounds =
+    1.4;  // one round of thick paths takes so many iterations to be worth it
+constexpr double kProductLimit = 1.0;
+// Products are worth what they cost in tightness where they leave at most this share of the time.
+constexpr double kShareOfProducts = 0.65;
+constexpr std::size_t kLeastPathPiece = 8192;
 
 // sum_a z_a of the unaries, and the entropy, at the distribution that all variables share.
 double SharedValue(const std::vector<double>& mean_unary, double temperature) {
@@ -73,19 +92,12 @@ class RoutedRun {
   RoutedRun(const DenseCrf& model, const RoutedOptions& options)
       : model_(model),
         options_(options),
-        paths_(MakePath(
-            model, options.order,
-            options.thickness > 0 ? options.thickness : DefaultThickness(model.num_labels()),
-            options.temperature, &result_.order)),
-        tiles_to_learn_from_(std::max(0.0, options.time_limit_seconds - clock_.Seconds()) /
-                             (VerifierTileSeconds() + kRoundsToLearn * kTileSeconds +
-                              kLearnCutSeconds * model.num_cuts())),
-        problem_(model, paths_, options.temperature,
-                 {.cutoff = options.cutoff,
-                  .max_bytes = options.max_bytes,
-                  .enough_tiles = tiles_to_learn_from_,
-                  .most_tiles = std::max(0.0, options.time_limit_seconds - clock_.Seconds()) /
-                                (kSlow * (VerifierTileSeconds() + kLeastTileSeconds))}),
+        num_distinct_cuts_(static_cast<double>(DistinctCuts(model.labels()).size())),
+        paths_(Paths(options.products != RoutedProducts::kNever)),
+        seconds_(std::max(
+            0.0, std::min(options.planned_seconds, options.time_limit_seconds) - clock_.Seconds())),
+        squares_(ChooseSquares()),
+        problem_(model, paths_, options.temperature, squares_),
         direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
 
   RoutedResult Solve() {
@@ -108,6 +120,8 @@ class RoutedRun {
       Routing nothing;
       nothing.paths = paths_;
       nothing.share = 0.0;
+      nothing.product_limit = squares_.product_limit;
+      nothing.product_cutoff = squares_.product_cutoff;
       if (Begin(nothing, no_potentials, true)) Iterate(options_.max_iterations);
     }
     result_.proof.flows = {{1.0, FlowShape::kClip, problem_.Evidence(best_v_)}};
@@ -134,6 +148,8 @@ class RoutedRun {
   Routing FirstRouting() const {
     Routing routing;
     routing.paths = paths_;
+    routing.product_limit = squares_.product_limit;
+    routing.product_cutoff = squares_.product_cutoff;
     if (options_.marginals.size() == 0 || HasTimeToLearn()) {
       routing.share = kFirstShare;
       return routing;
@@ -149,21 +165,120 @@ class RoutedRun {
     return !std::isfinite(before) || after < before - kWorthwhile * std::max(1.0, std::abs(before));
   }
 
-  // Of a square.
+  RoutedPaths Paths(bool in_blocks) {
+    RoutedOrder order = options_.order;
+    if (order == RoutedOrder::kBest && in_blocks) order = RoutedOrder::kBlocks;
+    RoutedPaths paths = MakePath(
+        model_, order,
+        options_.thickness > 0 ? options_.thickness : DefaultThickness(model_.num_labels()),
+        options_.temperature, &result_.order);
+    CutLongPaths(kLeastPathPiece, &paths);
+    return paths;
+  }
+
+  // All pairs of squares with kernels above a cutoff where there is time for that, or where products would not save much;
+  // otherwise products where they are good bounds, which leaves few squares to look at. Chooses paths that fit.
+  TilePairsOptions ChooseSquares() {
+    TilePairsOptions squares{.cutoff = options_.cutoff,
+                             .max_bytes = options_.max_bytes,
+                             .enough_tiles = seconds_ / LearnTileSeconds(),
+                             .most_tiles = seconds_ / LeastTileSeconds()};
+    if (options_.products == RoutedProducts::kNever) return squares;
+    const std::vector<PlacedKernel> kernels = PlaceKernels(model_, paths_);
+    const std::size_t blocks = NumBlocks(model_.num_variables());
+    const SquareCounts all = EstimateSquares(kernels, blocks, squares);
+    const bool has_room = all.tiles <= squares.enough_tiles &&
+                          SquareBytes(all) <= static_cast<double>(squares.max_bytes);
+    if (options_.products == RoutedProducts::kWhereTimeIsShort &&
+        (has_room || !ProductsSaveTime(kernels, blocks))) {
+      paths_ = Paths(false);
+      return squares;
+    }
+    squares.product_limit = kProductLimit;
+    squares.enough_tiles = squares.most_tiles = std::numeric_limits<double>::infinity();
+    // The first of these that there is time and memory for; then ever larger kernel values.
+    struct Candidate {
+      bool thick;
+      bool learns;  // two rounds
+      double cutoff;
+      double product_cutoff;
+    };
+    constexpr Candidate kCandidates[] = {{true, true, 0.05, 0.05}, {true, true, 0.1, 0.05},
+                                         {true, true, 0.2, 0.1},   {true, false, 0.2, 0.1},
+                                         {false, true, 0.1, 0.05}, {false, true, 0.2, 0.1},
+                                         {false, false, 0.2, 0.05}};
+    const int thick = DefaultThickness(model_.num_labels());
+    const auto fits = [&](const Candidate& candidate) {
+      paths_.thickness = candidate.thick ? thick : 1;
+      squares.cutoff = candidate.cutoff;
+      squares.product_cutoff = candidate.product_cutoff;
+      const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
+      double seconds = counts.tiles * LeastTileSeconds() + counts.products * LeastProductSeconds();
+      if (candidate.thick) seconds *= kThickRounds;
+      if (candidate.learns) {
+        seconds = counts.tiles * (LearnTileSeconds() + kMoreLearnCutSeconds * num_distinct_cuts_) +
+                  counts.products * LearnProductSeconds();
+      }
+      return seconds <= seconds_ && SquareBytes(counts) <= static_cast<double>(squares.max_bytes);
+    };
+    if (std::none_of(std::begin(kCandidates), std::end(kCandidates), fits)) {
+      Candidate least = kCandidates[std::size(kCandidates) - 1];
+      while (!fits(least) && least.cutoff < kCutoffForTime) {
+        least.cutoff = std::min(kCutoffForTime, kRaise * least.cutoff);
+        least.product_cutoff = std::min(kCutoffForTime, kRaiseProducts * least.product_cutoff);
+      }
+    }
+    return squares;
+  }
+
+  bool ProductsSaveTime(const std::vector<PlacedKernel>& kernels, std::size_t blocks) const {
+    TilePairsOptions squares{.cutoff = kCutoffForRounds};
+    const double all = EstimateSquares(kernels, blocks, squares).tiles * LeastTileSeconds();
+    squares.product_limit = kProductLimit;
+    const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
+    return counts.tiles * LeastTileSeconds() + counts.products * LeastProductSeconds() <=
+           kShareOfProducts * all;
+  }
+
+  // What verifying a square takes,
   double VerifierTileSeconds() const {
     if (!options_.leaves_time_to_verify) return 0.0;
     return kVerifySeconds + kVerifyCutSeconds * model_.num_cuts() +
            kVerifyEdgeSeconds * paths_.thickness;
   }
+  double VerifierProductSeconds() const {
+    if (!options_.leaves_time_to_verify) return 0.0;
+    return kVerifyProductSeconds + kVerifyProductCutSeconds * model_.num_cuts() +
+           kVerifyProductEdgeSeconds * paths_.thickness;
+  }
+  // with two rounds before it,
+  double LearnTileSeconds() const {
+    return VerifierTileSeconds() + kRoundsToLearn * kTileSeconds +
+           kLearnCutSeconds * model_.num_cuts();
+  }
+  double LearnProductSeconds() const {
+    return VerifierProductSeconds() + kProductRounds * ProductSeconds() +
+           kLearnProductCutSeconds * num_distinct_cuts_;
+  }
+  // or just one.
+  double LeastTileSeconds() const { return kSlow * (VerifierTileSeconds() + kLeastTileSeconds); }
+  double LeastProductSeconds() const {
+    return kSlow * (VerifierProductSeconds() + ProductSeconds() +
+                    kLeastProductCutSeconds * num_distinct_cuts_);
+  }
+  double ProductSeconds() const { return kProductSeconds + kProductEdgeSeconds * paths_.thickness; }
   double VerifierSeconds() const {
-    return static_cast<double>(problem_.pairs().num_tiles()) * VerifierTileSeconds();
+    return static_cast<double>(problem_.pairs().num_tiles()) * VerifierTileSeconds() +
+           static_cast<double>(problem_.products().num_squares()) * VerifierProductSeconds();
   }
   double SecondsLeft() const {
     return options_.time_limit_seconds - clock_.Seconds() - VerifierSeconds();
   }
   bool HasTimeToLearn() const {
     constexpr double kOfEstimate = 1.05;  // the cutoff was raised by a sample of the squares
-    return static_cast<double>(problem_.pairs().num_tiles()) <= kOfEstimate * tiles_to_learn_from_;
+    return static_cast<double>(problem_.pairs().num_tiles()) * LearnTileSeconds() +
+               static_cast<double>(problem_.products().num_squares()) * LearnProductSeconds() <=
+           kOfEstimate * seconds_;
   }
   double RoundSeconds() const { return routing_seconds_ + kFewIterations * iteration_seconds_; }
   bool HasTimeForARound() const {
@@ -197,7 +312,7 @@ class RoutedRun {
     }
     const auto count = static_cast<double>(problem_.size());
     result_.routed_weight = sum / count;
-    result_.left_weight = 2.0 * problem_.pairs().residual_weight() / count;
+    result_.left_weight = 2.0 * problem_.residual_weight() / count;
   }
 
   // Routes, and begins at these potentials; false where it was stopped before the end, which the first
@@ -310,12 +425,14 @@ class RoutedRun {
 
   const DenseCrf& model_;
   const RoutedOptions& options_;
+  double num_distinct_cuts_;
   Stopwatch clock_;
   RoutedResult result_;
   RoutedPaths paths_;
+  double seconds_;  // left for squares: to route, iterate and verify
   // Marginals of a first round that routes everywhere tell more than those given, and more than pairs of small weight
-  // do, but take a round: there is time for one over so many squares.
-  double tiles_to_learn_from_;
+  // do, but take a round.
+  TilePairsOptions squares_;
   RoutedProblem problem_;
   // Of the round: what is routed, potentials, the costs of their flow, mean costs, marginals.
   Routing routing_;

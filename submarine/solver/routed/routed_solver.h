@@ -34,6 +34,10 @@ struct RoutedRecord {
   double upper = std::numeric_limits<double>::infinity();  // best so far, in single precision
 };
 
+// Whether squares of pairs are bounded by products (extension/routing.h), which takes a fraction of the time that looking
+// at all their pairs does, and costs some tightness.
+enum class RoutedProducts { kNever, kWhereTimeIsShort, kAlways };  // time or memory
+
 struct RoutedOptions {
   double temperature = 1.0;  // T > 0
   RoutedOrder order = RoutedOrder::kBest;
@@ -42,8 +46,11 @@ struct RoutedOptions {
   int max_iterations = 250;  // of all rounds together
   int max_rounds = 2;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
+  double planned_seconds =
+      std::numeric_limits<double>::infinity();  // squares of pairs are chosen for
   bool leaves_time_to_verify = false;
   double cutoff = 0.05;  // squares of pairs whose kernel is below this are left out
+  RoutedProducts products = RoutedProducts::kNever;
   std::size_t max_bytes = std::size_t{4} << 30;
   // With every iteration, and while pairs are routed; return false to stop.
   std::function<bool(const RoutedRecord&)> on_iteration = {};
@@ -60,7 +67,7 @@ struct RoutedResult {
   RoutedProof proof;
   RoutedOrder order = RoutedOrder::kBest;  // of the paths
   Matrix<float> marginals;                 // of the paths' distribution, by variable
-  double cutoff = 0.0;                     // the one that memory allowed
+  double cutoff = 0.0;                     // the one that time and memory allowed
   double routed_weight = 0.0;              // W per variable, and what is left of its pairs
   double left_weight = 0.0;
   int iterations = 0;

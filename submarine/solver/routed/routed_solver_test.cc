@@ -15,7 +15,7 @@
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/routed/routed_problem.h"
-#include "submarine/solver/routed/tile_pairs.h"
+#include "submarine/solver/routed/squares/tile_pairs.h"
 
 namespace submarine::internal {
 namespace {
@@ -161,6 +161,64 @@ TEST(RoutedSolverTest, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(one.marginals, three.marginals);
 }
 
+// A picture of a few areas, whose bilateral kernel reaches everywhere, and a narrow kernel.
+DenseCrf Areas(RandomModels* random, int width, int height, LabelSpace labels) {
+  std::vector<float> grey;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x)
+      grey.push_back((x > width / 2 ? 120.0F : 40.0F) +
+                     static_cast<float>(random->Real(-6.0, 6.0)));
+  }
+  Matrix<float> unary(grey.size(), static_cast<std::size_t>(labels.num_labels()));
+  for (std::size_t k = 0; k < unary.size(); ++k)
+    unary.data()[k] = static_cast<float>(random->Real(0.0, 0.3));
+  const double sigma = 15.0;
+  const double count = static_cast<double>(width) * height;
+  return {std::move(unary),
+          {PositionKernel(width, height, 2.0, 2.0, 0.02),
+           BilateralKernel(width, height, 1, grey, 40.0, 40.0, {&sigma, 1}, 12.0 / count)},
+          std::move(labels)};
+}
+
+TEST(RoutedSolverTest, ProductsBoundNearlyAsWellAsPairs) {
+  RandomModels random(32);
+  for (const int labels : {2, 4}) {
+    const DenseCrf model = Areas(&random, 48, 40, PottsLabels(labels));
+    RoutedOptions options;
+    options.cutoff = 1e-3;
+    const RoutedResult of_pairs = SolveRouted(model, options);
+    options.products = RoutedProducts::kAlways;
+    const RoutedResult of_products = SolveRouted(model, options);
+    EXPECT_EQ(of_products.proof.routing.product_limit, 1.0);
+    EXPECT_EQ(of_products.order, RoutedOrder::kBlocks);
+    const double pairs = Verified(model, of_pairs.proof);
+    PairOptions verification;
+    verification.cutoff = of_products.cutoff;
+    const double products = VerifiedRoutedUpper(model, of_products.proof, verification);
+    // What the solver says is what the verifier says.
+    EXPECT_NEAR(products, of_products.upper, 2e-3 * std::abs(products)) << labels;
+    // Against what is gained at all.
+    const double unaries = UnaryBound(model);
+    EXPECT_LT(pairs, unaries - 1000.0);
+    EXPECT_LT(products, pairs + 0.06 * (unaries - pairs)) << labels;
+  }
+}
+
+TEST(RoutedSolverTest, ProductsTakeThePlaceOfPairsWhereTimeIsShort) {
+  RandomModels random(33);
+  const std::size_t n = 3000;
+  GaussianKernel kernel{"wide", Matrix<double>(n, 2), 8.0 / static_cast<double>(n)};
+  for (std::size_t k = 0; k < kernel.features.size(); ++k)
+    kernel.features.data()[k] = random.Real(0.0, 3.0);
+  const DenseCrf model(Matrix<float>(n, 2, 0.0F), {kernel}, PottsLabels(2));
+  RoutedOptions options;
+  options.products = RoutedProducts::kWhereTimeIsShort;
+  options.max_iterations = 2;
+  EXPECT_EQ(SolveRouted(model, options).proof.routing.product_limit, 0.0);
+  options.time_limit_seconds = 0.02;
+  EXPECT_EQ(SolveRouted(model, options).proof.routing.product_limit, 1.0);
+}
+
 // Without time for all squares, those of the largest kernel values are looked at.
 TEST(TilePairsTest, AsManySquaresAsThereMayBe) {
   constexpr std::size_t kSize = 3000;
@@ -168,15 +226,17 @@ TEST(TilePairsTest, AsManySquaresAsThereMayBe) {
   for (std::size_t a = 0; a < kSize; ++a) kernel.features(a, 0) = 2e-3 * static_cast<double>(a);
   const DenseCrf model(Matrix<float>(kSize, 2, 0.0F), {kernel}, PottsLabels(2));
   const RoutedPaths paths = MakePath(model, RoutedOrder::kLookAlikes, 1);
-  const TilePairs all(model, paths, {.cutoff = 0.1});
+  const std::vector<PlacedKernel> kernels = PlaceKernels(model, paths);
+  const std::vector<RoutedCut> cuts = DistinctCuts(model.labels());
+  const TilePairs all(kernels, paths, cuts, {.cutoff = 0.1});
   const auto count = static_cast<double>(all.num_tiles());
   for (const double share : {0.9, 0.6, 0.3}) {
-    const TilePairs some(model, paths, {.cutoff = 0.1, .most_tiles = share * count});
+    const TilePairs some(kernels, paths, cuts, {.cutoff = 0.1, .most_tiles = share * count});
     EXPECT_GT(some.cutoff(), all.cutoff());
     EXPECT_LE(static_cast<double>(some.num_tiles()), 1.02 * share * count);
     EXPECT_GE(static_cast<double>(some.num_tiles()), 0.7 * share * count);
   }
-  const TilePairs least(model, paths, {.cutoff = 0.1, .most_tiles = 0.0});
+  const TilePairs least(kernels, paths, cuts, {.cutoff = 0.1, .most_tiles = 0.0});
   EXPECT_EQ(least.cutoff(), kCutoffForTime);
 }
 
@@ -237,8 +297,9 @@ TEST(SpanningPathTest, MeetsVariablesInfinitelyFarApartOnce) {
   for (std::size_t a = 0; a < 20; ++a)
     kernel.features(a, 0) = 1e30 * (static_cast<double>(a * 7 % 20) - 10.0);
   const DenseCrf model(Matrix<float>(20, 2, 0.0F), {kernel}, PottsLabels(2));
-  for (const RoutedOrder order : {RoutedOrder::kLookAlikes, RoutedOrder::kSpanning,
-                                  RoutedOrder::kRows, RoutedOrder::kColumns, RoutedOrder::kBest})
+  for (const RoutedOrder order :
+       {RoutedOrder::kLookAlikes, RoutedOrder::kSpanning, RoutedOrder::kRows, RoutedOrder::kColumns,
+        RoutedOrder::kBest, RoutedOrder::kBlocks})
     EXPECT_NO_THROW(CheckPaths(MakePath(model, order, 1), 20));
 }
 
@@ -247,6 +308,22 @@ TEST(SpanningPathTest, MeetsEqualVariablesOnce) {
   const GaussianKernel kernel{"equal", Matrix<double>(50, 2, 0.5), 1.0};
   const DenseCrf model(Matrix<float>(50, 2, 0.0F), {kernel}, PottsLabels(2));
   EXPECT_NO_THROW(CheckPaths(MakePath(model, RoutedOrder::kSpanning, 1), 50));
+  EXPECT_NO_THROW(CheckPaths(MakePath(model, RoutedOrder::kBlocks, 1), 50));
+}
+
+TEST(BlockPathTest, BlocksAreCompact) {
+  RandomModels random(34);
+  const DenseCrf model = Areas(&random, 50, 41, PottsLabels(2));  // the last block is short
+  const auto radius = [&](RoutedOrder order) {
+    const RoutedPaths paths = MakePath(model, order, 1);
+    CheckPaths(paths, 50 * 41);
+    const std::vector<float> of_blocks = PlaceKernels(model, paths)[1].radius;
+    double sum = 0.0;
+    for (const float of_block : of_blocks) sum += of_block;
+    return sum / static_cast<double>(of_blocks.size());
+  };
+  EXPECT_LT(radius(RoutedOrder::kBlocks), 0.6 * radius(RoutedOrder::kLookAlikes));
+  EXPECT_LT(radius(RoutedOrder::kBlocks), 0.6 * radius(RoutedOrder::kRows));
 }
 
 TEST(LookAlikePathTest, RowsOfAPictureGoToAndFro) {

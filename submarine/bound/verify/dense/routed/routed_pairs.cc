@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "submarine/base/parallel.h"
+#include "submarine/bound/verify/dense/routed/kernel_on_paths_internal.h"
 #include "submarine/bound/verify/dense/routed/routed_pairs_internal.h"
+#include "submarine/bound/verify/dense/routed/routed_products_internal.h"
 #include "submarine/bound/verify/dense/routed/routed_rows_internal.h"
 
 namespace submarine::internal {
@@ -16,8 +18,6 @@ namespace {
 using dense_verifier::ActiveCuts;
 using dense_verifier::kUlp;
 using dense_verifier::kUnderflow;
-using dense_verifier::LargestFactor;
-using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
 using routed_rows::AddRow;
 using routed_rows::AddWeights;
@@ -37,6 +37,7 @@ using routed_rows::WeightedSum;
 using routed_rows::WeightRow;
 
 constexpr std::size_t kTasks = 64;
+constexpr double kNever = -1.0;  // a threshold that no distance is below
 // From this many cuts on, sums over the pairs of a square go pair by pair, all cuts at once, and
 // negligible pairs are skipped: those whose kernel is below both kNegligible and the cutoff.
 constexpr std::size_t kManyCuts = 8;
@@ -45,30 +46,6 @@ constexpr double kNegligible = 1e-3;
 // Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
 struct Square {
   alignas(64) double value[kStride * kStride];
-};
-
-// One kernel in the order of the positions on the paths, with padding on both sides, whose scales
-// are 0.
-struct PlacedKernel {
-  std::vector<double> features;  // dimension x stride
-  std::vector<double> scale;
-  std::size_t stride = 0;
-  std::size_t dimension = 0;
-  double factor = 0.0;
-  double excess = 0.0;  // by which share the true factor may be larger
-  double feature_error = 0.0;
-  std::vector<double> low;  // boxes of the blocks, blocks x dimension
-  std::vector<double> high;
-
-  double LeastSquared(std::size_t row, std::size_t column) const {
-    double squared = 0.0;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      const double apart = std::max({0.0, low[row * dimension + d] - high[column * dimension + d],
-                                     low[column * dimension + d] - high[row * dimension + d]});
-      squared += apart * apart;
-    }
-    return squared;
-  }
 };
 
 // Adds *from to the whole, and clears it.
@@ -102,11 +79,13 @@ class PairSums {
         active_(ActiveCuts(model)),
         limit_(options.cutoff > 0.0 ? -2.0 * std::log(options.cutoff)
                                     : std::numeric_limits<double>::infinity()),
+        product_limit_(-2.0 * std::log(proof.routing.product_cutoff)),
         many_cuts_(active_.size() >= kManyCuts),
         negligible_(std::max(limit_, -2.0 * std::log(kNegligible))) {
     for (const std::size_t c : active_) length_.push_back(model.metric().length[c]);
     for (const GaussianKernel& kernel : model.kernels()) {
-      if (kernel.weight > 0.0) Place(kernel);
+      if (kernel.weight > 0.0)
+        kernels_.push_back(PlaceKernel(model, kernel, proof.routing.paths.order));
     }
     PlaceEvidence();
     if (dual_z.size() > 0) dual_z_ = Placed(dual_z);
@@ -150,36 +129,8 @@ class PairSums {
   }
 
  private:
-  void Place(const GaussianKernel& kernel) {
-    PlacedKernel placed;
-    placed.dimension = kernel.dimension();
-    placed.stride = padded_;
-    placed.factor = LeastFactor(model_, kernel);
-    if (placed.factor > 0.0)
-      placed.excess = LargestFactor(model_, kernel) / placed.factor * (1.0 + kUlp) - 1.0;
-    placed.feature_error = FeatureErrorOfValue(kernel);
-    placed.features.assign(placed.dimension * padded_, 0.0);
-    placed.scale.assign(padded_, 0.0);
-    placed.low.assign(blocks_ * placed.dimension, std::numeric_limits<double>::infinity());
-    placed.high.assign(blocks_ * placed.dimension, -std::numeric_limits<double>::infinity());
-    for (std::size_t p = 0; p < size_; ++p) {
-      const std::size_t a = proof_.routing.paths.order[p];
-      placed.scale[kHalo + p] = kernel.scale.empty() ? 1.0 : kernel.scale[a];
-      for (std::size_t d = 0; d < placed.dimension; ++d) {
-        const double f = kernel.features(a, d);
-        placed.features[d * padded_ + kHalo + p] = f;
-        double& low = placed.low[p / kSide * placed.dimension + d];
-        double& high = placed.high[p / kSide * placed.dimension + d];
-        low = std::min(low, f);
-        high = std::max(high, f);
-      }
-    }
-    kernels_.push_back(std::move(placed));
-  }
-
   void PlaceEvidence() {
     const Routing& routing = proof_.routing;
-    constexpr double kNever = -1.0;  // distances are not negative
     threshold_.assign(thickness_ * padded_, kNever);
     for (std::size_t p = 0; p < size_; ++p) {
       for (std::size_t m = 1; m <= thickness_ && m <= followers_[p]; ++m) {
@@ -191,6 +142,7 @@ class PairSums {
     }
     if (!routing.everywhere()) {
       z_ = Placed(routing.z);
+      PlaceMeans();
     }
     double shares = 0.0;
     for (const FlowTerm& term : proof_.flows) {
@@ -198,6 +150,19 @@ class PairSums {
       shares += term.share;
     }
     share_scale_ = 1.0 / std::max(1.0, shares);
+  }
+
+  void PlaceMeans() {
+    mean_z_.assign(blocks_ * active_.size(), 0.0F);
+    for (std::size_t b = 0; b < blocks_; ++b) {
+      const std::size_t count = std::min(kSide, size_ - b * kSide);
+      for (std::size_t c = 0; c < active_.size(); ++c) {
+        double sum = 0.0;
+        for (std::size_t n = 0; n < count; ++n)
+          sum += proof_.routing.z(proof_.routing.paths.order[b * kSide + n], active_[c]);
+        mean_z_[b * active_.size() + c] = static_cast<float>(sum / static_cast<double>(count));
+      }
+    }
   }
 
   // The active cuts by position: cut by cut or, where there are many, position by position.
@@ -217,7 +182,7 @@ class PairSums {
 
   // The weights of a kernel in a square and its margin, 0 for a variable with itself; adds their
   // error.
-  void Weights(const PlacedKernel& kernel, std::size_t row, std::size_t column, Square* square,
+  void Weights(const KernelOnPaths& kernel, std::size_t row, std::size_t column, Square* square,
                RoutedSums* sums) const {
     const std::size_t side = kSide + 2 * thickness_;
     const std::size_t column0 = kHalo + column * kSide - thickness_;
@@ -278,13 +243,149 @@ class PairSums {
     }
   }
 
+  // Of the edges that begin at positions from kHalo before a block to its end, at (m - 1, position): they are routed over
+  // h where D(a,h) + D(b,h) is below.
+  struct Limits {
+    double of_edge[kMaxThickness][kStride];
+  };
+  // Where squares may be products, edges that cross from block to block are routed over all of the other block or none of
+  // it, by the mean z of its positions: the same in all squares that they are part of.
+  void LimitsOver(std::size_t block, std::size_t over, Limits* limits) const {
+    const std::size_t first = block * kSide;
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      const double* source = threshold_.data() + (m - 1) * padded_ + first;
+      std::copy_n(source, kHalo + kSide, limits->of_edge[m - 1]);
+      if (proof_.routing.product_limit == 0.0 || z_.empty()) continue;
+      for (const std::size_t border : {kHalo, kHalo + kSide}) {
+        for (std::size_t n = border - m; n < border; ++n) {
+          double& limit = limits->of_edge[m - 1][n];
+          const bool routes =
+              DistanceToBlock(first + n, over) + DistanceToBlock(first + n + m, over) < limit;
+          limit = routes ? std::numeric_limits<double>::infinity() : kNever;
+        }
+      }
+    }
+  }
+
+  // D between a position, counted from kHalo before the first, and the mean of a block.
+  double DistanceToBlock(std::size_t padded_position, std::size_t block) const {
+    const float* mean = mean_z_.data() + block * active_.size();
+    if (many_cuts_)
+      return PairDistance(CutsAt(z_, padded_position), mean, length_.data(), length_.size());
+    double sum = 0.0;
+    for (std::size_t c = 0; c < active_.size(); ++c)
+      sum += length_[c] * std::abs(static_cast<double>(z_[c * padded_ + padded_position]) -
+                                   static_cast<double>(mean[c]));
+    return sum;
+  }
+
+  bool IsProduct(const KernelOnPaths& kernel, std::size_t row, std::size_t column) const {
+    const double most = proof_.routing.product_limit;
+    return most > 0.0 && column > row + 1 &&
+           kernel.radius[row] + kernel.radius[column] <= kMostRadii &&
+           kernel.LargestCross(row, column) <= most;
+  }
+
+  routed_products::Block ProductBlock(const KernelOnPaths& kernel, std::size_t block,
+                                      std::size_t over) const {
+    routed_products::Block result;
+    const std::size_t first = block * kSide;
+    result.features = kernel.features.data() + first;
+    result.scale = kernel.scale.data() + first;
+    result.log_scale = kernel.log_scale.data() + first;
+    result.centre = kernel.centre.data() + block * kernel.dimension;
+    result.radius = kernel.radius[block];
+    Limits limits;
+    LimitsOver(block, over, &limits);
+    double distance[kStride] = {};
+    for (std::size_t n = kHalo; n < kHalo + kSide && !z_.empty(); ++n)
+      distance[n] = DistanceToBlock(first + n, over);
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      double* edge = result.edge[m - 1];
+      // The limits of those that cross are infinite.
+      for (std::size_t n = kHalo - m; n < kHalo + kSide; ++n)
+        edge[n] = distance[n] + distance[n + m] < limits.of_edge[m - 1][n] ? 1.0 : 0.0;
+      for (std::size_t n = 0; n < kSide; ++n)
+        result.count[n] += edge[kHalo + n] + edge[kHalo + n - m];
+    }
+    return result;
+  }
+
+  // Routes over a square without looking at its pairs, and flows on what that leaves.
+  void AddProduct(const KernelOnPaths& kernel, std::size_t row, std::size_t column,
+                  RoutedSums* sums) const {
+    const routed_products::Square square{
+        kernel.dimension, kernel.stride,
+        thickness_,       proof_.routing.share / (4.0 * static_cast<double>(thickness_)),
+        kernel.factor,    kernel.LargestCross(row, column)};
+    routed_products::Result of_rows;
+    routed_products::Result of_columns;
+    const double weight = (1.0 + square.cross) *
+                          SumProducts(square, ProductBlock(kernel, row, column),
+                                      ProductBlock(kernel, column, row), &of_rows, &of_columns);
+    sums->weight += weight;
+    const double farthest = std::sqrt(kernel.LeastSquared(row, column)) +
+                            2.0 * (kernel.radius[row] + kernel.radius[column]);
+    sums->error += 1.01 * weight *
+                       (routed_products::kRoundings +
+                        kernel.feature_error / kUlp * (1.0 + farthest * farthest)) +
+                   kUnderflow * static_cast<double>(kStride * kStride);
+    for (std::size_t n = 0; n < kSide; ++n) {
+      for (std::size_t m = 0; m < thickness_; ++m) {
+        sums->edge(row * kSide + n, m) += of_rows.gain[m][n];
+        sums->edge(column * kSide + n, m) += of_columns.gain[m][n];
+      }
+    }
+    AddProductFlows(row, column, of_rows.left, of_columns.left, sums);
+  }
+
+  // The same flow between all positions of two blocks: that of their mean potentials. What it may vary at most, for the
+  // dual value, is the difference of their mean z.
+  void AddProductFlows(std::size_t row, std::size_t column, const double* of_rows,
+                       const double* of_columns, RoutedSums* sums) const {
+    double in_rows = 0.0;
+    double in_columns = 0.0;
+    for (std::size_t n = 0; n < kSide; ++n) {
+      in_rows += of_rows[n];
+      in_columns += of_columns[n];
+    }
+    if (!(in_rows > 0.0 && in_columns > 0.0)) return;
+    const auto sum_of = [&](const std::vector<float>& placed, std::size_t block,
+                            const double* weight, std::size_t c) {
+      double sum = 0.0;
+      const std::size_t first = kHalo + block * kSide;
+      for (std::size_t n = 0; n < kSide; ++n)
+        sum += weight[n] *
+               (many_cuts_ ? CutsAt(placed, first + n)[c] : placed[c * padded_ + first + n]);
+      return sum;
+    };
+    for (std::size_t c = 0; c < active_.size(); ++c) {
+      double q = 0.0;
+      for (std::size_t t = 0; t < v_.size(); ++t) {
+        const double apart = sum_of(v_[t], row, of_rows, c) / in_rows -
+                             sum_of(v_[t], column, of_columns, c) / in_columns;
+        const bool clip = proof_.flows[t].shape == FlowShape::kClip;
+        const double of_term = clip ? std::clamp(apart, -1.0, 1.0)
+                                    : static_cast<double>((apart > 0.0) - (apart < 0.0));
+        if (std::isfinite(of_term)) q += proof_.flows[t].share * share_scale_ * of_term;
+      }
+      for (std::size_t n = 0; n < kSide; ++n) {
+        sums->flow(row * kSide + n, c) += q * of_rows[n];
+        sums->flow(column * kSide + n, c) -= q * of_columns[n];
+      }
+      if (dual_z_.empty()) continue;
+      sums->variation += length_[c] * std::abs(sum_of(dual_z_, row, of_rows, c) -
+                                               sum_of(dual_z_, column, of_columns, c));
+    }
+  }
+
   // Moves what the edges of the rows use from `left` to `gain`.
-  void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, double part,
-                        double* left, Matrix<double>* gain) const {
+  void RouteEdgesOfRows(const Square& w, const Square& d, std::size_t row, const Limits& limits,
+                        double part, double* left, Matrix<double>* gain) const {
     alignas(64) double ignored[kSide] = {};
     alignas(64) double ignored_next[kSide] = {};
     for (std::size_t m = 1; m <= thickness_; ++m) {
-      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + row * kSide;
+      const double* limit = limits.of_edge[m - 1] + kHalo;
       for (std::size_t r = thickness_ - m; r < thickness_ + kSide; ++r) {
         const std::size_t at = r * kStride + thickness_;
         const std::size_t next = at + m * kStride;
@@ -301,12 +402,13 @@ class PairSums {
   }
 
   // The same for the edges of the columns; `gain` may be null.
-  void RouteEdgesOfColumns(const Square& w, const Square& d, std::size_t column, double part,
-                           double* left, Matrix<double>* gain) const {
+  void RouteEdgesOfColumns(const Square& w, const Square& d, std::size_t column,
+                           const Limits& limits, double part, double* left,
+                           Matrix<double>* gain) const {
     for (std::size_t m = 1; m <= thickness_; ++m) {
       const std::size_t first = thickness_ - m;
       const std::size_t count = kSide + m;
-      const double* limit = threshold_.data() + (m - 1) * padded_ + kHalo + column * kSide - m;
+      const double* limit = limits.of_edge[m - 1] + kHalo - m;
       alignas(64) double gains[kStride] = {};
       for (std::size_t i = 0; i < kSide; ++i) {
         const std::size_t at = (i + thickness_) * kStride + first;
@@ -333,9 +435,13 @@ class PairSums {
     const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
     std::vector<Square>& w = *weights;
     std::size_t used = 0;
-    for (const PlacedKernel& kernel : kernels_) {
-      if (!near && kernel.LeastSquared(row, column) > limit_) continue;
-      Weights(kernel, row, column, &w[used++], sums);
+    for (const KernelOnPaths& kernel : kernels_) {
+      const double least = near ? 0.0 : kernel.LeastSquared(row, column);
+      if (IsProduct(kernel, row, column)) {
+        if (least <= product_limit_) AddProduct(kernel, row, column, sums);
+      } else if (near || least <= limit_) {
+        Weights(kernel, row, column, &w[used++], sums);
+      }
     }
     if (used == 0) return;
     const std::size_t side = kSide + 2 * thickness_;
@@ -345,6 +451,10 @@ class PairSums {
       std::copy_n(w[0].value + r * kStride, side, sum);
       for (std::size_t k = 1; k < used; ++k) AddRow(w[k].value + r * kStride, side, sum);
     }
+    Limits row_limits;
+    Limits column_limits;
+    LimitsOver(row, column, &row_limits);
+    LimitsOver(column, row, &column_limits);
     Square d;
     if (proof_.routing.everywhere()) {
       std::fill(std::begin(d.value), std::end(d.value), 0.0);
@@ -356,9 +466,10 @@ class PairSums {
     for (std::size_t i = 0; i < kSide; ++i)
       std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
     for (std::size_t k = 0; k < used; ++k) {
-      RouteEdgesOfRows(w[k], d, row, part, wide, &sums->edge);
+      RouteEdgesOfRows(w[k], d, row, row_limits, part, wide, &sums->edge);
       // In a square on the diagonal the edges of its columns are already counted with its rows.
-      RouteEdgesOfColumns(w[k], d, column, part, wide, row == column ? nullptr : &sums->edge);
+      RouteEdgesOfColumns(w[k], d, column, column_limits, part, wide,
+                          row == column ? nullptr : &sums->edge);
     }
     alignas(64) double left[kSide * kSide];
     for (std::size_t i = 0; i < kSide; ++i)
@@ -448,13 +559,15 @@ class PairSums {
   std::size_t thickness_;
   std::vector<std::uint32_t> followers_;
   std::vector<std::size_t> active_;
-  double limit_;
+  double limit_;          // squared distances beyond which squares are left out, and
+  double product_limit_;  // those that are products
   bool many_cuts_;
   double negligible_;           // squared distance
   std::vector<double> length_;  // of the active cuts
-  std::vector<PlacedKernel> kernels_;
+  std::vector<KernelOnPaths> kernels_;
   std::vector<double> threshold_;  // thickness x padded
   std::vector<float> z_;           // see Placed
+  std::vector<float> mean_z_;      // blocks x active cuts
   std::vector<std::vector<float>> v_;
   std::vector<float> dual_z_;
   double share_scale_ = 1.0;

@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/tile_kernels.h"
+#include "submarine/solver/routed/squares/tile_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -68,19 +68,20 @@ TEST_F(TileKernelsTest, RoutesAreThoseOfTheScalarTwin) {
       Tile distance;
       for (float& w : weights.value) w = Real(0.0F, 1.0F);
       for (float& d : distance.value) d = Real(0.0F, 1.0F);
-      std::vector<float> threshold = Row(static_cast<std::size_t>(thickness), 0.5F, 1.5F);
-      for (float& t : threshold) {
-        if (t == 0.0F || Real(0.0F, 1.0F) < 0.1F) t = -std::numeric_limits<float>::infinity();
-      }
       TileRule rule;
       if (!everywhere) rule.distance = &distance;
-      for (int m = 0; m < thickness; ++m)
-        rule.threshold[m] = threshold.data() + static_cast<std::size_t>(m) * kWidth + kRoom;
+      for (auto* limits : {rule.row_limit, rule.column_limit}) {
+        for (int m = 0; m < thickness; ++m) {
+          for (float& limit : limits[m])
+            limit = Real(0.0F, 1.0F) < 0.1F ? -std::numeric_limits<float>::infinity()
+                                            : Real(0.5F, 1.5F);
+        }
+      }
       TileRoutes fast{};
       TileRoutes slow{};
       const float part = 0.25F / static_cast<float>(thickness);
-      RouteTile(weights, rule, part, 32, 64, thickness, &fast);
-      scalar::RouteTile(weights, rule, part, 32, 64, thickness, &slow);
+      RouteTile(weights, rule, part, thickness, &fast);
+      scalar::RouteTile(weights, rule, part, thickness, &slow);
       for (std::size_t n = 0; n < kTile * kTile; ++n) {
         ASSERT_NEAR(fast.residual[n], slow.residual[n], 1e-6F);
         ASSERT_GE(slow.residual[n], -1e-6F);  // no pair spends more than it has

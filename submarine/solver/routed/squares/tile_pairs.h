@@ -14,17 +14,10 @@
 #include "submarine/base/aligned_memory.h"
 #include "submarine/base/matrix.h"
 #include "submarine/extension/routing.h"
-#include "submarine/model/dense_crf.h"
+#include "submarine/solver/routed/squares/placed_kernels.h"
+#include "submarine/solver/routed/squares/routing_plan.h"
 
 namespace submarine::internal {
-
-// A cut and its complement are the same cut: those that are left, with the lengths of both.
-struct RoutedCut {
-  std::size_t cut = 0;
-  std::size_t complement = 0;  // itself, where the family does not have it
-  float length = 0.0F;
-};
-std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels);
 
 inline constexpr double kCutoffForRounds = 0.2;
 inline constexpr double kCutoffForTime = 0.9;
@@ -36,24 +29,38 @@ struct TilePairsOptions {
   // kCutoffForTime while there are more than there may be.
   double enough_tiles = std::numeric_limits<double>::infinity();
   double most_tiles = std::numeric_limits<double>::infinity();
+  // Of Routing: kernels that are products in a square are not looked at here.
+  double product_limit = 0.0;
+  double product_cutoff = 0.05;
 };
+
+// How many squares there are to look at, and how many are products, by these options without any limits; estimated from a
+// sample of their rows.
+struct SquareCounts {
+  double tiles = 0.0;
+  double products = 0.0;
+};
+double SquareBytes(const SquareCounts& counts);
+SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size_t blocks,
+                             const TilePairsOptions& options);
 
 struct TileRoutes;
 struct TileScratch;
 
 class TilePairs {
  public:
-  // Raises the cutoff until the squares fit the memory, if possible. The model must outlive this.
-  TilePairs(const DenseCrf& model, const RoutedPaths& paths, const TilePairsOptions& options);
+  // Raises the cutoff until the squares fit the memory, if possible. The kernels, placed on these paths, must outlive
+  // this.
+  TilePairs(const std::vector<PlacedKernel>& kernels, const RoutedPaths& paths,
+            const std::vector<RoutedCut>& cuts, const TilePairsOptions& options);
 
   std::size_t size() const { return size_; }
   double cutoff() const { return cutoff_; }
   std::size_t num_tiles() const { return tiles_.size(); }
   std::size_t num_kept() const;  // tiles that flows look at since the last Route
-  const std::vector<RoutedCut>& cuts() const { return cuts_; }
 
-  // Routes as `routing`, whose paths are those given, says; from then on flows are on what is left.
-  void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
+  // Routes as planned for the paths given; from then on flows are on what is left.
+  void Route(const RoutingPlan& plan, const std::function<bool(double done)>& on_progress = {});
   // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
   const Matrix<double>& edge_weights() const { return edge_weights_; }
   // What routing leaves of all pairs together.
@@ -68,37 +75,28 @@ class TilePairs {
     std::uint32_t column;
     std::uint32_t kernels;  // bit m: kernel m takes part
   };
-  struct Kernel {
-    std::vector<float> coordinates;  // dimension x stride, with room at either side
-    std::size_t stride = 0;
-    std::size_t dimension = 0;
-    std::vector<float> scale;
-    std::vector<float> low;  // boxes of the blocks
-    std::vector<float> high;
-  };
   struct Chunk {
     std::vector<std::uint32_t> tiles;
     std::vector<std::unique_ptr<std::uint16_t[]>> slabs;  // kSlab tiles each
   };
-  struct Plan;
-  void RouteOne(const Plan& plan, const Placed& tile, TileScratch* scratch) const;
-  float LeastWorthKeeping(const Plan& plan) const;
+  void RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratch* scratch) const;
+  float LeastWorthKeeping(const RoutingPlan& plan) const;
   void TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
                        Matrix<double>* gain) const;
   static void Keep(std::size_t tile, std::span<const std::uint16_t> packed, Chunk* chunk);
   void FindTiles(const TilePairsOptions& options);
   void RaiseCutoff(double most_tiles, double largest_cutoff);
   std::vector<Placed> TilesAt(double cutoff) const;
-  double EstimateTiles(double cutoff) const;
+  double EstimateTiles() const;
   std::uint32_t KernelsWithin(double squared, std::size_t row, std::size_t column) const;
 
-  const DenseCrf& model_;
   std::size_t size_;
   std::size_t blocks_;
   RoutedPaths paths_;
   std::vector<std::uint32_t> followers_;
   std::vector<RoutedCut> cuts_;
-  std::vector<Kernel> kernels_;
+  const std::vector<PlacedKernel>& kernels_;
+  double product_limit_;
   double cutoff_;
   std::vector<Placed> tiles_;
   std::vector<std::size_t> chunk_;  // tiles of one task, by their row

@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/tile_pairs.h"
+#include "submarine/solver/routed/squares/tile_pairs.h"
 
 #include <fmt/format.h>
 
@@ -11,12 +11,12 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/simd/wide_registers.h"
-#include "submarine/solver/routed/tile_kernels.h"
+#include "submarine/solver/routed/squares/product_kernels.h"
+#include "submarine/solver/routed/squares/tile_kernels.h"
 
 namespace submarine::internal {
 namespace {
 
-constexpr std::size_t kRoom = kTileStride;  // at either side of arrays over positions
 constexpr std::size_t kChunks = 16;
 constexpr double kCutoffStep = 1.2;
 constexpr double kLeastRaised = 1e-3;
@@ -45,91 +45,74 @@ SUBMARINE_FOR_WIDE_REGISTERS float Pack(const float* __restrict weight,
   return sum;
 }
 
+// Those to look at: bit m for kernel m, where the boxes of two blocks are within this squared distance and products do not
+// take its place.
+std::uint32_t KernelsWithin(const std::vector<PlacedKernel>& kernels, double squared,
+                            double product_limit, std::size_t row, std::size_t column) {
+  // Direct pairs of edges are always looked at.
+  if (column <= row + 1) return (1U << kernels.size()) - 1U;
+  std::uint32_t mask = 0;
+  for (std::size_t m = 0; m < kernels.size(); ++m) {
+    if (kernels[m].LeastSquared(row, column) <= static_cast<float>(squared) &&
+        !IsProduct(kernels[m], row, column, product_limit))
+      mask |= 1U << m;
+  }
+  return mask;
+}
+
 double Raised(double cutoff, double largest) {
   return std::min(largest, std::max(kLeastRaised, kCutoffStep * cutoff));
 }
 
 }  // namespace
 
-std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels) {
-  const LabelCuts& cuts = *labels.cuts;
-  const std::vector<double>& length = labels.metrics.front().length;
-  std::vector<RoutedCut> distinct;
-  for (int c = 0; c < cuts.num_cuts(); ++c) {
-    const double l = length[static_cast<std::size_t>(c)];
-    if (l == 0.0) continue;
-    bool merged = false;
-    for (RoutedCut& kept : distinct) {
-      bool complement = true;
-      for (int i = 0; i < cuts.num_labels() && complement; ++i)
-        complement = cuts.contains(c, i) != cuts.contains(static_cast<int>(kept.cut), i);
-      if (!complement || kept.complement != kept.cut) continue;
-      kept.complement = static_cast<std::size_t>(c);
-      kept.length += static_cast<float>(l);
-      merged = true;
-      break;
-    }
-    const auto cut = static_cast<std::size_t>(c);
-    if (!merged) distinct.push_back({cut, cut, static_cast<float>(l)});
-  }
-  return distinct;
+double SquareBytes(const SquareCounts& counts) {
+  return counts.tiles * kTile * kTile * sizeof(std::uint16_t) +
+         counts.products * sizeof(ProductLeft);
 }
 
-TilePairs::TilePairs(const DenseCrf& model, const RoutedPaths& paths,
-                     const TilePairsOptions& options)
-    : model_(model),
-      size_(model.num_variables()),
-      blocks_((size_ + kTile - 1) / kTile),
-      paths_(paths),
-      cuts_(DistinctCuts(model.labels())),
-      cutoff_(options.cutoff) {
-  CheckPaths(paths, size_);
-  followers_ = paths.Followers();
-  for (const WeightedKernel& weighted : PairWeights(model)) {
-    const GaussianKernel& source = *weighted.kernel;
-    if (!(weighted.factor > 0.0)) continue;
-    Kernel kernel;
-    kernel.dimension = source.dimension();
-    kernel.stride = blocks_ * kTile + 2 * kRoom;
-    kernel.coordinates.assign(kernel.dimension * kernel.stride, 0.0F);
-    kernel.scale.assign(kernel.stride, 0.0F);
-    kernel.low.assign(blocks_ * kernel.dimension, std::numeric_limits<float>::infinity());
-    kernel.high.assign(blocks_ * kernel.dimension, -std::numeric_limits<float>::infinity());
-    const double factor = std::sqrt(weighted.factor);
-    for (std::size_t p = 0; p < size_; ++p) {
-      const std::size_t a = paths.order[p];
-      kernel.scale[kRoom + p] =
-          static_cast<float>(factor * (source.scale.empty() ? 1.0 : source.scale[a]));
-      for (std::size_t d = 0; d < kernel.dimension; ++d) {
-        const auto f = static_cast<float>(source.features(a, d));
-        kernel.coordinates[d * kernel.stride + kRoom + p] = f;
-        const std::size_t at = p / kTile * kernel.dimension + d;
-        kernel.low[at] = std::min(kernel.low[at], f);
-        kernel.high[at] = std::max(kernel.high[at], f);
+SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size_t blocks,
+                             const TilePairsOptions& options) {
+  const double farthest = -2.0 * std::log(options.cutoff);
+  const auto farthest_product = static_cast<float>(-2.0 * std::log(options.product_cutoff));
+  const std::size_t rows = std::min(blocks, kSampledRows);
+  std::vector<SquareCounts> found(rows);
+  ParallelFor(rows, 1, [&](std::size_t k, std::size_t) {
+    const std::size_t row = (2 * k + 1) * blocks / (2 * rows);
+    for (std::size_t column = row; column < blocks; ++column) {
+      if (KernelsWithin(kernels, farthest, options.product_limit, row, column) != 0)
+        found[k].tiles += 1.0;
+      for (const PlacedKernel& kernel : kernels) {
+        if (kernel.LeastSquared(row, column) <= farthest_product &&
+            IsProduct(kernel, row, column, options.product_limit))
+          found[k].products += 1.0;
       }
     }
-    kernels_.push_back(std::move(kernel));
+  });
+  SquareCounts counts;
+  const double share = static_cast<double>(blocks) / static_cast<double>(rows);
+  for (const SquareCounts& of_row : found) {
+    counts.tiles += share * of_row.tiles;
+    counts.products += share * of_row.products;
   }
+  return counts;
+}
+
+TilePairs::TilePairs(const std::vector<PlacedKernel>& kernels, const RoutedPaths& paths,
+                     const std::vector<RoutedCut>& cuts, const TilePairsOptions& options)
+    : size_(paths.order.size()),
+      blocks_(NumBlocks(size_)),
+      paths_(paths),
+      followers_(paths.Followers()),
+      cuts_(cuts),
+      kernels_(kernels),
+      product_limit_(options.product_limit),
+      cutoff_(options.cutoff) {
   FindTiles(options);
 }
 
-// Those of which the boxes of two blocks are within this squared distance, one bit each.
 std::uint32_t TilePairs::KernelsWithin(double squared, std::size_t row, std::size_t column) const {
-  // Direct pairs of edges are always looked at.
-  if (column <= row + 1) return (1U << kernels_.size()) - 1U;
-  std::uint32_t mask = 0;
-  for (std::size_t m = 0; m < kernels_.size(); ++m) {
-    const Kernel& kernel = kernels_[m];
-    const std::size_t dim = kernel.dimension;
-    float sum = 0.0F;
-    for (std::size_t d = 0; d < dim; ++d) {
-      const float apart = std::max({0.0F, kernel.low[row * dim + d] - kernel.high[column * dim + d],
-                                    kernel.low[column * dim + d] - kernel.high[row * dim + d]});
-      sum += apart * apart;
-    }
-    if (sum <= static_cast<float>(squared)) mask |= 1U << m;
-  }
-  return mask;
+  return submarine::internal::KernelsWithin(kernels_, squared, product_limit_, row, column);
 }
 
 std::vector<TilePairs::Placed> TilePairs::TilesAt(double cutoff) const {
@@ -152,22 +135,13 @@ std::vector<TilePairs::Placed> TilePairs::TilesAt(double cutoff) const {
   return tiles;
 }
 
-// How many they are, from a sample of the rows.
-double TilePairs::EstimateTiles(double cutoff) const {
-  const double farthest = -2.0 * std::log(cutoff);
-  const std::size_t rows = std::min(blocks_, kSampledRows);
-  const double count = ParallelSum(rows, 1, [&](std::size_t k, std::size_t) {
-    const std::size_t row = (2 * k + 1) * blocks_ / (2 * rows);
-    double found = 0.0;
-    for (std::size_t column = row; column < blocks_; ++column)
-      found += KernelsWithin(farthest, row, column) != 0 ? 1.0 : 0.0;
-    return found;
-  });
-  return count * static_cast<double>(blocks_) / static_cast<double>(rows);
+double TilePairs::EstimateTiles() const {
+  return EstimateSquares(kernels_, blocks_, {.cutoff = cutoff_, .product_limit = product_limit_})
+      .tiles;
 }
 
 void TilePairs::RaiseCutoff(double most_tiles, double largest_cutoff) {
-  while (cutoff_ < largest_cutoff && EstimateTiles(cutoff_) > most_tiles)
+  while (cutoff_ < largest_cutoff && EstimateTiles() > most_tiles)
     cutoff_ = Raised(cutoff_, largest_cutoff);
 }
 
@@ -204,15 +178,6 @@ std::size_t TilePairs::num_kept() const {
   return count;
 }
 
-// What routing needs by position, with room at either side.
-struct TilePairs::Plan {
-  std::size_t stride = 0;
-  std::vector<float> threshold;  // thickness x stride
-  std::vector<float> z;          // cuts x stride; empty: route everywhere
-  std::vector<float> length;
-  float part = 0.0F;
-};
-
 struct TileScratch {
   Tile weights;
   Tile distance;
@@ -220,7 +185,7 @@ struct TileScratch {
 };
 
 // The sums of all kernels; what is left of pairs below the diagonal and of direct ones is still in it.
-void TilePairs::RouteOne(const Plan& plan, const Placed& tile, TileScratch* scratch) const {
+void TilePairs::RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratch* scratch) const {
   TileRoutes& routes = scratch->routes;
   std::fill(std::begin(routes.residual), std::end(routes.residual), 0.0F);
   std::fill(std::begin(routes.row_gain), std::end(routes.row_gain), 0.0F);
@@ -228,8 +193,8 @@ void TilePairs::RouteOne(const Plan& plan, const Placed& tile, TileScratch* scra
   const auto row = static_cast<std::ptrdiff_t>(tile.row * kTile);
   const auto column = static_cast<std::ptrdiff_t>(tile.column * kTile);
   TileRule rule;
-  for (int m = 0; m < paths_.thickness; ++m)
-    rule.threshold[m] = plan.threshold.data() + static_cast<std::size_t>(m) * plan.stride + kRoom;
+  plan.LimitsOver(tile.row, tile.column, rule.row_limit);
+  plan.LimitsOver(tile.column, tile.row, rule.column_limit);
   if (!plan.z.empty()) {
     DistanceTile(plan.z.data() + kRoom, plan.stride, cuts_.size(), plan.length.data(), row, column,
                  paths_.thickness, &scratch->distance);
@@ -237,15 +202,15 @@ void TilePairs::RouteOne(const Plan& plan, const Placed& tile, TileScratch* scra
   }
   for (std::size_t m = 0; m < kernels_.size(); ++m) {
     if ((tile.kernels >> m & 1U) == 0) continue;
-    const Kernel& kernel = kernels_[m];
+    const PlacedKernel& kernel = kernels_[m];
     GaussianTile(kernel.coordinates.data() + kRoom, kernel.stride, kernel.dimension,
                  kernel.scale.data() + kRoom, row, column, paths_.thickness, &scratch->weights);
-    RouteTile(scratch->weights, rule, plan.part, row, column, paths_.thickness, &routes);
+    RouteTile(scratch->weights, rule, plan.part, paths_.thickness, &routes);
   }
 }
 
 // From a sample: tiles that hold less have no more than kNegligibleShare of all that is left.
-float TilePairs::LeastWorthKeeping(const Plan& plan) const {
+float TilePairs::LeastWorthKeeping(const RoutingPlan& plan) const {
   const std::size_t stride = std::max<std::size_t>(1, tiles_.size() / kSample);
   std::vector<float> left((tiles_.size() + stride - 1) / stride);
   ParallelFor(left.size(), 64, [&](std::size_t begin, std::size_t end) {
@@ -266,28 +231,8 @@ float TilePairs::LeastWorthKeeping(const Plan& plan) const {
   return 0.0F;
 }
 
-void TilePairs::Route(const Routing& routing, const std::function<bool(double)>& on_progress) {
-  CheckRouting(routing, size_, static_cast<std::size_t>(model_.num_cuts()));
-  const auto k = static_cast<std::size_t>(paths_.thickness);
-  Plan plan;
-  plan.stride = blocks_ * kTile + 2 * kRoom;
-  plan.part = static_cast<float>(routing.share / (4.0 * paths_.thickness));
-  plan.threshold.assign(k * plan.stride, -std::numeric_limits<float>::infinity());
-  for (std::size_t p = 0; p < size_; ++p) {
-    for (std::size_t m = 1; m <= k && m <= followers_[p]; ++m) {
-      plan.threshold[(m - 1) * plan.stride + kRoom + p] =
-          routing.everywhere() ? std::numeric_limits<float>::infinity()
-                               : routing.threshold(p, m - 1);
-    }
-  }
-  for (const RoutedCut& cut : cuts_) plan.length.push_back(cut.length);
-  if (!routing.everywhere()) {
-    plan.z.assign(cuts_.size() * plan.stride, 0.0F);
-    for (std::size_t c = 0; c < cuts_.size(); ++c) {
-      for (std::size_t p = 0; p < size_; ++p)
-        plan.z[c * plan.stride + kRoom + p] = routing.z(paths_.order[p], cuts_[c].cut);
-    }
-  }
+void TilePairs::Route(const RoutingPlan& plan, const std::function<bool(double)>& on_progress) {
+  const std::size_t k = plan.thickness;
   const float least = LeastWorthKeeping(plan);
 
   // Sums are kept apart by chunk and added in order: the same for any number of threads.

@@ -9,7 +9,7 @@
 
 namespace submarine::internal {
 
-inline constexpr std::size_t kTile = 32;
+inline constexpr std::size_t kTile = kRoutingBlock;
 // Beyond each side of a tile stand the neighbours on the path.
 inline constexpr std::size_t kTileStride = 48;  // >= kTile + 2 kMaxThickness, whole registers
 static_assert(kTileStride >= kTile + 2 * static_cast<std::size_t>(kMaxThickness));
@@ -29,8 +29,10 @@ struct TileRoutes {
 
 struct TileRule {
   const Tile* distance = nullptr;  // D; null: route everywhere, where there is an edge
-  // threshold[m - 1] points to that of position 0; minus infinity where there is no edge.
-  const float* threshold[kMaxThickness] = {};
+  // Thresholds of the edges from row or column r - k to r - k + m, k the thickness, at (m - 1, r); minus infinity
+  // where there is no edge.
+  float row_limit[kMaxThickness][kTile + kMaxThickness];
+  float column_limit[kMaxThickness][kTile + kMaxThickness];
 };
 
 namespace scalar {
@@ -44,8 +46,8 @@ void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dime
 void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
                   std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness, Tile* tile);
 // Adds to `routes`.
-void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdiff_t first_row,
-               std::ptrdiff_t first_column, int thickness, TileRoutes* routes);
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+               TileRoutes* routes);
 // row[i] += sum_j w_ij clip(v_i - v_j, -1, 1), column[j] -= sum_i of the same. Weights are the upper
 // halves of floats.
 void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
@@ -57,8 +59,8 @@ void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dime
                   int thickness, Tile* tile);
 void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
                   std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness, Tile* tile);
-void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdiff_t first_row,
-               std::ptrdiff_t first_column, int thickness, TileRoutes* routes);
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+               TileRoutes* routes);
 void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
               float* column);
 

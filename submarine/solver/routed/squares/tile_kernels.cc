@@ -1,42 +1,18 @@
 #include "submarine/base/fixed_width_simd.h"  // must come before everything of Highway
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "submarine/solver/routed/tile_kernels.cc"
+#define HWY_TARGET_INCLUDE "submarine/solver/routed/squares/tile_kernels.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
 // clang-format off
 #include <hwy/highway.h>
-#include <hwy/contrib/math/math-inl.h>
+#include "submarine/solver/routed/squares/exponential-inl.h"
 // clang-format on
 
-#include "submarine/solver/routed/tile_kernels.h"
+#include "submarine/solver/routed/squares/tile_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace submarine::internal {
 namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-// Registers of at most 8 numbers, which kTile and kTileStride are multiples of.
-using Wide = hn::CappedTag<float, 8>;
-using Vec = hn::Vec<Wide>;
-
-// exp(x) for x <= 0, to a few units in the last place of single precision; 0 far below.
-HWY_INLINE Vec ExpOfNegative(Wide d, Vec x) {
-  const hn::RebindToSigned<Wide> di;
-  const Vec least = hn::Set(d, -87.0F);
-  const Vec bounded = hn::Max(x, least);
-  const Vec whole = hn::Round(hn::Mul(bounded, hn::Set(d, 1.44269504F)));
-  Vec rest = hn::NegMulAdd(whole, hn::Set(d, 0.693359375F), bounded);
-  rest = hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4F), rest);
-  Vec p = hn::Set(d, 1.9875691500e-4F);
-  p = hn::MulAdd(p, rest, hn::Set(d, 1.3981999507e-3F));
-  p = hn::MulAdd(p, rest, hn::Set(d, 8.3334519073e-3F));
-  p = hn::MulAdd(p, rest, hn::Set(d, 4.1665795894e-2F));
-  p = hn::MulAdd(p, rest, hn::Set(d, 1.6666665459e-1F));
-  p = hn::MulAdd(p, rest, hn::Set(d, 5.0000001201e-1F));
-  p = hn::Add(hn::MulAdd(hn::Mul(p, rest), rest, rest), hn::Set(d, 1.0F));
-  const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, whole), hn::Set(di, 127)));
-  return hn::IfThenElseZero(hn::Ge(x, least), hn::Mul(p, hn::BitCast(d, power)));
-}
 
 void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
                   const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
@@ -57,7 +33,7 @@ void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dime
         const Vec difference = hn::Sub(hn::LoadU(d, coordinate + q), hn::Set(d, coordinate[p]));
         squared = hn::MulAdd(difference, difference, squared);
       }
-      const Vec value = ExpOfNegative(d, hn::Mul(hn::Set(d, -0.5F), squared));
+      const Vec value = Exponential(d, hn::Mul(hn::Set(d, -0.5F), squared));
       hn::StoreU(hn::Mul(value, hn::Mul(own_scale, hn::LoadU(d, scale + q))), d, out + c);
     }
     const std::ptrdiff_t own = p - column0;
@@ -100,8 +76,7 @@ HWY_INLINE Vec Routed(Wide d, Vec part, const float* w, const float* w_next, con
 }
 
 template <bool kEverywhere>
-void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size,
-                   std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness,
+void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size, int thickness,
                    TileRoutes* routes) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
@@ -116,11 +91,9 @@ void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size,
       hn::Store(hn::Add(hn::Load(d, residual + j), hn::LoadU(d, w + row + j)), d, residual + j);
   }
   for (std::size_t m = 1; m <= k; ++m) {
-    const float* limit = rule.threshold[m - 1];
     // Edges of rows: from (row) to (row + m), rows -m .. kTile - 1.
     for (std::size_t r = k - m; r < k + kTile; ++r) {
-      const Vec threshold =
-          hn::Set(d, limit[first_row + static_cast<std::ptrdiff_t>(r) - thickness]);
+      const Vec threshold = hn::Set(d, rule.row_limit[m - 1][r]);
       const std::size_t at = r * kTileStride + k;
       const std::size_t next = at + m * kTileStride;
       const bool first_inside = r >= k;
@@ -140,7 +113,7 @@ void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size,
     }
     // Edges of columns.
     for (std::size_t j = 0; j < kTile; j += lanes) {
-      const float* own_limit = limit + first_column + static_cast<std::ptrdiff_t>(j);
+      const float* own_limit = rule.column_limit[m - 1] + k + j;
       const Vec threshold = hn::LoadU(d, own_limit);
       const Vec threshold_before = hn::LoadU(d, own_limit - m);
       Vec gain = hn::Load(d, routes->column_gain + (m - 1) * kTile + j);
@@ -159,12 +132,12 @@ void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size,
   }
 }
 
-void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdiff_t first_row,
-               std::ptrdiff_t first_column, int thickness, TileRoutes* routes) {
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+               TileRoutes* routes) {
   if (rule.distance == nullptr) {
-    RouteTileImpl<true>(weights, rule, part, first_row, first_column, thickness, routes);
+    RouteTileImpl<true>(weights, rule, part, thickness, routes);
   } else {
-    RouteTileImpl<false>(weights, rule, part, first_row, first_column, thickness, routes);
+    RouteTileImpl<false>(weights, rule, part, thickness, routes);
   }
 }
 
@@ -239,10 +212,9 @@ void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const fl
   HWY_DYNAMIC_DISPATCH(DistanceTile)
   (z, stride, cuts, length, first_row, first_column, thickness, tile);
 }
-void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdiff_t first_row,
-               std::ptrdiff_t first_column, int thickness, TileRoutes* routes) {
-  HWY_DYNAMIC_DISPATCH(RouteTile)
-  (weights, rule, part, first_row, first_column, thickness, routes);
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+               TileRoutes* routes) {
+  HWY_DYNAMIC_DISPATCH(RouteTile)(weights, rule, part, thickness, routes);
 }
 void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
               float* column) {
@@ -286,8 +258,8 @@ void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const fl
   }
 }
 
-void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdiff_t first_row,
-               std::ptrdiff_t first_column, int thickness, TileRoutes* routes) {
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+               TileRoutes* routes) {
   const std::ptrdiff_t k = thickness;
   const auto tile = static_cast<std::ptrdiff_t>(kTile);
   const auto at = [&](const Tile& t, std::ptrdiff_t i, std::ptrdiff_t j) {
@@ -306,11 +278,12 @@ void RouteTile(const Tile& weights, const TileRule& rule, float part, std::ptrdi
     for (std::ptrdiff_t j = 0; j < tile; ++j) {
       float left = at(weights, i, j);
       for (std::ptrdiff_t m = 1; m <= k; ++m) {
-        const float* limit = rule.threshold[m - 1];
-        const float down = routed(i, j, i + m, j, limit[first_row + i]);
-        const float up = routed(i, j, i - m, j, limit[first_row + i - m]);
-        const float right = routed(i, j, i, j + m, limit[first_column + j]);
-        const float before = routed(i, j, i, j - m, limit[first_column + j - m]);
+        const float* row_limit = rule.row_limit[m - 1] + k;
+        const float* column_limit = rule.column_limit[m - 1] + k;
+        const float down = routed(i, j, i + m, j, row_limit[i]);
+        const float up = routed(i, j, i - m, j, row_limit[i - m]);
+        const float right = routed(i, j, i, j + m, column_limit[j]);
+        const float before = routed(i, j, i, j - m, column_limit[j - m]);
         left -= down + up + right + before;
         routes->row_gain[(m - 1) * tile + i] += down;
         routes->column_gain[(m - 1) * tile + j] += right;
