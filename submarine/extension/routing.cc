@@ -59,10 +59,10 @@ void CheckRouting(const Routing& routing, std::size_t num_variables, std::size_t
     throw InvalidInput(fmt::format("the limit of products is {}, expected a number from 0 to 1",
                                    routing.product_limit));
   }
-  if (!(routing.product_cutoff > 0.0 && routing.product_cutoff <= 1.0)) {
-    throw InvalidInput(
-        fmt::format("the cutoff of products is {}, expected a number above 0, up to 1",
-                    routing.product_cutoff));
+  constexpr double kLeastCutoff = 1e-12;
+  if (!(routing.product_cutoff >= kLeastCutoff && routing.product_cutoff <= 1.0)) {
+    throw InvalidInput(fmt::format(
+        "the cutoff of products is {}, expected a number from 1e-12 to 1", routing.product_cutoff));
   }
   if (routing.everywhere()) return;
   if (routing.z.rows() != num_variables || routing.z.cols() != num_cuts) {

@@ -24,7 +24,7 @@ double KernelOnPaths::LargestCross(std::size_t row, std::size_t column) const {
   for (std::size_t d = 0; d < dimension; ++d) {
     const std::size_t r = row * dimension + d;
     const std::size_t c = column * dimension + d;
-    of_boxes += 0.25 * (high[r] - low[r]) * (high[c] - low[c]);
+    of_boxes += reach[r] * reach[c];
   }
   return kUp * std::min(of_boxes, radius[row] * radius[column]);
 }
@@ -58,8 +58,17 @@ KernelOnPaths PlaceKernel(const DenseCrf& model, const GaussianKernel& kernel,
   constexpr double kLeastLog = -1e4;  // of scales that are 0, whose weights are, too
   for (const double scale : placed.scale)
     placed.log_scale.push_back(scale > 0.0 ? std::log(scale) : kLeastLog);
-  for (std::size_t n = 0; n < placed.low.size(); ++n)
-    placed.centre.push_back(0.5 * (placed.low[n] + placed.high[n]));
+  for (std::size_t n = 0; n < placed.low.size(); ++n) {
+    // The centre may be rounded.
+    const double centre = 0.5 * (placed.low[n] + placed.high[n]);
+    placed.centre.push_back(centre);
+    placed.reach.push_back(kUp * std::max(placed.high[n] - centre, centre - placed.low[n]));
+  }
+  constexpr double kMost = 1e100;
+  const auto moderate = [](double value) { return value >= 1.0 / kMost && value <= kMost; };
+  placed.is_moderate = moderate(placed.factor);
+  for (const double scale : kernel.scale)
+    placed.is_moderate = placed.is_moderate && (scale == 0.0 || moderate(scale * scale));
   placed.radius.assign(blocks, 0.0);
   for (std::size_t p = 0; p < order.size(); ++p) {
     double squared = 0.0;

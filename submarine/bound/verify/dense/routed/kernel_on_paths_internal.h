@@ -23,8 +23,10 @@ struct KernelOnPaths {
   double feature_error = 0.0;
   std::vector<double> low;  // boxes of the blocks, blocks x dimension
   std::vector<double> high;
-  std::vector<double> centre;  // of the boxes
+  std::vector<double> centre;  // of the boxes, and how far they reach from it at most
+  std::vector<double> reach;
   std::vector<double> radius;  // of the blocks around it
+  bool is_moderate = false;    // factor and scales: products stay within the range of doubles
 
   // Between any two positions of two blocks, at least.
   double LeastSquared(std::size_t row, std::size_t column) const {

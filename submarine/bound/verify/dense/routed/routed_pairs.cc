@@ -82,7 +82,11 @@ class PairSums {
         product_limit_(-2.0 * std::log(proof.routing.product_cutoff)),
         many_cuts_(active_.size() >= kManyCuts),
         negligible_(std::max(limit_, -2.0 * std::log(kNegligible))) {
-    for (const std::size_t c : active_) length_.push_back(model.metric().length[c]);
+    for (const std::size_t c : active_) {
+      length_.push_back(model.metric().length[c]);
+      constexpr double kMost = 1e100;
+      lengths_are_moderate_ = lengths_are_moderate_ && length_.back() <= kMost;
+    }
     for (const GaussianKernel& kernel : model.kernels()) {
       if (kernel.weight > 0.0)
         kernels_.push_back(PlaceKernel(model, kernel, proof.routing.paths.order));
@@ -281,7 +285,7 @@ class PairSums {
 
   bool IsProduct(const KernelOnPaths& kernel, std::size_t row, std::size_t column) const {
     const double most = proof_.routing.product_limit;
-    return most > 0.0 && column > row + 1 &&
+    return most > 0.0 && column > row + 1 && kernel.is_moderate && lengths_are_moderate_ &&
            kernel.radius[row] + kernel.radius[column] <= kMostRadii &&
            kernel.LargestCross(row, column) <= most;
   }
@@ -320,13 +324,20 @@ class PairSums {
         kernel.factor,    kernel.LargestCross(row, column)};
     routed_products::Result of_rows;
     routed_products::Result of_columns;
-    const double weight = (1.0 + square.cross) *
+    const double weight = std::exp(square.cross) *
                           SumProducts(square, ProductBlock(kernel, row, column),
                                       ProductBlock(kernel, column, row), &of_rows, &of_columns);
     sums->weight += weight;
-    const double farthest = std::sqrt(kernel.LeastSquared(row, column)) +
-                            2.0 * (kernel.radius[row] + kernel.radius[column]);
-    sums->error += 1.01 * weight *
+    sums->excess += kernel.excess * weight;
+    double apart = 0.0;
+    for (std::size_t d = 0; d < kernel.dimension; ++d) {
+      const double between =
+          kernel.centre[row * kernel.dimension + d] - kernel.centre[column * kernel.dimension + d];
+      apart += between * between;
+    }
+    const double farthest = std::sqrt(apart) + kernel.radius[row] + kernel.radius[column];
+    // Twice: edges that cross have an end beyond the square.
+    sums->error += 2.02 * weight *
                        (routed_products::kRoundings +
                         kernel.feature_error / kUlp * (1.0 + farthest * farthest)) +
                    kUnderflow * static_cast<double>(kStride * kStride);
@@ -559,8 +570,9 @@ class PairSums {
   std::size_t thickness_;
   std::vector<std::uint32_t> followers_;
   std::vector<std::size_t> active_;
-  double limit_;          // squared distances beyond which squares are left out, and
-  double product_limit_;  // those that are products
+  double limit_;                      // squared distances beyond which squares are left out, and
+  double product_limit_;              // those that are products
+  bool lengths_are_moderate_ = true;  // D is finite
   bool many_cuts_;
   double negligible_;           // squared distance
   std::vector<double> length_;  // of the active cuts

@@ -9,6 +9,8 @@
 namespace submarine::internal::routed_products {
 namespace {
 
+constexpr double kRootRounding = 1e-13;  // more than 64 + dimension^2 ulps
+
 struct Factors {
   alignas(64) double value[kStride];  // scale exp(-|f - c|^2 / 2), c the other block's centre
   alignas(64) double log_value[kStride];
@@ -148,6 +150,8 @@ SUBMARINE_FOR_WIDE_REGISTERS void FindGainsOf(const Square& square, const Block&
   const double radius = other.radius;
   const double inflated = 1.0 + square.cross;
   const double whole = moments.sum;
+  double second_sum = 0.0;
+  for (std::size_t d = 0; d < square.dimension; ++d) second_sum += moments.second[d][d];
   // One choice per loop: compilers vectorise these.
   alignas(64) double of_own[kSide];
   alignas(64) double of_other[kSide];  // 0 beyond the block
@@ -165,12 +169,18 @@ SUBMARINE_FOR_WIDE_REGISTERS void FindGainsOf(const Square& square, const Block&
     of_other[n] = to * g[n + m] + from * g[n];
     l[n] = (2.0 * to - 1.0) * (log_value[n + m] - log_value[n]);
     straddling[n] = of_own[n] + 0.5 * (l[n] * of_own[n] + own * (along[n] + at_own[n]));
-    spread[n] =
-        own * inflated * (l[n] * l[n] * whole + 2.0 * l[n] * along[n] + at_step[n]) * of_own[n];
+    const double terms = l[n] * l[n] * whole;
+    const double mixed = 2.0 * l[n] * along[n];
+    // The sum may cancel, and the root of what rounding leaves of it is far more than a rounding.
+    const double rounding = kRootRounding * (terms + std::abs(mixed) + squared[n] * second_sum);
+    spread[n] = own * inflated * (terms + mixed + at_step[n] + rounding);
     reach[n] = radius * std::sqrt(squared[n]);
   }
-  for (double& squares : spread) squares = squares > 0.0 ? squares : 0.0;
-  for (std::size_t n = 0; n < kSide; ++n) straddling[n] -= 0.5 * std::sqrt(spread[n]);
+  for (double& squares : spread) squares = squares < 0.0 ? 0.0 : squares;
+  for (std::size_t n = 0; n < kSide; ++n)
+    straddling[n] -= 0.5 * (std::sqrt(spread[n]) * std::sqrt(of_own[n]));
+  for (std::size_t n = 0; n < kSide; ++n)
+    straddling[n] = straddling[n] > of_own[n] ? of_own[n] : straddling[n];
   for (std::size_t n = 0; n < kSide; ++n) above[n] = l[n] >= reach[n] ? of_own[n] : 0.0;
   for (std::size_t n = 0; n < kSide; ++n) below[n] = -l[n] >= reach[n] ? of_other[n] : 0.0;
   for (std::size_t n = 0; n < kSide; ++n) above[n] = above[n] > below[n] ? above[n] : below[n];

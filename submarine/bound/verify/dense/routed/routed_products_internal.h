@@ -49,8 +49,8 @@ struct Square {
   double cross;   // |x.y| is at most this
 };
 
-// Both sides of a square. Returns the sum of the products without x.y, for bounds of rounding errors: each result is off
-// by at most kRoundings ulps of its share of it.
+// Both sides of a square, for factors and scales between 1e-100 and 1e100. Returns the sum of the products without x.y, for
+// bounds of rounding errors: each result is off by at most kRoundings ulps of its share of it.
 inline constexpr double kRoundings = 65536.0;
 double SumProducts(const Square& square, const Block& rows, const Block& columns, Result* of_rows,
                    Result* of_columns);

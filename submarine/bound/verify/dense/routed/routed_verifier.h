@@ -5,7 +5,8 @@
 // With pair weights w computed within errors e, log Z of the true model is at most that of the
 // computed one plus the sum of e times the largest distance. In the computed model every route is
 // one number, which is added to the weight of its edge and subtracted from those of its two pairs;
-// pairs that are not looked at keep their weight and carry no flow.
+// pairs that are not looked at keep their weight and carry no flow. Squares of pairs that are products
+// (routed_products_internal.h) are bounded as a whole: their routes take their full part from either pair.
 #pragma once
 
 #include <optional>
@@ -33,7 +34,8 @@ Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
 //
 //   D(P) = T H(P) - <phi,y> - sum over edges of W E_P[d] - sum over pairs and cuts of (w - u) l |z_a - z_b| - constant
 //
-// is one for every P, here that of proof.dual_point; T > 0. There is none where that is empty or T = 0, and where
+// is one for every P, here that of proof.dual_point; T > 0. In squares that are products it is about flows that are the same
+// for all their pairs, |sum (w - u) l (z_a - z_b)| in place of the last term. There is none where that is empty or T = 0, and where
 // pairs were left out for on_progress.
 struct RoutedBounds {
   Bound upper;
