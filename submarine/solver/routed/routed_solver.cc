@@ -62,7 +62,8 @@ constexpr double kVerifyProductEdgeSeconds = 3.5e-7;
 constexpr double kVerifyProductCutSeconds = 3e-7;
 constexpr double kMoreLearnCutSeconds = 5e-6;  // of tiles beside products, for every distinct cut
 constexpr double kThickRounds =
-    1.4;  // one round of thick paths takes so many iterations to be worth it
+    1.4;  // a single round of thick paths is worth it with time to spare
+constexpr double kCutoffForAll = 0.05;
 constexpr double kProductLimit = 1.0;
 // Products are worth what they cost in tightness where they leave at most this share of the time.
 constexpr double kShareOfProducts = 0.65;
@@ -186,7 +187,10 @@ class RoutedRun {
     if (options_.products == RoutedProducts::kNever) return squares;
     const std::vector<PlacedKernel> kernels = PlaceKernels(model_, paths_);
     const std::size_t blocks = NumBlocks(model_.num_variables());
-    const SquareCounts all = EstimateSquares(kernels, blocks, squares);
+    // With the cutoff for plenty of time, whatever was chosen for less.
+    TilePairsOptions full = squares;
+    full.cutoff = std::min(squares.cutoff, kCutoffForAll);
+    const SquareCounts all = EstimateSquares(kernels, blocks, full);
     const bool has_room = all.tiles <= squares.enough_tiles &&
                           SquareBytes(all) <= static_cast<double>(squares.max_bytes);
     if (options_.products == RoutedProducts::kWhereTimeIsShort &&
