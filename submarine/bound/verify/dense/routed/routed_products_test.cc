@@ -341,7 +341,7 @@ TEST(RoutedProductsTest, GainsAreAtMostWhatBothEndsHaveInCommon) {
         double f = (block == 0 ? 0.0 : 2.0 * u) + random.Real(-0.3, 0.3);
         if (block == 3) f = u + random.Real(-0.3, 0.3);
         if (cancels && d == 0) {
-          if (a == kSide - 1) f = 0.0;
+          if (block == 0) f = a == kSide - 1 ? 0.0 : a % 2 == 0 ? 0.05 : -0.05;
           if (a == kSide) f = 2.0 * u;
           if (block == 3) f = u + 5e-8 * random.Real(-1.0, 1.0);
           if (a == n - 1) f = u + random.Real(0.5, 3.0);
@@ -350,7 +350,7 @@ TEST(RoutedProductsTest, GainsAreAtMostWhatBothEndsHaveInCommon) {
         }
         kernel.features(a, d) = origin + f;
       }
-      if (cancels && a == n - 1) scale = 0.0;
+      if (cancels && (a == n - 1 || a + 1 < kSide)) scale = 0.0;
       kernel.scale.push_back(scale);
     }
     const DenseCrf model(Matrix<float>(n, 2), {kernel}, PottsLabels(2), PairCounting::kOnce);
@@ -394,6 +394,8 @@ TEST(RoutedProductsTest, RoundedCentresDoNotHideFarVariables) {
       kernel.features(a, d) =
           far + static_cast<double>((a >> d) % 2) + (a / kSide == 2 ? 1.0 : 0.0);
   }
+  for (std::size_t a = 0; a < n; ++a)
+    kernel.scale.push_back(0.5 + static_cast<double>(a * 7 % 11) / 11.0);
   const DenseCrf model(Matrix<float>(n, 2), {kernel}, PottsLabels(2), PairCounting::kOnce);
   RoutedProof proof;
   proof.routing.paths.order.resize(n);
