@@ -81,7 +81,7 @@ std::function<bool(const RoutedRecord&)> Teller(double lower, Alarm* alarm, Rout
   return [=](const RoutedRecord& record) {
     const SolveRecord shown{.k = record.k,
                             .seconds = begin + record.seconds,
-                            .upper = record.upper,
+                            .upper = Known(record.upper),
                             .dual = Known(lower),
                             .lower = Known(lower)};
     part->records.push_back(shown);

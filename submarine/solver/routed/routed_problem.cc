@@ -43,6 +43,17 @@ void RoutedProblem::Route(const Routing& routing, const std::function<bool(doubl
   CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
   const RoutingPlan plan(routing, cuts_);
   pairs_.Route(plan, on_progress);
+  AddProducts(plan);
+}
+
+void RoutedProblem::RouteSample(const Routing& routing, double squares_per_block) {
+  CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
+  const RoutingPlan plan(routing, cuts_);
+  pairs_.RouteSample(plan, squares_per_block);
+  AddProducts(plan);
+}
+
+void RoutedProblem::AddProducts(const RoutingPlan& plan) {
   products_.Route(plan);
   edge_weights_ = pairs_.edge_weights();
   for (std::size_t n = 0; n < edge_weights_.size(); ++n)

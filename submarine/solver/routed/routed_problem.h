@@ -33,6 +33,10 @@ class RoutedProblem {
   double residual_weight() const { return pairs_.residual_weight() + products_.residual_weight(); }
 
   void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
+  // See TilePairs.
+  void RouteSample(const Routing& routing, double squares_per_block);
+  bool LookAtSample(double squares_per_block) { return pairs_.LookAtSample(squares_per_block); }
+  void LookAtAll() { pairs_.LookAtAll(); }
 
   // phi + s(q) for q = clip(v_a - v_b, -1, 1); v has one row per distinct cut.
   void Costs(const Matrix<float>& v, Matrix<float>* costs) const;
@@ -55,6 +59,8 @@ class RoutedProblem {
   Matrix<float> ByVariable(const Matrix<float>& of_positions) const;
 
  private:
+  void AddProducts(const RoutingPlan& plan);
+
   const DenseCrf& model_;
   RoutedPaths paths_;
   double temperature_;

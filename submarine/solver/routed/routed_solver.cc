@@ -24,30 +24,45 @@ constexpr double kLongestStep = 1e4;
 constexpr double kFirstShare = 0.9;
 // Marginals that differ by less count as equal for routing: what they say is not exact either.
 constexpr double kSameMarginals = 0.05;
-constexpr int kTrial = 30;    // iterations of a round until it is compared with the others
-constexpr int kPatience = 8;  // iterations that a round has to gain kWorthwhile
+// Rounds that learn which routes pay, more while they gain; iterations of the first and of the others; by how much the
+// last one counts more in the mean.
+constexpr int kRounds = 8;
+constexpr int kMostRounds = 24;
+constexpr float kMeanWeight = 1.5F;
+constexpr int kLeastRounds = 3;
+constexpr int kFirstIterations = 30;
+constexpr int kRoundIterations = 15;
+constexpr int kLearnIterations = kFirstIterations + (kRounds - 1) * kRoundIterations;
+// Squares of a sample, for every block of positions: what its potentials prove with all pairs differs by some 0.1%. Fewer
+// where there are many cuts.
+constexpr double kSampledSquares = 96.0;
+constexpr double kFewSampledSquares = 24.0;
+constexpr double kSampledCuts = 288.0;  // squares times distinct cuts
+constexpr int kOnSample = 16;  // iterations until what they prove with all pairs is looked at
+constexpr int kPatience = 8;   // iterations that a round has to gain kWorthwhile
 constexpr double kWorthwhile = 1e-4;
+constexpr double kWorthwhileOnSample = 2.5e-4;  // of kOnSample iterations
 // The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
 // potentials with shorter steps, so many times.
 constexpr int kMostShortened = 2;
-// Of routing a square of pairs, on two cores; a round takes about twice as long as routing. The least, with a few
-// iterations, is that of a machine that nothing else uses; squares are as many as one slower by kSlow has time to verify,
-// as a verifier that is cut short loses more than small kernel values prove.
+// Of routing a square of pairs, on two cores. The least, with a few iterations, is that of a machine that nothing else
+// uses; squares are as many as one slower by kSlow has time to verify, as a verifier that is cut short loses more than
+// small kernel values prove.
 constexpr double kTileSeconds = 4e-6;
 constexpr double kLeastTileSeconds = 3.6e-6;
 constexpr double kSlow = 1.25;
-// Two rounds, the first of them with new memory; and iterations of both, for every distinct cut, which are fewer where
-// there is just one round.
-constexpr double kRoundsToLearn = 5.0;
-constexpr double kLearnCutSeconds = 5e-6;
-constexpr double kProductRounds = 2.2;
+// To learn and to go on with all pairs: passes over these, with new memory, and for every cut flows on a few of them; the
+// same of products, which every round looks at; of a square of the sample, for every distinct cut and iteration.
+constexpr double kPassesToLearn = 1.5;
+constexpr double kLearnCutSeconds = 2e-6;
 constexpr double kLearnProductCutSeconds = 1e-6;
+constexpr double kSampleCutSeconds = 4e-7;
 constexpr double kLeastProductCutSeconds = 1.5e-7;
 constexpr double kRaise = 1.2;  // cutoffs, step by step
 constexpr double kRaiseProducts = 1.3;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
-constexpr int kFirstIterations = 4;
+constexpr int kCheapIterations = 4;
 constexpr double kSmallShare = 0.3;
 // Of verifying a square of pairs, on two cores; for every cut; for every edge at a position. How long routing has taken
 // tells nothing about it: that is, above all, memory used for the first time.
@@ -60,7 +75,7 @@ constexpr double kProductEdgeSeconds = 1.5e-7;
 constexpr double kVerifyProductSeconds = 1e-6;
 constexpr double kVerifyProductEdgeSeconds = 3.5e-7;
 constexpr double kVerifyProductCutSeconds = 3e-7;
-constexpr double kMoreLearnCutSeconds = 5e-6;  // of tiles beside products, for every distinct cut
+constexpr double kSecondsAfterInterrupt = 1.0;
 constexpr double kThickRounds =
     1.4;  // a single round of thick paths is worth it with time to spare
 constexpr double kCutoffForAll = 0.05;
@@ -104,26 +119,15 @@ class RoutedRun {
   RoutedResult Solve() {
     result_.cutoff = problem_.pairs().cutoff();
     const Matrix<float> no_potentials(problem_.num_cuts(), problem_.size());
-    bool go_on = Begin(FirstRouting(), no_potentials, false) && Iterate(kTrial, true);
-    for (int round = 1; go_on && round < options_.max_rounds && HasTimeForARound(); ++round) {
-      const double before = result_.upper;
-      problem_.Upper(costs_, &y_);
-      const Routing next = problem_.RouteWhereItPays(y_, 1.0, kSameMarginals);
-      go_on = Begin(next, v_, true) && Iterate(kTrial);
-      if (!Gains(before, result_.upper)) break;
-    }
-    if (go_on && !holds_best_ && HasTimeForARound())
-      go_on = Begin(Routing(result_.proof.routing), best_v_, true);
-    if (go_on) go_on = Iterate(options_.max_iterations);
+    v_ = no_potentials;
+    const Routing routing = HasTimeToLearn() ? LearnRouting() : FirstRouting();
+    bool go_on = Begin(routing, v_, false) && IterateToTheEnd();
     // Never looser than the plain bound: proven, or tried.
     if (go_on && HasTimeForARound() &&
         result_.upper > PlainBoundFloor(model_, options_.temperature)) {
-      Routing nothing;
-      nothing.paths = paths_;
+      Routing nothing = RoutingEverywhere();
       nothing.share = 0.0;
-      nothing.product_limit = squares_.product_limit;
-      nothing.product_cutoff = squares_.product_cutoff;
-      if (Begin(nothing, no_potentials, true)) Iterate(options_.max_iterations);
+      if (Begin(nothing, no_potentials, true)) IterateToTheEnd();
     }
     result_.proof.flows = {{1.0, FlowShape::kClip, problem_.Evidence(best_v_)}};
     result_.proof.dual_point.costs = problem_.ByVariable(best_costs_);
@@ -145,13 +149,18 @@ class RoutedRun {
     return z;
   }
 
-  // Everywhere; or, where there is no time for another round, by the marginals that are given.
-  Routing FirstRouting() const {
+  Routing RoutingEverywhere() const {
     Routing routing;
     routing.paths = paths_;
     routing.product_limit = squares_.product_limit;
     routing.product_cutoff = squares_.product_cutoff;
-    if (options_.marginals.size() == 0 || HasTimeToLearn()) {
+    return routing;
+  }
+
+  // Where there is no time to learn: between variables of equal marginals, if any are given.
+  Routing FirstRouting() const {
+    Routing routing = RoutingEverywhere();
+    if (options_.marginals.size() == 0) {
       routing.share = kFirstShare;
       return routing;
     }
@@ -162,8 +171,54 @@ class RoutedRun {
     return routing;
   }
 
-  static bool Gains(double before, double after) {
-    return !std::isfinite(before) || after < before - kWorthwhile * std::max(1.0, std::abs(before));
+  // Which routes pay depends on the marginals, and these on the routes: a convex problem, solved in the manner of
+  // Frank-Wolfe on a sample of the squares. Every round adds to the means of marginals and of expected distances, and the
+  // next one routes what pays under these. Returns the best round's routing, and leaves its potentials in v_.
+  Routing LearnRouting() {
+    Routing routing = RoutingEverywhere();
+    routing.share = kFirstShare;
+    Routing mean;  // of what pays
+    Routing best = routing;
+    Matrix<float> best_v = v_;
+    double least = std::numeric_limits<double>::infinity();
+    all_seconds_ = RouteAllSeconds();
+    for (int round = 0; round < kMostRounds; ++round) {
+      Stopwatch clock;
+      problem_.RouteSample(routing, SampledSquares());
+      sampled_ = true;
+      StartRound();
+      const bool go_on = Iterate(round == 0 ? kFirstIterations : kRoundIterations);
+      const bool gains = Gains(least, round_upper_, kWorthwhileOnSample);
+      if (round_upper_ < least) {
+        least = round_upper_;
+        best = routing;
+        best_v = round_v_;
+      }
+      ++result_.rounds;
+      const double seconds = clock.Seconds();
+      if (!go_on || SecondsLeft() < seconds || (round + 1 >= kRounds && !gains)) break;
+      problem_.Upper(costs_, &y_);
+      const Routing pays = problem_.RouteWhereItPays(y_, 1.0, 0.0);
+      if (round == 0) {
+        mean = pays;
+      } else {
+        const float share = kMeanWeight / (static_cast<float>(round) + kMeanWeight);
+        Mix(mean.z, pays.z, share, &mean.z);
+        Mix(mean.threshold, pays.threshold, share, &mean.threshold);
+      }
+      routing = mean;
+      for (std::size_t n = 0; n < routing.threshold.size(); ++n) {
+        float& limit = routing.threshold.data()[n];
+        limit = std::max(limit, static_cast<float>(kSameMarginals));
+      }
+    }
+    sampled_ = false;
+    v_ = std::move(best_v);
+    return best;
+  }
+
+  static bool Gains(double before, double after, double worthwhile = kWorthwhile) {
+    return !std::isfinite(before) || after < before - worthwhile * std::max(1.0, std::abs(before));
   }
 
   RoutedPaths Paths(bool in_blocks) {
@@ -180,10 +235,11 @@ class RoutedRun {
   // All pairs of squares with kernels above a cutoff where there is time for that, or where products would not save much;
   // otherwise products where they are good bounds, which leaves few squares to look at. Chooses paths that fit.
   TilePairsOptions ChooseSquares() {
-    TilePairsOptions squares{.cutoff = options_.cutoff,
-                             .max_bytes = options_.max_bytes,
-                             .enough_tiles = seconds_ / LearnTileSeconds(),
-                             .most_tiles = seconds_ / LeastTileSeconds()};
+    TilePairsOptions squares{
+        .cutoff = options_.cutoff,
+        .max_bytes = options_.max_bytes,
+        .enough_tiles = std::max(0.0, seconds_ - SampleSeconds(kRounds)) / LearnTileSeconds(),
+        .most_tiles = seconds_ / LeastTileSeconds()};
     if (options_.products == RoutedProducts::kNever) return squares;
     const std::vector<PlacedKernel> kernels = PlaceKernels(model_, paths_);
     const std::size_t blocks = NumBlocks(model_.num_variables());
@@ -220,8 +276,8 @@ class RoutedRun {
       double seconds = counts.tiles * LeastTileSeconds() + counts.products * LeastProductSeconds();
       if (candidate.thick) seconds *= kThickRounds;
       if (candidate.learns) {
-        seconds = counts.tiles * (LearnTileSeconds() + kMoreLearnCutSeconds * num_distinct_cuts_) +
-                  counts.products * LearnProductSeconds();
+        seconds = counts.tiles * LearnTileSeconds() + counts.products * LearnProductSeconds() +
+                  SampleSeconds(kLeastRounds);
       }
       return seconds <= seconds_ && SquareBytes(counts) <= static_cast<double>(squares.max_bytes);
     };
@@ -255,16 +311,31 @@ class RoutedRun {
     return kVerifyProductSeconds + kVerifyProductCutSeconds * model_.num_cuts() +
            kVerifyProductEdgeSeconds * paths_.thickness;
   }
-  // with two rounds before it,
+  // with rounds to learn before it,
   double LearnTileSeconds() const {
-    return VerifierTileSeconds() + kRoundsToLearn * kTileSeconds +
-           kLearnCutSeconds * model_.num_cuts();
+    return VerifierTileSeconds() + kPassesToLearn * kTileSeconds +
+           kLearnCutSeconds * num_distinct_cuts_;
   }
   double LearnProductSeconds() const {
-    return VerifierProductSeconds() + kProductRounds * ProductSeconds() +
+    return VerifierProductSeconds() + (kLeastRounds + 1) * ProductSeconds() +
            kLearnProductCutSeconds * num_distinct_cuts_;
   }
-  // or just one.
+  // which look at a sample,
+  double SampledSquares() const {
+    return std::clamp(kSampledCuts / num_distinct_cuts_, kFewSampledSquares, kSampledSquares);
+  }
+  double SampleSeconds(int rounds) const {
+    const double tiles =
+        0.5 * SampledSquares() * static_cast<double>(NumBlocks(model_.num_variables()));
+    const int iterations = kFirstIterations + (rounds - 1) * kRoundIterations;
+    return tiles * (rounds * kTileSeconds + iterations * kSampleCutSeconds * num_distinct_cuts_);
+  }
+  double RouteAllSeconds() const {
+    return kPassesToLearn *
+           (static_cast<double>(problem_.pairs().num_tiles()) * kTileSeconds +
+            static_cast<double>(problem_.products().num_squares()) * ProductSeconds());
+  }
+  // or without.
   double LeastTileSeconds() const { return kSlow * (VerifierTileSeconds() + kLeastTileSeconds); }
   double LeastProductSeconds() const {
     return kSlow * (VerifierProductSeconds() + ProductSeconds() +
@@ -276,11 +347,14 @@ class RoutedRun {
            static_cast<double>(problem_.products().num_squares()) * VerifierProductSeconds();
   }
   double SecondsLeft() const {
-    return options_.time_limit_seconds - clock_.Seconds() - VerifierSeconds();
+    return options_.time_limit_seconds - clock_.Seconds() - kSlow * VerifierSeconds() -
+           (sampled_ ? all_seconds_ : 0.0);
   }
   bool HasTimeToLearn() const {
     constexpr double kOfEstimate = 1.05;  // the cutoff was raised by a sample of the squares
-    return static_cast<double>(problem_.pairs().num_tiles()) * LearnTileSeconds() +
+    if (options_.max_iterations < kLearnIterations + kFewIterations) return false;
+    return SampleSeconds(kLeastRounds) +
+               static_cast<double>(problem_.pairs().num_tiles()) * LearnTileSeconds() +
                static_cast<double>(problem_.products().num_squares()) * LearnProductSeconds() <=
            kOfEstimate * seconds_;
   }
@@ -289,16 +363,13 @@ class RoutedRun {
     return !stopped_ && result_.iterations + kFewIterations <= options_.max_iterations &&
            SecondsLeft() > RoundSeconds();
   }
-  bool IsLastMomentForARound() const {
-    return HasTimeForARound() && SecondsLeft() < RoundSeconds() + 2.0 * iteration_seconds_;
-  }
-
   void Offer(double upper) {
     if (upper < round_upper_) {
       round_upper_ = upper;
       round_v_ = v_;
     }
-    if (!(upper < result_.upper)) return;
+    // On a sample it is an estimate.
+    if (sampled_ || !(upper < result_.upper)) return;
     result_.upper = upper;
     best_v_ = v_;
     best_y_ = y_;
@@ -323,9 +394,11 @@ class RoutedRun {
   // round answers by throwing Interrupted.
   bool Begin(const Routing& routing, const Matrix<float>& potentials, bool may_stop) {
     Stopwatch clock;
+    // Interrupted while it learned, there is no bound yet.
+    const bool finishes = stopped_ && RouteAllSeconds() < kSecondsAfterInterrupt;
     try {
       problem_.Route(routing, [&](double done) {
-        const bool go_on = !options_.on_routing || options_.on_routing(done);
+        const bool go_on = finishes || !options_.on_routing || options_.on_routing(done);
         if (!go_on) {
           stopped_ = true;
           result_.end = RoutedEnd::kInterrupted;
@@ -343,32 +416,74 @@ class RoutedRun {
     routing_ = routing;
     holds_best_ = false;
     round_upper_ = std::numeric_limits<double>::infinity();
-    times_shortened_ = 0;
+    const double path_only = problem_.Upper(problem_.unary());
     v_ = potentials;
-    problem_.Costs(v_, &of_flow_);
-    costs_ = of_flow_;
-    const double upper = problem_.Upper(costs_, &y_);
-    if (result_.rounds == 1) result_.path_only = upper;
-    Offer(upper);
+    clock = {};
+    Restart();
+    all_seconds_ = clock.Seconds();
+    if (!std::isfinite(result_.path_only)) result_.path_only = path_only;
     // A second of its own is not worth the curvature.
     if (stopped_ || SecondsLeft() <= 0.0) return true;
+    sampled_ = problem_.LookAtSample(SampledSquares());
+    StartRound();
+    return true;
+  }
+
+  // From the potentials as they are, with steps that fit.
+  void StartRound() {
+    round_upper_ = std::numeric_limits<double>::infinity();
+    times_shortened_ = 0;
+    Restart();
     const double curvature = problem_.Curvature(costs_, y_, &direction_);
     step_ = curvature > 0.0 ? std::min(kLongestStep, kStepByCurvature / curvature) : 1.0;
+  }
+
+  void Restart() {
     momentum_ = {};
-    return true;
+    problem_.Costs(v_, &of_flow_);
+    costs_ = of_flow_;
+    Offer(problem_.Upper(costs_, &y_));
+  }
+
+  // What the best potentials of the sample prove with all pairs.
+  void LookAtAll() {
+    if (!sampled_) return;
+    problem_.LookAtAll();
+    sampled_ = false;
+    round_upper_ = std::numeric_limits<double>::infinity();
+    v_ = round_v_;
+    Restart();
+  }
+
+  // On a sample while what that gains is gained with all pairs, too.
+  bool IterateToTheEnd() {
+    const bool was_sampled = sampled_;
+    while (sampled_) {
+      const double before = result_.upper;
+      const bool go_on = Iterate(kOnSample);
+      LookAtAll();
+      if (!go_on) return false;
+      if (!Gains(before, result_.upper, kWorthwhileOnSample)) break;
+      sampled_ = problem_.LookAtSample(SampledSquares());
+      round_upper_ = std::numeric_limits<double>::infinity();
+      Restart();
+    }
+    if (holds_best_) v_ = best_v_;
+    Restart();
+    if (was_sampled) times_shortened_ = kMostShortened;  // its steps were
+    return Iterate(options_.max_iterations);
   }
 
   // Accelerated dual averaging (Nesterov 2005; Tseng 2008): gradients are taken between the mean costs and
   // those of the last flow, potentials are their weighted sum, flows q = clip(v_a - v_b) its projection.
   // With bounded momentum the potentials themselves converge, and one of them proves the bound.
-  // False where there is no time or iteration left. May end early to leave time for another round.
-  bool Iterate(int iterations, bool leaves_a_round = false) {
+  // False where there is no time or iteration left.
+  bool Iterate(int iterations) {
     double progress = std::numeric_limits<double>::infinity();
     double reference = progress;  // some iterations ago
     double proven = progress;     // by potentials alone, some iterations ago
     for (int k = 1; k <= iterations; ++k) {
       if (!Continue()) return false;
-      if (leaves_a_round && k > kFewIterations && IsLastMomentForARound()) return true;
       Stopwatch clock;
       const float share = momentum_.share();
       Mix(costs_, of_flow_, share, &between_);
@@ -398,10 +513,8 @@ class RoutedRun {
     if (times_shortened_ == kMostShortened) return false;
     ++times_shortened_;
     step_ *= kShorterStep;
-    momentum_ = {};
     v_ = round_v_;
-    problem_.Costs(v_, &of_flow_);
-    costs_ = of_flow_;
+    Restart();
     return true;
   }
 
@@ -419,8 +532,8 @@ class RoutedRun {
       stopped_ = true;
       result_.end = RoutedEnd::kIterationLimit;
     } else if (SecondsLeft() < iteration_seconds_ &&
-               (result_.iterations >= kFirstIterations ||
-                kFirstIterations * iteration_seconds_ > kSmallShare * VerifierSeconds())) {
+               (result_.iterations >= kCheapIterations ||
+                kCheapIterations * iteration_seconds_ > kSmallShare * VerifierSeconds())) {
       stopped_ = true;
       result_.end = RoutedEnd::kTimeLimit;
     }
@@ -455,7 +568,9 @@ class RoutedRun {
   Matrix<float> best_v_;
   Matrix<float> best_y_;
   Matrix<float> best_costs_;
+  bool sampled_ = false;  // flows look at a sample of the squares
   bool stopped_ = false;
+  double all_seconds_ = 0.0;  // of flows through all pairs
   double routing_seconds_ = 0.0;
   double iteration_seconds_ = 0.0;
 };

@@ -7,12 +7,12 @@
 // marginals under the distribution on the paths: it is minimised by accelerated dual averaging, whose flows
 // are those of potentials.
 //
-// Rounds: the first one uses all routes, with share 0.9; or, where there is no time for another, those between
-// variables whose given marginals (mean field's) are nearly equal: routes across borders do not pay. The next
-// round uses the routes that pay under the distribution of the one before: where the forest disagrees along
-// its edge more often than the marginals differ from the third variable's. The better round is continued to
-// its end, and where nothing proves the plain bound to be higher, a round without routes is tried. No gap ends
-// it: the bound is taken as low as the limits allow.
+// Which routes to use is learned on a sample of the pairs, in rounds: the first one uses all routes, with share 0.9, the
+// others those that pay under the mean of the distributions so far, where the paths disagree along an edge more often than
+// the marginals differ from the third variable's. The best round is continued with all pairs to its end. Where there is
+// no time to learn, routes are those between variables whose given marginals (mean field's) are nearly equal: routes
+// across borders do not pay. Where nothing proves the plain bound to be higher, routing nothing is tried, too. No gap
+// ends it: the bound is taken as low as the limits allow.
 #pragma once
 
 #include <functional>
@@ -43,8 +43,7 @@ struct RoutedOptions {
   RoutedOrder order = RoutedOrder::kBest;
   int thickness = 0;         // 0: DefaultThickness
   Matrix<float> marginals;   // by variable, for a first round in short time; may be empty
-  int max_iterations = 250;  // of all rounds together
-  int max_rounds = 2;
+  int max_iterations = 800;  // of all rounds together
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   double planned_seconds =
       std::numeric_limits<double>::infinity();  // squares of pairs are chosen for
@@ -63,7 +62,7 @@ struct RoutedResult {
   RoutedEnd end = RoutedEnd::kConverged;
   double upper =
       std::numeric_limits<double>::infinity();  // of `proof`, on the pairs that were looked at
-  double path_only = std::numeric_limits<double>::infinity();  // of the first round without flows
+  double path_only = std::numeric_limits<double>::infinity();  // of the routes without flows
   RoutedProof proof;
   RoutedOrder order = RoutedOrder::kBest;  // of the paths
   Matrix<float> marginals;                 // of the paths' distribution, by variable

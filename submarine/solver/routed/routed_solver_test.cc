@@ -240,6 +240,65 @@ TEST(TilePairsTest, AsManySquaresAsThereMayBe) {
   EXPECT_EQ(least.cutoff(), kCutoffForTime);
 }
 
+// Squares are drawn by what they hold and scaled: sums over pairs have the right expectation, and none of them changes where
+// all are drawn.
+TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
+  RandomModels random(35);
+  const DenseCrf model = WeakModel(&random, 3000, PottsLabels(2), 8.0);
+  Routing routing;
+  routing.paths = MakePath(model, RoutedOrder::kLookAlikes, 2);
+  const std::vector<RoutedCut> cuts = DistinctCuts(model.labels());
+  const std::vector<PlacedKernel> kernels = PlaceKernels(model, routing.paths);
+  TilePairs pairs(kernels, routing.paths, cuts, {});
+  const RoutingPlan plan(routing, cuts);
+  Matrix<float> v(cuts.size(), pairs.size());
+  for (std::size_t n = 0; n < v.size(); ++n)
+    v.data()[n] = static_cast<float>(random.Real(-2.0, 2.0));
+  struct Sums {
+    double weight = 0.0;
+    double left = 0.0;
+    Matrix<float> flow;
+  };
+  const auto sums = [&] {
+    Sums result;
+    for (std::size_t n = 0; n < pairs.edge_weights().size(); ++n)
+      result.weight += pairs.edge_weights().data()[n];
+    result.left = pairs.residual_weight();
+    pairs.Flow(v, &result.flow);
+    return result;
+  };
+  const auto apart = [](const Matrix<float>& one, const Matrix<float>& other) {
+    double difference = 0.0;
+    double size = 0.0;
+    for (std::size_t n = 0; n < one.size(); ++n) {
+      difference += std::abs(one.data()[n] - other.data()[n]);
+      size += std::abs(other.data()[n]);
+    }
+    return difference / size;
+  };
+  pairs.Route(plan);
+  const Sums all = sums();
+  const std::size_t num_all = pairs.num_kept();
+  EXPECT_FALSE(pairs.LookAtSample(1e6));
+  ASSERT_TRUE(pairs.LookAtSample(40.0));
+  const Sums looked_at = sums();
+  EXPECT_GT(apart(looked_at.flow, all.flow), 0.01);
+  EXPECT_LT(apart(looked_at.flow, all.flow), 0.4);
+  pairs.LookAtAll();
+  EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
+
+  pairs.RouteSample(plan, 1e6);
+  EXPECT_EQ(pairs.num_kept(), num_all);
+  EXPECT_EQ(sums().weight, all.weight);
+  EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
+  pairs.RouteSample(plan, 40.0);
+  const Sums sampled = sums();
+  EXPECT_LT(pairs.num_kept(), 2 * num_all / 3);
+  EXPECT_NEAR(sampled.weight, all.weight, 0.02 * all.weight);
+  EXPECT_NEAR(sampled.left, all.left, 0.02 * all.left);
+  EXPECT_LT(apart(sampled.flow, all.flow), 0.4);
+}
+
 TEST(RoutedSolverTest, RefusesWhatItsMemoryHasNoRoomFor) {
   RandomModels random(29);
   const DenseCrf model = WeakModel(&random, 400, PottsLabels(2), 8.0);

@@ -141,8 +141,8 @@ void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickn
   }
 }
 
-void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
-              float* column) {
+void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
+              float* row, float* column) {
   const Wide d;
   const hn::RebindToUnsigned<Wide> du;
   const hn::Rebind<std::uint16_t, Wide> dh;
@@ -174,13 +174,15 @@ void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_c
       sum1 = hn::Add(sum1, f1);
       sum2 = hn::Add(sum2, f2);
       sum3 = hn::Add(sum3, f3);
-      row[i] += hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(f0, f1), hn::Add(f2, f3))));
+      row[i] += factor * hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(f0, f1), hn::Add(f2, f3))));
     }
-    float* out = column + j;
-    hn::StoreU(hn::Sub(hn::LoadU(d, out), sum0), d, out);
-    hn::StoreU(hn::Sub(hn::LoadU(d, out + lanes), sum1), d, out + lanes);
-    hn::StoreU(hn::Sub(hn::LoadU(d, out + 2 * lanes), sum2), d, out + 2 * lanes);
-    hn::StoreU(hn::Sub(hn::LoadU(d, out + 3 * lanes), sum3), d, out + 3 * lanes);
+    const auto subtract = [&](Vec sum, float* out) HWY_ATTR {
+      hn::StoreU(hn::NegMulAdd(hn::Set(d, factor), sum, hn::LoadU(d, out)), d, out);
+    };
+    subtract(sum0, column + j);
+    subtract(sum1, column + j + lanes);
+    subtract(sum2, column + j + 2 * lanes);
+    subtract(sum3, column + j + 3 * lanes);
   }
 }
 
@@ -216,9 +218,9 @@ void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickn
                TileRoutes* routes) {
   HWY_DYNAMIC_DISPATCH(RouteTile)(weights, rule, part, thickness, routes);
 }
-void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
-              float* column) {
-  HWY_DYNAMIC_DISPATCH(FlowTile)(weights, v_row, v_column, row, column);
+void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
+              float* row, float* column) {
+  HWY_DYNAMIC_DISPATCH(FlowTile)(weights, factor, v_row, v_column, row, column);
 }
 
 namespace scalar {
@@ -293,14 +295,14 @@ void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickn
   }
 }
 
-void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
-              float* column) {
+void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
+              float* row, float* column) {
   for (std::size_t i = 0; i < kTile; ++i) {
     for (std::size_t j = 0; j < kTile; ++j) {
       const float w = std::bit_cast<float>(std::uint32_t{weights[i * kTile + j]} << 16);
       const float flow = w * std::clamp(v_row[i] - v_column[j], -1.0F, 1.0F);
-      row[i] += flow;
-      column[j] -= flow;
+      row[i] += factor * flow;
+      column[j] -= factor * flow;
     }
   }
 }

@@ -48,10 +48,10 @@ void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const fl
 // Adds to `routes`.
 void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
                TileRoutes* routes);
-// row[i] += sum_j w_ij clip(v_i - v_j, -1, 1), column[j] -= sum_i of the same. Weights are the upper
-// halves of floats.
-void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
-              float* column);
+// row[i] += factor sum_j w_ij clip(v_i - v_j, -1, 1), column[j] -= factor sum_i of the same. Weights are the
+// upper halves of floats.
+void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
+              float* row, float* column);
 }  // namespace scalar
 
 void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
@@ -61,7 +61,7 @@ void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const fl
                   std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness, Tile* tile);
 void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
                TileRoutes* routes);
-void FlowTile(const std::uint16_t* weights, const float* v_row, const float* v_column, float* row,
-              float* column);
+void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
+              float* row, float* column);
 
 }  // namespace submarine::internal

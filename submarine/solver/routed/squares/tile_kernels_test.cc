@@ -103,8 +103,10 @@ TEST_F(TileKernelsTest, FlowsAreThoseOfTheScalarTwin) {
     std::vector<float> fast(2 * kTile, 1.0F);
     std::vector<float> slow(2 * kTile, 1.0F);
     const std::size_t column = diagonal ? 0 : kTile;
-    FlowTile(weights.data(), v.data(), v.data() + column, fast.data(), fast.data() + column);
-    scalar::FlowTile(weights.data(), v.data(), v.data() + column, slow.data(),
+    const float factor = diagonal ? 1.0F : 2.5F;
+    FlowTile(weights.data(), factor, v.data(), v.data() + column, fast.data(),
+             fast.data() + column);
+    scalar::FlowTile(weights.data(), factor, v.data(), v.data() + column, slow.data(),
                      slow.data() + column);
     for (std::size_t n = 0; n < fast.size(); ++n) ASSERT_NEAR(fast[n], slow[n], 1e-4F);
   }

@@ -21,28 +21,69 @@ constexpr std::size_t kChunks = 16;
 constexpr double kCutoffStep = 1.2;
 constexpr double kLeastRaised = 1e-3;
 constexpr std::size_t kSampledRows = 256;
-// Tiles that together hold no more than this share of what is left are not worth their time; the verifier
-// looks at them all the same.
-constexpr double kNegligibleShare = 0.002;
-constexpr std::size_t kSample = 4096;
 constexpr std::size_t kSlab = 256;
 
-// The upper halves of floats, rounded to the nearest; returns their sum. Rounding may have left a hair less
-// than nothing.
-SUBMARINE_FOR_WIDE_REGISTERS float Pack(const float* __restrict weight,
-                                        std::uint16_t* __restrict stored) {
+// What is left in a tile. Rounding may have left a hair less than nothing of a pair.
+SUBMARINE_FOR_WIDE_REGISTERS float Sum(const float* __restrict weight) {
   float column[kTile] = {};
   for (std::size_t i = 0; i < kTile; ++i) {
-    for (std::size_t j = 0; j < kTile; ++j) {
-      const float w = weight[i * kTile + j] > 0.0F ? weight[i * kTile + j] : 0.0F;
-      stored[i * kTile + j] =
-          static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(w) + 0x8000U) >> 16);
-      column[j] += w;
-    }
+    for (std::size_t j = 0; j < kTile; ++j)
+      column[j] += weight[i * kTile + j] > 0.0F ? weight[i * kTile + j] : 0.0F;
   }
   float sum = 0.0F;
   for (const float of_column : column) sum += of_column;
   return sum;
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS float SumOfRow(const float* row) {
+  float lanes[8] = {};
+  for (std::size_t j = 0; j < kTile; j += 8) {
+    for (std::size_t l = 0; l < 8; ++l) lanes[l] += row[j + l];
+  }
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
+         ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+// The upper halves of floats, rounded to the nearest.
+SUBMARINE_FOR_WIDE_REGISTERS void Pack(const float* __restrict weight, float factor,
+                                       std::uint16_t* __restrict stored) {
+  for (std::size_t n = 0; n < kTile * kTile; ++n) {
+    const float w = weight[n] > 0.0F ? factor * weight[n] : 0.0F;
+    stored[n] = static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(w) + 0x8000U) >> 16);
+  }
+}
+
+// Draws squares one after the other with probability min(1, left / level), about evenly among those that follow each
+// other, with the factor that their expectation asks for.
+class Draw {
+ public:
+  explicit Draw(float level) : level_(level) {}
+  // 0: not drawn.
+  float Factor(float left) {
+    if (!(left < level_)) return left > 0.0F ? 1.0F : 0.0F;
+    passed_ += left / level_;
+    if (passed_ < 1.0) return 0.0F;
+    passed_ -= 1.0;
+    return level_ / left;
+  }
+
+ private:
+  float level_;
+  double passed_ = 0.5;
+};
+
+// The level by which about `count` of these are drawn; 0: all of them.
+float LevelFor(double count, std::vector<float>* left) {
+  if (static_cast<double>(left->size()) <= count) return 0.0F;
+  std::sort(left->begin(), left->end(), std::greater<>());
+  double rest = std::accumulate(left->begin(), left->end(), 0.0);
+  // The first n for certain; of what the others hold, equal parts.
+  for (std::size_t n = 0; static_cast<double>(n) < count; ++n) {
+    const double level = rest / (count - static_cast<double>(n));
+    if ((*left)[n] <= level) return static_cast<float>(level);
+    rest -= (*left)[n];
+  }
+  return left->front();
 }
 
 // Those to look at: bit m for kernel m, where the boxes of two blocks are within this squared distance and products do not
@@ -209,81 +250,100 @@ void TilePairs::RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratc
   }
 }
 
-// From a sample: tiles that hold less have no more than kNegligibleShare of all that is left.
-float TilePairs::LeastWorthKeeping(const RoutingPlan& plan) const {
-  const std::size_t stride = std::max<std::size_t>(1, tiles_.size() / kSample);
-  std::vector<float> left((tiles_.size() + stride - 1) / stride);
-  ParallelFor(left.size(), 64, [&](std::size_t begin, std::size_t end) {
-    TileScratch scratch;
-    std::vector<std::uint16_t> ignored(kTile * kTile);
-    for (std::size_t n = begin; n < end; ++n) {
-      RouteOne(plan, tiles_[n * stride], &scratch);
-      left[n] = Pack(scratch.routes.residual, ignored.data());
+struct TilePairs::Gains {
+  Matrix<double> of_edges;
+  double left = 0.0;
+};
+
+void TilePairs::RouteChunk(const RoutingPlan& plan, std::optional<float> level, std::size_t chunk,
+                           Gains* gains) {
+  const std::size_t k = plan.thickness;
+  gains->of_edges = Matrix<double>(blocks_ * kTile, k);
+  Matrix<double>& gain = gains->of_edges;
+  TileScratch scratch;
+  TileRoutes& routes = scratch.routes;
+  Draw draw(level.value_or(0.0F));
+  Chunk& kept = kept_[chunk];
+  kept.tiles.clear();
+  kept.left.clear();
+  for (std::size_t t = chunk_[chunk]; t < chunk_[chunk + 1]; ++t) {
+    const std::size_t first = tiles_[t].row * kTile;
+    const std::size_t second = tiles_[t].column * kTile;
+    const bool near = second <= first + kTile;
+    const float factor = level && !near ? draw.Factor(mass_[t]) : 1.0F;
+    if (factor == 0.0F) continue;
+    RouteOne(plan, tiles_[t], &scratch);
+    for (std::size_t i = 0; i < kTile; ++i) {
+      for (std::size_t m = 0; m < k; ++m) {
+        gain(first + i, m) += factor * routes.row_gain[m * kTile + i];
+        if (first != second) gain(second + i, m) += factor * routes.column_gain[m * kTile + i];
+      }
     }
-  });
-  std::sort(left.begin(), left.end());
-  const double total = std::accumulate(left.begin(), left.end(), 0.0);
-  double below = 0.0;
-  for (const float of_tile : left) {
-    below += of_tile;
-    if (below > kNegligibleShare * total) return of_tile;
+    if (near) TakeDirectPairs(first, second, &routes, &gain);
+    const float of_tile = Sum(routes.residual);
+    gains->left += factor * of_tile;
+    if (of_tile > 0.0F) Keep(t, routes.residual, of_tile, factor, &kept);
   }
-  return 0.0F;
 }
 
 void TilePairs::Route(const RoutingPlan& plan, const std::function<bool(double)>& on_progress) {
-  const std::size_t k = plan.thickness;
-  const float least = LeastWorthKeeping(plan);
+  RouteSquares(plan, std::nullopt, on_progress);
+}
 
+void TilePairs::RouteSample(const RoutingPlan& plan, double squares_per_block) {
+  if (mass_.empty()) FindMasses();
+  std::vector<float> masses = mass_;
+  const float level = LevelFor(0.5 * squares_per_block * static_cast<double>(blocks_), &masses);
+  RouteSquares(plan, level, {});
+}
+
+void TilePairs::RouteSquares(const RoutingPlan& plan, std::optional<float> level,
+                             const std::function<bool(double)>& on_progress) {
+  const std::size_t k = plan.thickness;
   // Sums are kept apart by chunk and added in order: the same for any number of threads.
   const std::size_t chunks = chunk_.size() - 1;
-  std::vector<Matrix<double>> gains(chunks);
-  std::vector<double> left(chunks, 0.0);
+  std::vector<Gains> gains(chunks);
   kept_.resize(chunks);
   edge_weights_ = Matrix<double>(size_, k);
-  const auto do_chunk = [&](std::size_t n) {
-    Matrix<double> gain(blocks_ * kTile, k);
-    TileScratch scratch;
-    std::vector<std::uint16_t> packed(kTile * kTile);
-    TileRoutes& routes = scratch.routes;
-    kept_[n].tiles.clear();
-    for (std::size_t t = chunk_[n]; t < chunk_[n + 1]; ++t) {
-      RouteOne(plan, tiles_[t], &scratch);
-      const std::size_t first = tiles_[t].row * kTile;
-      const std::size_t second = tiles_[t].column * kTile;
-      const bool near = second <= first + kTile;
-      for (std::size_t i = 0; i < kTile; ++i) {
-        for (std::size_t m = 0; m < k; ++m) {
-          gain(first + i, m) += routes.row_gain[m * kTile + i];
-          if (first != second) gain(second + i, m) += routes.column_gain[m * kTile + i];
-        }
-      }
-      if (near) TakeDirectPairs(first, second, &routes, &gain);
-      const float of_tile = Pack(routes.residual, packed.data());
-      left[n] += of_tile;
-      // What the sample says of tiles near the diagonal includes pairs that are edges.
-      if (of_tile > (near ? 0.0F : least)) Keep(t, packed, &kept_[n]);
-    }
-    gains[n] = std::move(gain);
-  };
   constexpr std::size_t kBatch = 4;
   residual_weight_ = 0.0;
   for (std::size_t first = 0; first < chunks; first += kBatch) {
     const std::size_t count = std::min(kBatch, chunks - first);
     ParallelFor(count, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t n = begin; n < end; ++n) do_chunk(first + n);
+      for (std::size_t n = begin; n < end; ++n)
+        RouteChunk(plan, level, first + n, &gains[first + n]);
     });
     for (std::size_t n = first; n < first + count; ++n) {
       for (std::size_t p = 0; p < size_; ++p) {
-        for (std::size_t m = 0; m < k; ++m) edge_weights_(p, m) += gains[n](p, m);
+        for (std::size_t m = 0; m < k; ++m) edge_weights_(p, m) += gains[n].of_edges(p, m);
       }
+      residual_weight_ += gains[n].left;
       gains[n] = {};
-      residual_weight_ += left[n];
     }
     if (on_progress &&
         !on_progress(static_cast<double>(first + count) / static_cast<double>(chunks)))
       throw Interrupted("routing was interrupted before it was complete");
   }
+  LookAtAll();
+}
+
+void TilePairs::FindMasses() {
+  mass_.resize(tiles_.size());
+  ParallelFor(tiles_.size(), 256, [&](std::size_t begin, std::size_t end) {
+    Tile weights;
+    for (std::size_t t = begin; t < end; ++t) {
+      const Placed& tile = tiles_[t];
+      for (std::size_t m = 0; m < kernels_.size(); ++m) {
+        if ((tile.kernels >> m & 1U) == 0) continue;
+        const PlacedKernel& kernel = kernels_[m];
+        GaussianTile(kernel.coordinates.data() + kRoom, kernel.stride, kernel.dimension,
+                     kernel.scale.data() + kRoom, static_cast<std::ptrdiff_t>(tile.row * kTile),
+                     static_cast<std::ptrdiff_t>(tile.column * kTile), 0, &weights);
+        for (std::size_t i = 0; i < kTile; ++i)
+          mass_[t] += SumOfRow(weights.value + i * kTileStride);
+      }
+    }
+  });
 }
 
 // Pairs below the diagonal are those above it; what is left of pairs that are edges belongs to these.
@@ -305,15 +365,43 @@ void TilePairs::TakeDirectPairs(std::size_t first, std::size_t second, TileRoute
   }
 }
 
-void TilePairs::Keep(std::size_t tile, std::span<const std::uint16_t> packed, Chunk* chunk) {
+void TilePairs::Keep(std::size_t tile, const float* weights, float left, float factor,
+                     Chunk* chunk) {
   const std::size_t at = chunk->tiles.size();
   // Room that an earlier routing has needed is still there.
   if (at / kSlab >= chunk->slabs.size())
     chunk->slabs.emplace_back(
         new std::uint16_t[kSlab * kTile * kTile]);  // left unset: it is filled at once
-  std::copy(packed.begin(), packed.end(),
-            chunk->slabs[at / kSlab].get() + at % kSlab * kTile * kTile);
+  Pack(weights, factor, chunk->slabs[at / kSlab].get() + at % kSlab * kTile * kTile);
   chunk->tiles.push_back(static_cast<std::uint32_t>(tile));
+  chunk->left.push_back(factor * left);
+}
+
+void TilePairs::LookAtAll() {
+  for (Chunk& chunk : kept_) {
+    chunk.drawn.resize(chunk.tiles.size());
+    for (std::size_t n = 0; n < chunk.drawn.size(); ++n)
+      chunk.drawn[n] = {static_cast<std::uint32_t>(n), 1.0F};
+  }
+}
+
+bool TilePairs::LookAtSample(double squares_per_block) {
+  std::vector<float> left;
+  for (const Chunk& chunk : kept_) left.insert(left.end(), chunk.left.begin(), chunk.left.end());
+  const float level = LevelFor(0.5 * squares_per_block * static_cast<double>(blocks_), &left);
+  if (level == 0.0F) {
+    LookAtAll();
+    return false;
+  }
+  for (Chunk& chunk : kept_) {
+    chunk.drawn.clear();
+    Draw draw(level);
+    for (std::size_t n = 0; n < chunk.tiles.size(); ++n) {
+      const float factor = draw.Factor(chunk.left[n]);
+      if (factor > 0.0F) chunk.drawn.push_back({static_cast<std::uint32_t>(n), factor});
+    }
+  }
+  return true;
 }
 
 void TilePairs::Flow(const Matrix<float>& v, Matrix<float>* flow) const {
@@ -328,13 +416,13 @@ void TilePairs::Flow(const Matrix<float>& v, Matrix<float>* flow) const {
     for (std::size_t n = begin; n < end; ++n) {
       std::vector<float>& sum = sums_[n];
       sum.assign(cuts * padded, 0.0F);
-      for (std::size_t k = 0; k < kept_[n].tiles.size(); ++k) {
+      for (const auto& [k, factor] : kept_[n].drawn) {
         const Placed& tile = tiles_[kept_[n].tiles[k]];
         const std::size_t row = tile.row * kTile;
         const std::size_t column = tile.column * kTile;
         const std::uint16_t* weights = kept_[n].slabs[k / kSlab].get() + k % kSlab * kTile * kTile;
         for (std::size_t c = 0; c < cuts; ++c) {
-          FlowTile(weights, potential.data() + c * padded + row,
+          FlowTile(weights, factor, potential.data() + c * padded + row,
                    potential.data() + c * padded + column, sum.data() + c * padded + row,
                    sum.data() + c * padded + column);
         }

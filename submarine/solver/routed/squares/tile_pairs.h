@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "submarine/base/aligned_memory.h"
@@ -57,14 +57,22 @@ class TilePairs {
   std::size_t size() const { return size_; }
   double cutoff() const { return cutoff_; }
   std::size_t num_tiles() const { return tiles_.size(); }
-  std::size_t num_kept() const;  // tiles that flows look at since the last Route
+  std::size_t num_kept() const;  // tiles kept for flows since the last Route
 
   // Routes as planned for the paths given; from then on flows are on what is left.
   void Route(const RoutingPlan& plan, const std::function<bool(double done)>& on_progress = {});
+  // The same with a sample of the squares, about so many for every block: drawn by their weights and scaled, so that every
+  // sum over pairs has the right expectation. Edge weights and flows are estimates then.
+  void RouteSample(const RoutingPlan& plan, double squares_per_block);
   // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
   const Matrix<double>& edge_weights() const { return edge_weights_; }
   // What routing leaves of all pairs together.
   double residual_weight() const { return residual_weight_; }
+
+  // Flows look at a sample of what is left, drawn by that, until LookAtAll or the next Route. False where there are no more
+  // squares than so many for every block.
+  bool LookAtSample(double squares_per_block);
+  void LookAtAll();
 
   // flow(c, p) = sum_q (w - u)_pq clip(v_cp - v_cq, -1, 1); one row per distinct cut, columns are positions.
   void Flow(const Matrix<float>& v, Matrix<float>* flow) const;
@@ -75,15 +83,27 @@ class TilePairs {
     std::uint32_t column;
     std::uint32_t kernels;  // bit m: kernel m takes part
   };
+  struct Drawn {
+    std::uint32_t kept;  // index into Chunk::tiles
+    float factor;
+  };
   struct Chunk {
     std::vector<std::uint32_t> tiles;
+    std::vector<float> left;                              // in each
+    std::vector<Drawn> drawn;                             // those that flows look at
     std::vector<std::unique_ptr<std::uint16_t[]>> slabs;  // kSlab tiles each
   };
   void RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratch* scratch) const;
-  float LeastWorthKeeping(const RoutingPlan& plan) const;
+  struct Gains;
+  // Squares drawn by this level of their weights, or all of them.
+  void RouteSquares(const RoutingPlan& plan, std::optional<float> level,
+                    const std::function<bool(double done)>& on_progress);
+  void RouteChunk(const RoutingPlan& plan, std::optional<float> level, std::size_t chunk,
+                  Gains* gains);
+  void FindMasses();
   void TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
                        Matrix<double>* gain) const;
-  static void Keep(std::size_t tile, std::span<const std::uint16_t> packed, Chunk* chunk);
+  static void Keep(std::size_t tile, const float* weights, float left, float factor, Chunk* chunk);
   void FindTiles(const TilePairsOptions& options);
   void RaiseCutoff(double most_tiles, double largest_cutoff);
   std::vector<Placed> TilesAt(double cutoff) const;
@@ -99,6 +119,7 @@ class TilePairs {
   double product_limit_;
   double cutoff_;
   std::vector<Placed> tiles_;
+  std::vector<float> mass_;         // of each, all its pairs; empty until a sample is asked for
   std::vector<std::size_t> chunk_;  // tiles of one task, by their row
   std::vector<Chunk> kept_;         // what flows look at
   Matrix<double> edge_weights_;
