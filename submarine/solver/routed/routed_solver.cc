@@ -468,9 +468,11 @@ class RoutedRun {
       round_upper_ = std::numeric_limits<double>::infinity();
       Restart();
     }
-    if (holds_best_) v_ = best_v_;
-    Restart();
-    if (was_sampled) times_shortened_ = kMostShortened;  // its steps were
+    if (was_sampled) {
+      if (holds_best_) v_ = best_v_;
+      Restart();
+      times_shortened_ = kMostShortened;  // its steps were
+    }
     return Iterate(options_.max_iterations);
   }
 
