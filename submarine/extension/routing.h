@@ -52,9 +52,12 @@ void CheckPaths(const RoutedPaths& paths, std::size_t num_variables);
 //   k_ah >= exp(|c_A - c_B|^2 / 2) exp(-|f_a - c_B|^2 / 2) exp(-|f_h - c_A|^2 / 2) (1 + x.y),
 //
 // so that sums over a square take 64 terms instead of 1024. This takes the place of the kernel where |x.y| is at most
-// `product_limit` everywhere in the square and the blocks' radii add up to at most kMostRadii. Routes over such a square are those of all its h or of none, by the mean of
-// their z; so are, if there are products at all, routes to edges that cross from one block to another. Flows on what is
-// left of such a square are the same for all its pairs: those of the mean potentials, weighted by what is left.
+// `product_limit` everywhere in the square and the blocks' radii add up to at most kMostRadii.
+//
+// Routes over such a square are those of all its h or of none, by the mean of their z; so are, if there are such squares
+// at all, routes to edges that cross from one block to another. Flows on what is left of it are the same for all its
+// pairs: those of the mean potentials, weighted by what is left. With `by_square` the same holds for all squares of blocks
+// that are not next to each other, so that the number of cuts hardly matters to what a square takes.
 struct Routing {
   RoutedPaths paths;
   double share = 1.0;            // t, 0 to 1
@@ -62,8 +65,12 @@ struct Routing {
   Matrix<float> threshold;       // positions x thickness; empty with z
   double product_limit = 0.0;    // 0 to 1; 0: every pair is looked at
   double product_cutoff = 0.05;  // products whose kernel is below this everywhere are left out
+  bool by_square =
+      false;  // routes and flows are chosen by square where blocks are not next to each other
 
   bool everywhere() const { return z.size() == 0; }
+  // Routes to edges that cross from block to block are those over all of a block or none of it.
+  bool crosses_by_block() const { return product_limit > 0.0 || by_square; }
 };
 
 // Throws InvalidInput for invalid paths, a share outside 0..1, wrong shapes and z that is not

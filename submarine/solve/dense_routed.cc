@@ -32,6 +32,7 @@ struct Effort {
 constexpr std::array<Effort, 3> kEfforts = {{{0, 0.05, 4.2}, {0, 0.2, 2.2}, {1, 0.5, 0.22}}};
 constexpr double kPassesPerCut = 0.02;  // by which they grow with every cut beyond two
 constexpr double kShareOfMemory = 0.4;
+constexpr double kShareOfPathMemory = 0.1;
 constexpr double kShareOfReserve = 0.3;
 // Of RoutingIsQuick: at most this long, and at most this share of the time left.
 constexpr double kQuickSeconds = 4.0;
@@ -41,6 +42,8 @@ constexpr double kWorthwhileGain = 1.0 / 25.0;  // of four iterations, relative 
 constexpr double kFewPairs = 1e9;
 constexpr double kCutoffOfFewPairs = 1e-3;
 constexpr double kVerifiedOfFewPairs = 1e-6;
+// From here on flows pair by pair take longer than all else.
+constexpr int kManyCuts = 6;
 bool HasFewPairs(const DenseCrf& model) {
   const auto n = static_cast<double>(model.num_variables());
   return n * n <= kFewPairs;
@@ -96,12 +99,13 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   const RoutedPaths& paths = result.proof.routing.paths;
   part->description = fmt::format(
       "a path along {}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
-      "below {:.2g} left out{}",
+      "below {:.2g} left out{}{}",
       ToString(result.order), paths.thickness, result.routed_weight, result.left_weight, cutoff,
       result.proof.routing.product_limit > 0.0
           ? fmt::format(" ({:.2g} where products bound those of two blocks)",
                         result.proof.routing.product_cutoff)
-          : "");
+          : "",
+      result.proof.routing.by_square ? ", routes and flows by squares of 32 x 32 pairs" : "");
   part->marginals = std::move(result.marginals);
   if (options.certify == Certify::kNone) return;
   PairOptions verification;
@@ -110,7 +114,8 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   verification.cutoff =
       HasFewPairs(model) && !raised ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
   const double at_end = PathSumSeconds(static_cast<double>(model.num_variables()),
-                                       static_cast<double>(model.num_labels()), paths.thickness);
+                                       static_cast<double>(model.num_labels()), paths.thickness,
+                                       !result.proof.dual_point.empty());
   verification.on_progress = [&](double done) {
     return alarm->Progress("certify upper bound", done, at_end + reserve);
   };
@@ -174,6 +179,10 @@ bool RoutingPays(const DenseCrf& model, double temperature, double seconds) {
   return unaries - PlainBoundFloor(model, temperature) < kLittleToGain * (unaries - one_label);
 }
 
+bool RoutingFits(const DenseCrf& model, double temperature, double seconds) {
+  return CanRoute(model, temperature, kEfforts.back(), seconds);
+}
+
 bool RoutingIsQuick(const DenseCrf& model, double temperature, double seconds_left) {
   return CanRoute(model, temperature, kEfforts.front(),
                   std::min(kQuickSeconds, kShareOfQuick * seconds_left));
@@ -184,7 +193,8 @@ double RoutedBytes(const DenseCrf& model, double max_bytes) {
   const double all_pairs = n * n;  // two bytes for each
   // The verifier has eight sums under way, in double, of every cut and edge of a position.
   const double sums = 64.0 * n * static_cast<double>(model.num_cuts() + kMaxThickness);
-  return std::min(kShareOfMemory * max_bytes, all_pairs) + sums;
+  return std::min(kShareOfMemory * max_bytes, all_pairs) +
+         std::min(kShareOfPathMemory * max_bytes, MostPathBytes(model)) + sums;
 }
 
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
@@ -197,13 +207,19 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   solver.thickness = effort.thickness;
   solver.temperature = options.temperature;
   solver.marginals = mean_field;
+  solver.lower = lower;
   solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
   solver.planned_seconds = std::max(0.0, patience - reserve);
   solver.leaves_time_to_verify = options.certify != Certify::kNone;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
+  solver.max_path_bytes =
+      static_cast<std::size_t>(kShareOfPathMemory * static_cast<double>(options.max_bytes));
   solver.cutoff = HasFewPairs(model) ? kCutoffOfFewPairs : effort.cutoff;
-  if (!HasFewPairs(model)) solver.products = RoutedProducts::kWhereTimeIsShort;
+  if (!HasFewPairs(model)) {
+    solver.products = RoutedProducts::kWhereTimeIsShort;
+    solver.by_square = model.num_cuts() >= kManyCuts;
+  }
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   solver.on_iteration = Teller(lower, alarm, &part);
   solver.on_routing = [&](double done) {

@@ -20,6 +20,9 @@ namespace submarine::internal {
 // variables share, cannot gain much from the pairs, and the least that routing takes is within `seconds`.
 bool RoutingPays(const DenseCrf& model, double temperature, double seconds);
 
+// Whether there is anything to route, and the least that routing takes is within `seconds`.
+bool RoutingFits(const DenseCrf& model, double temperature, double seconds);
+
 // Whether looking at all squares of pairs some times takes a few seconds, and a small share of those left.
 bool RoutingIsQuick(const DenseCrf& model, double temperature, double seconds_left);
 

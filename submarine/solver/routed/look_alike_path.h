@@ -39,7 +39,7 @@ void CutLongPaths(std::size_t least, RoutedPaths* paths);
 // the lower, the better a path to route over.
 double PathLogZ(const DenseCrf& model, const RoutedPaths& paths, double temperature);
 
-// The thickest paths whose sums take no more than some hundred terms per variable.
+// The thickest paths whose sums take no more than some ten terms per variable, whatever the metric.
 int DefaultThickness(int num_labels);
 
 }  // namespace submarine::internal

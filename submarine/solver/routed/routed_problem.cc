@@ -22,6 +22,7 @@ RoutedProblem::RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, do
       temperature_(temperature),
       product_limit_(options.product_limit),
       product_cutoff_(options.product_cutoff),
+      by_square_(options.by_square),
       cuts_(DistinctCuts(model.labels())),
       kernels_(PlaceKernels(model, paths)),
       products_(kernels_, model.num_variables(), options.product_limit, options.product_cutoff),
@@ -145,6 +146,7 @@ Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, do
   routing.share = share;
   routing.product_limit = product_limit_;
   routing.product_cutoff = product_cutoff_;
+  routing.by_square = by_square_;
   Matrix<float> z(num_cuts(), size());
   Step(y, 1.0F, &z);
   routing.z = Evidence(z);

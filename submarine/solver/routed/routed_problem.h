@@ -66,6 +66,7 @@ class RoutedProblem {
   double temperature_;
   double product_limit_;
   double product_cutoff_;
+  bool by_square_;
   std::vector<RoutedCut> cuts_;
   std::vector<PlacedKernel> kernels_;
   ProductPairs products_;

@@ -11,6 +11,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/solver/routed/momentum.h"
 #include "submarine/solver/routed/routed_problem.h"
+#include "submarine/solver/routed/routed_times.h"
 
 namespace submarine::internal {
 namespace {
@@ -24,57 +25,30 @@ constexpr double kLongestStep = 1e4;
 constexpr double kFirstShare = 0.9;
 // Marginals that differ by less count as equal for routing: what they say is not exact either.
 constexpr double kSameMarginals = 0.05;
-// Rounds that learn which routes pay, more while they gain; iterations of the first and of the others; by how much the
-// last one counts more in the mean.
-constexpr int kRounds = 8;
+// Rounds that learn which routes pay at most, and by how much the last one counts more in the mean.
 constexpr int kMostRounds = 24;
 constexpr float kMeanWeight = 1.5F;
-constexpr int kLeastRounds = 3;
-constexpr int kFirstIterations = 30;
-constexpr int kRoundIterations = 15;
-constexpr int kLearnIterations = kFirstIterations + (kRounds - 1) * kRoundIterations;
-// Squares of a sample, for every block of positions: what its potentials prove with all pairs differs by some 0.1%. Fewer
-// where there are many cuts.
-constexpr double kSampledSquares = 96.0;
-constexpr double kFewSampledSquares = 24.0;
-constexpr double kSampledCuts = 288.0;  // squares times distinct cuts
 constexpr int kOnSample = 16;  // iterations until what they prove with all pairs is looked at
 constexpr int kPatience = 8;   // iterations that a round has to gain kWorthwhile
 constexpr double kWorthwhile = 1e-4;
 constexpr double kWorthwhileOnSample = 2.5e-4;  // of kOnSample iterations
+constexpr double kOfInterval = 100.0;  // these shares count more where log Z is known well,
+constexpr double kLeastOfSize = 0.01;  // up to a point
 // The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
 // potentials with shorter steps, so many times.
 constexpr int kMostShortened = 2;
-// Of routing a square of pairs, on two cores. The least, with a few iterations, is that of a machine that nothing else
-// uses; squares are as many as one slower by kSlow has time to verify, as a verifier that is cut short loses more than
-// small kernel values prove.
-constexpr double kTileSeconds = 4e-6;
-constexpr double kLeastTileSeconds = 3.6e-6;
-constexpr double kSlow = 1.25;
-// To learn and to go on with all pairs: passes over these, with new memory, and for every cut flows on a few of them; the
-// same of products, which every round looks at; of a square of the sample, for every distinct cut and iteration.
-constexpr double kPassesToLearn = 1.5;
-constexpr double kLearnCutSeconds = 2e-6;
-constexpr double kLearnProductCutSeconds = 1e-6;
-constexpr double kSampleCutSeconds = 4e-7;
-constexpr double kLeastProductCutSeconds = 1.5e-7;
+// Of paths where most labels are equally far from each other: states of a position, thickness, share of the time.
+constexpr double kMostStates = 512.0;
+constexpr int kThickestOfStates = 2;  // 3 where there are few variables, as pairs take longer too
+constexpr std::size_t kFewVariables = 30000;
+constexpr int kFewLabels = 3;  // DefaultThickness is as much as pays
+constexpr double kShareOfPaths = 0.6;
 constexpr double kRaise = 1.2;  // cutoffs, step by step
 constexpr double kRaiseProducts = 1.3;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
 constexpr int kCheapIterations = 4;
 constexpr double kSmallShare = 0.3;
-// Of verifying a square of pairs, on two cores; for every cut; for every edge at a position. How long routing has taken
-// tells nothing about it: that is, above all, memory used for the first time.
-constexpr double kVerifySeconds = 5e-6;
-constexpr double kVerifyCutSeconds = 8e-7;
-constexpr double kVerifyEdgeSeconds = 1.8e-6;
-// The same of squares that are products.
-constexpr double kProductSeconds = 3e-7;
-constexpr double kProductEdgeSeconds = 1.5e-7;
-constexpr double kVerifyProductSeconds = 1e-6;
-constexpr double kVerifyProductEdgeSeconds = 3.5e-7;
-constexpr double kVerifyProductCutSeconds = 3e-7;
 constexpr double kSecondsAfterInterrupt = 1.0;
 constexpr double kThickRounds =
     1.4;  // a single round of thick paths is worth it with time to spare
@@ -90,6 +64,17 @@ double SharedValue(const std::vector<double>& mean_unary, double temperature) {
   double sum = 0.0;
   for (const double phi : mean_unary) sum += std::exp((least - phi) / temperature);
   return temperature * std::log(sum) - least;
+}
+
+int ThickestOfStates(const DenseCrf& model) {
+  if (model.num_labels() <= kFewLabels) return 1;
+  return kThickestOfStates + (model.num_variables() <= kFewVariables ? 1 : 0);
+}
+
+// Of both directions, in double.
+double PathBytes(const DenseCrf& model, int thickness) {
+  return 2.0 * sizeof(double) * static_cast<double>(model.num_variables()) *
+         std::pow(model.num_labels(), thickness);
 }
 
 // To begin power iterations with: the same every time.
@@ -108,7 +93,7 @@ class RoutedRun {
   RoutedRun(const DenseCrf& model, const RoutedOptions& options)
       : model_(model),
         options_(options),
-        num_distinct_cuts_(static_cast<double>(DistinctCuts(model.labels()).size())),
+        times_(model, options.by_square, options.leaves_time_to_verify),
         paths_(Paths(options.products != RoutedProducts::kNever)),
         seconds_(std::max(
             0.0, std::min(options.planned_seconds, options.time_limit_seconds) - clock_.Seconds())),
@@ -122,7 +107,7 @@ class RoutedRun {
     v_ = no_potentials;
     const Routing routing = HasTimeToLearn() ? LearnRouting() : FirstRouting();
     bool go_on = Begin(routing, v_, false) && IterateToTheEnd();
-    // Never looser than the plain bound: proven, or tried.
+    // Never looser than the plain bound: proven, or tried (by square, where routing is).
     if (go_on && HasTimeForARound() &&
         result_.upper > PlainBoundFloor(model_, options_.temperature)) {
       Routing nothing = RoutingEverywhere();
@@ -130,7 +115,11 @@ class RoutedRun {
       if (Begin(nothing, no_potentials, true)) IterateToTheEnd();
     }
     result_.proof.flows = {{1.0, FlowShape::kClip, problem_.Evidence(best_v_)}};
-    result_.proof.dual_point.costs = problem_.ByVariable(best_costs_);
+    if (times_.HasDual()) {
+      result_.proof.dual_point.costs = problem_.ByVariable(best_costs_);
+    } else {
+      result_.proof.dual_point = {};
+    }
     result_.marginals = problem_.ByVariable(best_y_);
     return std::move(result_);
   }
@@ -154,6 +143,7 @@ class RoutedRun {
     routing.paths = paths_;
     routing.product_limit = squares_.product_limit;
     routing.product_cutoff = squares_.product_cutoff;
+    routing.by_square = squares_.by_square;
     return routing;
   }
 
@@ -184,7 +174,7 @@ class RoutedRun {
     all_seconds_ = RouteAllSeconds();
     for (int round = 0; round < kMostRounds; ++round) {
       Stopwatch clock;
-      problem_.RouteSample(routing, SampledSquares());
+      problem_.RouteSample(routing, times_.SampledSquares());
       sampled_ = true;
       StartRound();
       const bool go_on = Iterate(round == 0 ? kFirstIterations : kRoundIterations);
@@ -217,18 +207,38 @@ class RoutedRun {
     return best;
   }
 
-  static bool Gains(double before, double after, double worthwhile = kWorthwhile) {
-    return !std::isfinite(before) || after < before - worthwhile * std::max(1.0, std::abs(before));
+  // By a share of the bound, or of what there is to gain, where that is less.
+  bool Gains(double before, double after, double worthwhile = kWorthwhile) const {
+    if (!std::isfinite(before)) return true;
+    const double size = std::max(1.0, std::abs(before));
+    // What a sample says may be below any lower bound.
+    const double to_gain = std::max(kOfInterval * (before - options_.lower), kLeastOfSize * size);
+    return after < before - worthwhile * std::min(to_gain, size);
+  }
+
+  // Paths are the thicker, the less disagreement costs them, and sums take the longer.
+  int Thickness() const {
+    if (options_.thickness > 0) return options_.thickness;
+    int thickness = DefaultThickness(model_.num_labels());
+    const LabelSpace& labels = model_.labels();
+    if (!MostDistancesAreLargest(CutDistance(*labels.cuts, model_.metric().length)))
+      return thickness;
+    const double seconds = std::min(options_.planned_seconds, options_.time_limit_seconds);
+    const auto fits = [&](int k) {
+      return std::pow(model_.num_labels(), k) <= kMostStates &&
+             PathBytes(model_, k) <= static_cast<double>(options_.max_path_bytes) &&
+             kLearnIterations * times_.PathSeconds(k) <= kShareOfPaths * seconds;
+    };
+    while (thickness < ThickestOfStates(model_) && fits(thickness + 1)) ++thickness;
+    return thickness;
   }
 
   RoutedPaths Paths(bool in_blocks) {
     RoutedOrder order = options_.order;
     if (order == RoutedOrder::kBest && in_blocks) order = RoutedOrder::kBlocks;
-    RoutedPaths paths = MakePath(
-        model_, order,
-        options_.thickness > 0 ? options_.thickness : DefaultThickness(model_.num_labels()),
-        options_.temperature, &result_.order);
+    RoutedPaths paths = MakePath(model_, order, Thickness(), options_.temperature, &result_.order);
     CutLongPaths(kLeastPathPiece, &paths);
+    times_.thickness = paths.thickness;
     return paths;
   }
 
@@ -238,8 +248,10 @@ class RoutedRun {
     TilePairsOptions squares{
         .cutoff = options_.cutoff,
         .max_bytes = options_.max_bytes,
-        .enough_tiles = std::max(0.0, seconds_ - SampleSeconds(kRounds)) / LearnTileSeconds(),
-        .most_tiles = seconds_ / LeastTileSeconds()};
+        .enough_tiles =
+            std::max(0.0, seconds_ - times_.SampleSeconds(kRounds)) / times_.LearnTileSeconds(),
+        .most_tiles = seconds_ / times_.LeastTileSeconds(),
+        .by_square = options_.by_square};
     if (options_.products == RoutedProducts::kNever) return squares;
     const std::vector<PlacedKernel> kernels = PlaceKernels(model_, paths_);
     const std::size_t blocks = NumBlocks(model_.num_variables());
@@ -247,8 +259,9 @@ class RoutedRun {
     TilePairsOptions full = squares;
     full.cutoff = std::min(squares.cutoff, kCutoffForAll);
     const SquareCounts all = EstimateSquares(kernels, blocks, full);
-    const bool has_room = all.tiles <= squares.enough_tiles &&
-                          SquareBytes(all) <= static_cast<double>(squares.max_bytes);
+    const bool has_room =
+        all.tiles <= squares.enough_tiles &&
+        SquareBytes(all, squares.by_square) <= static_cast<double>(squares.max_bytes);
     if (options_.products == RoutedProducts::kWhereTimeIsShort &&
         (has_room || !ProductsSaveTime(kernels, blocks))) {
       paths_ = Paths(false);
@@ -267,19 +280,22 @@ class RoutedRun {
                                          {true, true, 0.2, 0.1},   {true, false, 0.2, 0.1},
                                          {false, true, 0.1, 0.05}, {false, true, 0.2, 0.1},
                                          {false, false, 0.2, 0.05}};
-    const int thick = DefaultThickness(model_.num_labels());
+    const int thick = Thickness();
     const auto fits = [&](const Candidate& candidate) {
-      paths_.thickness = candidate.thick ? thick : 1;
+      times_.thickness = paths_.thickness = candidate.thick ? thick : 1;
       squares.cutoff = candidate.cutoff;
       squares.product_cutoff = candidate.product_cutoff;
       const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
-      double seconds = counts.tiles * LeastTileSeconds() + counts.products * LeastProductSeconds();
+      double seconds =
+          counts.tiles * times_.LeastTileSeconds() + counts.products * times_.LeastProductSeconds();
       if (candidate.thick) seconds *= kThickRounds;
       if (candidate.learns) {
-        seconds = counts.tiles * LearnTileSeconds() + counts.products * LearnProductSeconds() +
-                  SampleSeconds(kLeastRounds);
+        seconds = counts.tiles * times_.LearnTileSeconds() +
+                  counts.products * times_.LearnProductSeconds() +
+                  times_.SampleSeconds(kLeastRounds);
       }
-      return seconds <= seconds_ && SquareBytes(counts) <= static_cast<double>(squares.max_bytes);
+      return seconds <= seconds_ &&
+             SquareBytes(counts, squares.by_square) <= static_cast<double>(squares.max_bytes);
     };
     if (std::none_of(std::begin(kCandidates), std::end(kCandidates), fits)) {
       Candidate least = kCandidates[std::size(kCandidates) - 1];
@@ -293,58 +309,24 @@ class RoutedRun {
 
   bool ProductsSaveTime(const std::vector<PlacedKernel>& kernels, std::size_t blocks) const {
     TilePairsOptions squares{.cutoff = kCutoffForRounds};
-    const double all = EstimateSquares(kernels, blocks, squares).tiles * LeastTileSeconds();
+    const double all = EstimateSquares(kernels, blocks, squares).tiles * times_.LeastTileSeconds();
     squares.product_limit = kProductLimit;
     const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
-    return counts.tiles * LeastTileSeconds() + counts.products * LeastProductSeconds() <=
+    return counts.tiles * times_.LeastTileSeconds() +
+               counts.products * times_.LeastProductSeconds() <=
            kShareOfProducts * all;
   }
 
-  // What verifying a square takes,
-  double VerifierTileSeconds() const {
-    if (!options_.leaves_time_to_verify) return 0.0;
-    return kVerifySeconds + kVerifyCutSeconds * model_.num_cuts() +
-           kVerifyEdgeSeconds * paths_.thickness;
-  }
-  double VerifierProductSeconds() const {
-    if (!options_.leaves_time_to_verify) return 0.0;
-    return kVerifyProductSeconds + kVerifyProductCutSeconds * model_.num_cuts() +
-           kVerifyProductEdgeSeconds * paths_.thickness;
-  }
-  // with rounds to learn before it,
-  double LearnTileSeconds() const {
-    return VerifierTileSeconds() + kPassesToLearn * kTileSeconds +
-           kLearnCutSeconds * num_distinct_cuts_;
-  }
-  double LearnProductSeconds() const {
-    return VerifierProductSeconds() + (kLeastRounds + 1) * ProductSeconds() +
-           kLearnProductCutSeconds * num_distinct_cuts_;
-  }
-  // which look at a sample,
-  double SampledSquares() const {
-    return std::clamp(kSampledCuts / num_distinct_cuts_, kFewSampledSquares, kSampledSquares);
-  }
-  double SampleSeconds(int rounds) const {
-    const double tiles =
-        0.5 * SampledSquares() * static_cast<double>(NumBlocks(model_.num_variables()));
-    const int iterations = kFirstIterations + (rounds - 1) * kRoundIterations;
-    return tiles * (rounds * kTileSeconds + iterations * kSampleCutSeconds * num_distinct_cuts_);
-  }
   double RouteAllSeconds() const {
     return kPassesToLearn *
            (static_cast<double>(problem_.pairs().num_tiles()) * kTileSeconds +
-            static_cast<double>(problem_.products().num_squares()) * ProductSeconds());
+            static_cast<double>(problem_.products().num_squares()) * times_.ProductSeconds());
   }
-  // or without.
-  double LeastTileSeconds() const { return kSlow * (VerifierTileSeconds() + kLeastTileSeconds); }
-  double LeastProductSeconds() const {
-    return kSlow * (VerifierProductSeconds() + ProductSeconds() +
-                    kLeastProductCutSeconds * num_distinct_cuts_);
-  }
-  double ProductSeconds() const { return kProductSeconds + kProductEdgeSeconds * paths_.thickness; }
   double VerifierSeconds() const {
-    return static_cast<double>(problem_.pairs().num_tiles()) * VerifierTileSeconds() +
-           static_cast<double>(problem_.products().num_squares()) * VerifierProductSeconds();
+    return static_cast<double>(problem_.pairs().num_tiles()) * times_.VerifierTileSeconds() +
+           static_cast<double>(problem_.products().num_squares()) *
+               times_.VerifierProductSeconds() +
+           times_.VerifierPathSeconds();
   }
   double SecondsLeft() const {
     return options_.time_limit_seconds - clock_.Seconds() - kSlow * VerifierSeconds() -
@@ -353,9 +335,10 @@ class RoutedRun {
   bool HasTimeToLearn() const {
     constexpr double kOfEstimate = 1.05;  // the cutoff was raised by a sample of the squares
     if (options_.max_iterations < kLearnIterations + kFewIterations) return false;
-    return SampleSeconds(kLeastRounds) +
-               static_cast<double>(problem_.pairs().num_tiles()) * LearnTileSeconds() +
-               static_cast<double>(problem_.products().num_squares()) * LearnProductSeconds() <=
+    return times_.SampleSeconds(kLeastRounds) +
+               static_cast<double>(problem_.pairs().num_tiles()) * times_.LearnTileSeconds() +
+               static_cast<double>(problem_.products().num_squares()) *
+                   times_.LearnProductSeconds() <=
            kOfEstimate * seconds_;
   }
   double RoundSeconds() const { return routing_seconds_ + kFewIterations * iteration_seconds_; }
@@ -424,7 +407,7 @@ class RoutedRun {
     if (!std::isfinite(result_.path_only)) result_.path_only = path_only;
     // A second of its own is not worth the curvature.
     if (stopped_ || SecondsLeft() <= 0.0) return true;
-    sampled_ = problem_.LookAtSample(SampledSquares());
+    sampled_ = problem_.LookAtSample(times_.SampledSquares());
     StartRound();
     return true;
   }
@@ -464,7 +447,7 @@ class RoutedRun {
       LookAtAll();
       if (!go_on) return false;
       if (!Gains(before, result_.upper, kWorthwhileOnSample)) break;
-      sampled_ = problem_.LookAtSample(SampledSquares());
+      sampled_ = problem_.LookAtSample(times_.SampledSquares());
       round_upper_ = std::numeric_limits<double>::infinity();
       Restart();
     }
@@ -544,7 +527,7 @@ class RoutedRun {
 
   const DenseCrf& model_;
   const RoutedOptions& options_;
-  double num_distinct_cuts_;
+  RoutedTimes times_;
   Stopwatch clock_;
   RoutedResult result_;
   RoutedPaths paths_;
@@ -586,6 +569,14 @@ double PlainBoundFloor(const DenseCrf& model, double temperature) {
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += model.unary()(a, i) / n;
   }
   return n * SharedValue(mean, temperature) - model.constant();
+}
+
+double MostPathBytes(const DenseCrf& model) {
+  int thickness = DefaultThickness(model.num_labels());
+  while (thickness < ThickestOfStates(model) &&
+         std::pow(model.num_labels(), thickness + 1) <= kMostStates)
+    ++thickness;
+  return PathBytes(model, thickness);
 }
 
 RoutedResult SolveRouted(const DenseCrf& model, const RoutedOptions& options) {

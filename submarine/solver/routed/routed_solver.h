@@ -41,16 +41,19 @@ enum class RoutedProducts { kNever, kWhereTimeIsShort, kAlways };  // time or me
 struct RoutedOptions {
   double temperature = 1.0;  // T > 0
   RoutedOrder order = RoutedOrder::kBest;
-  int thickness = 0;         // 0: DefaultThickness
-  Matrix<float> marginals;   // by variable, for a first round in short time; may be empty
-  int max_iterations = 800;  // of all rounds together
+  int thickness = 0;        // 0: as thick as labels, metric, time and memory allow
+  Matrix<float> marginals;  // by variable, for a first round in short time; may be empty
+  double lower = -std::numeric_limits<double>::infinity();  // of log Z, as far as known
+  int max_iterations = 800;                                 // of all rounds together
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   double planned_seconds =
       std::numeric_limits<double>::infinity();  // squares of pairs are chosen for
   bool leaves_time_to_verify = false;
   double cutoff = 0.05;  // squares of pairs whose kernel is below this are left out
   RoutedProducts products = RoutedProducts::kNever;
+  bool by_square = false;  // see Routing: for many cuts and pairs
   std::size_t max_bytes = std::size_t{4} << 30;
+  std::size_t max_path_bytes = std::size_t{1} << 30;  // for the states of thick paths
   // With every iteration, and while pairs are routed; return false to stop.
   std::function<bool(const RoutedRecord&)> on_iteration = {};
   std::function<bool(double done)> on_routing = {};
@@ -73,6 +76,9 @@ struct RoutedResult {
   int rounds = 0;
   std::vector<RoutedRecord> records;
 };
+
+// Of the states of the thickest paths that are taken where there are many labels.
+double MostPathBytes(const DenseCrf& model);
 
 // Throws InvalidInput for a temperature that is not positive and finite and marginals that do not fit, and
 // Interrupted where it was stopped before there was any bound.

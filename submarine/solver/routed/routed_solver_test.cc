@@ -204,6 +204,53 @@ TEST(RoutedSolverTest, ProductsBoundNearlyAsWellAsPairs) {
   }
 }
 
+TEST(RoutedSolverTest, BySquareBoundsNearlyAsWellAsByPair) {
+  RandomModels random(34);
+  for (const int labels : {3, 9}) {
+    const DenseCrf model = Areas(&random, 48, 40, PottsLabels(labels));
+    RoutedOptions options;
+    options.cutoff = 1e-3;
+    options.order = RoutedOrder::kLookAlikes;
+    const double by_pair = Verified(model, SolveRouted(model, options).proof);
+    for (const RoutedProducts products : {RoutedProducts::kNever, RoutedProducts::kAlways}) {
+      options.by_square = true;
+      options.products = products;
+      const RoutedResult result = SolveRouted(model, options);
+      EXPECT_TRUE(result.proof.routing.by_square);
+      PairOptions verification;
+      verification.cutoff = result.cutoff;
+      const double by_square = VerifiedRoutedUpper(model, result.proof, verification);
+      // What the solver says is what the verifier says.
+      EXPECT_NEAR(by_square, result.upper, 2e-3 * std::abs(by_square)) << labels;
+      const double unaries = UnaryBound(model);
+      EXPECT_LT(by_pair, unaries - 1000.0);
+      EXPECT_LT(by_square, by_pair + 0.06 * (unaries - by_pair)) << labels;
+    }
+    options.by_square = false;
+  }
+}
+
+TEST(RoutedSolverTest, PathsAreAsThickAsMetricAndTimeAllow) {
+  RandomModels random(35);
+  RoutedOptions options;
+  options.max_iterations = 2;
+  const auto thickness = [&](const LabelSpace& labels) {
+    const DenseCrf model = Areas(&random, 24, 20, labels);
+    return SolveRouted(model, options).proof.routing.paths.thickness;
+  };
+  EXPECT_EQ(thickness(PottsLabels(2)), 3);
+  EXPECT_EQ(thickness(PottsLabels(7)), 3);
+  EXPECT_EQ(thickness(PottsLabels(21)), 2);
+  EXPECT_EQ(thickness(TruncatedLinearLabels(16, 2)), 2);
+  EXPECT_EQ(thickness(LinearLabels(16)), 1);
+  EXPECT_EQ(thickness(PottsLabels(40)), 1);
+  options.time_limit_seconds = 1e-3;
+  EXPECT_EQ(thickness(PottsLabels(21)), 1);
+  options.time_limit_seconds = std::numeric_limits<double>::infinity();
+  options.max_path_bytes = 1000;
+  EXPECT_EQ(thickness(PottsLabels(21)), 1);
+}
+
 TEST(RoutedSolverTest, ProductsTakeThePlaceOfPairsWhereTimeIsShort) {
   RandomModels random(33);
   const std::size_t n = 3000;

@@ -5,6 +5,7 @@
 
 #include "submarine/base/parallel.h"
 #include "submarine/base/simd/row_kernels.h"
+#include "submarine/base/simd/wide_registers.h"
 
 namespace submarine::internal {
 namespace {
@@ -12,9 +13,22 @@ namespace {
 // Far below what counts, far above where products vanish: states that underflow stay reachable.
 constexpr double kFloor = 1e-200;
 
-double Normalise(double* x, std::size_t count) {
+// Lane by lane: a single sum would wait for every addition.
+inline double SumOf(const double* x, std::size_t count) {
+  constexpr std::size_t kLanes = 8;
+  double lanes[kLanes] = {};
+  std::size_t s = 0;
+  for (; s + kLanes <= count; s += kLanes) {
+    for (std::size_t k = 0; k < kLanes; ++k) lanes[k] += x[s + k];
+  }
   double sum = 0.0;
-  for (std::size_t s = 0; s < count; ++s) sum += x[s];
+  for (; s < count; ++s) sum += x[s];
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS double Normalise(double* x, std::size_t count) {
+  const double sum = SumOf(x, count);
   if (!(sum > 0.0)) {
     std::fill(x, x + count, 1.0 / static_cast<double>(count));
     return kFloor;
@@ -22,6 +36,51 @@ double Normalise(double* x, std::size_t count) {
   const double inverse = 1.0 / sum;
   for (std::size_t s = 0; s < count; ++s) x[s] = std::max(kFloor, x[s] * inverse);
   return sum;
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void Multiply(const double* x, const double* __restrict by,
+                                           std::size_t count, double* out) {
+  for (std::size_t s = 0; s < count; ++s) out[s] = x[s] * by[s];
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void AddProducts(const double* __restrict x,
+                                              const double* __restrict by, std::size_t count,
+                                              double* __restrict sum) {
+  for (std::size_t s = 0; s < count; ++s) sum[s] += x[s] * by[s];
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void Scale(const double* x, double factor, std::size_t count,
+                                        double* out) {
+  for (std::size_t s = 0; s < count; ++s) out[s] = factor * x[s];
+}
+
+// out[r, c] = of_rows[r] + more in[c, r].
+SUBMARINE_FOR_WIDE_REGISTERS void AddTransposed(const double* __restrict in, double more,
+                                                const double* __restrict of_rows, std::size_t rows,
+                                                std::size_t columns, double* __restrict out) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c)
+      out[r * columns + c] = of_rows[r] + more * in[c * rows + r];
+  }
+}
+// out[r, c] = of_columns[c] + more in[c, r].
+SUBMARINE_FOR_WIDE_REGISTERS void AddToColumns(const double* __restrict in, double more,
+                                               const double* __restrict of_columns,
+                                               std::size_t rows, std::size_t columns,
+                                               double* __restrict out) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c)
+      out[r * columns + c] = of_columns[c] + more * in[c * rows + r];
+  }
+}
+
+// totals[c] = sum over r of in[r, c].
+SUBMARINE_FOR_WIDE_REGISTERS void SumRows(const double* __restrict in, std::size_t rows,
+                                          std::size_t columns, double* __restrict totals) {
+  for (std::size_t c = 0; c < columns; ++c) totals[c] = 0.0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) totals[c] += in[r * columns + c];
+  }
 }
 
 }  // namespace
@@ -34,6 +93,8 @@ ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
       begin_(paths.begin),
       before_(size_),
       value_of_(labels_ * labels_) {
+  constexpr std::size_t kFewLabels = 3;
+  mostly_usual_ = (thickness_ == 1 || labels_ > kFewLabels) && MostDistancesAreLargest(distance);
   for (std::size_t k = 0; k < thickness_; ++k) states_ *= labels_;
   rest_ = states_ / labels_;
   const std::vector<std::uint32_t> followers = paths.Followers();
@@ -54,10 +115,22 @@ ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
   log_mass_.resize(size_);
 }
 
+// Differences cancel where the usual distance is not the largest; and lists cost more than plain loops.
+bool MostDistancesAreLargest(const Matrix<double>& distance) {
+  const double largest = *std::max_element(distance.data(), distance.data() + distance.size());
+  const auto others =
+      distance.size() - static_cast<std::size_t>(std::count(
+                            distance.data(), distance.data() + distance.size(), largest));
+  return 4 * others <= distance.size() + 4 * distance.rows();
+}
+
 void ThickPaths::FindUnusual() {
   std::vector<std::size_t> count(values_.size(), 0);
   for (const std::uint32_t value : value_of_) ++count[value];
   usual_ = static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin());
+  if (mostly_usual_)
+    usual_ = static_cast<std::size_t>(std::max_element(values_.begin(), values_.end()) -
+                                      values_.begin());
   unusual_begin_.assign(1, 0);
   for (std::size_t i = 0; i < labels_; ++i) {
     for (std::size_t j = 0; j < labels_; ++j) {
@@ -66,10 +139,46 @@ void ThickPaths::FindUnusual() {
     }
     unusual_begin_.push_back(unusual_.size());
   }
-  // Differences cancel where the usual distance is not the largest; and lists cost more than plain loops.
-  const double largest = *std::max_element(values_.begin(), values_.end());
-  mostly_usual_ = thickness_ == 1 && values_[usual_] == largest &&
-                  4 * unusual_.size() <= labels_ * labels_ + 4 * labels_;
+  is_potts_ = mostly_usual_ && values_.size() == 2 && unusual_.size() == labels_;
+}
+
+void ThickPaths::SumOldest(const double* decay, const double* in, double* totals,
+                           double* out) const {
+  SumRows(in, labels_, rest_, totals);
+  if (is_potts_) {
+    Scale(totals, decay[usual_], rest_, totals);
+    AddTransposed(in, decay[1 - usual_] - decay[usual_], totals, rest_, labels_, out);
+    return;
+  }
+  for (std::size_t r = 0; r < rest_; ++r) {
+    const double usual = decay[usual_] * totals[r];
+    double* of_rest = out + r * labels_;
+    for (std::size_t i = 0; i < labels_; ++i) {
+      double sum = usual;
+      for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k)
+        sum += (decay[unusual_[k].value] - decay[usual_]) * in[unusual_[k].label * rest_ + r];
+      of_rest[i] = sum;
+    }
+  }
+}
+
+void ThickPaths::SumNewest(const double* decay, const double* in, double* totals,
+                           double* out) const {
+  for (std::size_t r = 0; r < rest_; ++r)
+    totals[r] = decay[usual_] * SumOf(in + r * labels_, labels_);
+  if (is_potts_) {
+    AddToColumns(in, decay[1 - usual_] - decay[usual_], totals, labels_, rest_, out);
+    return;
+  }
+  for (std::size_t y = 0; y < labels_; ++y) {
+    double* of_label = out + y * rest_;
+    std::copy(totals, totals + rest_, of_label);
+    for (std::size_t k = unusual_begin_[y]; k < unusual_begin_[y + 1]; ++k) {
+      const double more = decay[unusual_[k].value] - decay[usual_];
+      const double* from = in + unusual_[k].label;
+      for (std::size_t r = 0; r < rest_; ++r) of_label[r] += more * from[r * labels_];
+    }
+  }
 }
 
 void ThickPaths::SetWeights(const Matrix<double>& edge_weights, double temperature) {
@@ -87,16 +196,25 @@ void ThickPaths::SetWeights(const Matrix<double>& edge_weights, double temperatu
   });
 }
 
-void ThickPaths::NodeFactors(std::size_t p, std::vector<double>* factor) const {
+void ThickPaths::NodeFactors(std::size_t p, std::vector<double>* row,
+                             std::vector<double>* factor) const {
   // States (here, before, ...) with fewer labels before than the thickness have the older ones 0.
   const std::size_t older = std::min(Depth(p), thickness_ - 1);
   std::size_t count = labels_;
   for (std::size_t i = 0; i < labels_; ++i) (*factor)[i] = own_(p, i);
   for (std::size_t m = 1; m <= older; ++m) {
     const double* decay = Decay(p, m);
+    double* first = factor->data();
+    std::vector<double>& of_labels = *row;
+    std::fill(of_labels.begin(), of_labels.end(), decay[usual_]);
     for (std::size_t j = labels_; j-- > 0;) {
-      for (std::size_t s = 0; s < count; ++s)
-        (*factor)[j * count + s] = (*factor)[s] * decay[value_of_[s % labels_ * labels_ + j]];
+      double* of_label = first + j * count;
+      for (std::size_t k = unusual_begin_[j]; k < unusual_begin_[j + 1]; ++k)
+        of_labels[unusual_[k].label] = decay[unusual_[k].value];
+      for (std::size_t s = 0; s < count; s += labels_)
+        Multiply(first + s, of_labels.data(), labels_, of_label + s);
+      for (std::size_t k = unusual_begin_[j]; k < unusual_begin_[j + 1]; ++k)
+        of_labels[unusual_[k].label] = decay[usual_];
     }
     count *= labels_;
   }
@@ -105,7 +223,9 @@ void ThickPaths::NodeFactors(std::size_t p, std::vector<double>* factor) const {
 // A state of p is (x_p, x_{p-1}, ...). With fewer labels before than the thickness, states in use are the
 // first labels^(before + 1).
 double ThickPaths::Forward(std::size_t begin, std::size_t end) {
-  std::vector<double> factor(states_ * labels_);
+  std::vector<double> factor(states_);
+  std::vector<double> row(labels_);
+  std::vector<double> totals(rest_);
   double log_z = 0.0;
   for (std::size_t p = begin; p < end; ++p) {
     double* out = forward_.row(p).data();
@@ -116,17 +236,15 @@ double ThickPaths::Forward(std::size_t begin, std::size_t end) {
       continue;
     }
     const double* in = forward_.row(p - 1).data();
-    NodeFactors(p, &factor);
+    NodeFactors(p, &row, &factor);
     std::size_t in_use = states_;
     if (depth < thickness_) {
       in_use = labels_;
       for (std::size_t m = 0; m < depth; ++m) in_use *= labels_;
       for (std::size_t s = 0; s < in_use; ++s) out[s] = factor[s] * in[s / labels_];
     } else if (mostly_usual_) {
-      double sum = 0.0;
-      for (std::size_t i = 0; i < labels_; ++i) sum += in[i];
-      for (std::size_t i = 0; i < labels_; ++i)
-        out[i] = factor[i] * SumBefore(Decay(p, 1), sum, in, i);
+      SumOldest(Decay(p, thickness_), in, totals.data(), out);
+      Multiply(out, factor.data(), states_, out);
     } else {
       const double* oldest = Decay(p, thickness_);
       // s / labels is what stays of the state before; its oldest label, y, is summed over.
@@ -145,8 +263,10 @@ double ThickPaths::Forward(std::size_t begin, std::size_t end) {
 }
 
 void ThickPaths::Backward(std::size_t begin, std::size_t end) {
-  std::vector<double> factor(states_ * labels_);
+  std::vector<double> factor(states_);
+  std::vector<double> row(labels_);
   std::vector<double> weighted(states_);
+  std::vector<double> totals(rest_);
   for (std::size_t p = end; p-- > begin;) {
     double* out = backward_.row(p).data();
     if (p + 1 == end) {
@@ -154,7 +274,7 @@ void ThickPaths::Backward(std::size_t begin, std::size_t end) {
       continue;
     }
     const double* in = backward_.row(p + 1).data();
-    NodeFactors(p + 1, &factor);
+    NodeFactors(p + 1, &row, &factor);
     const std::size_t depth = before_[p + 1];
     std::size_t in_use = states_;
     if (depth < thickness_) {
@@ -167,10 +287,8 @@ void ThickPaths::Backward(std::size_t begin, std::size_t end) {
         out[s] = sum;
       }
     } else if (mostly_usual_) {
-      double sum = 0.0;
-      for (std::size_t i = 0; i < labels_; ++i) sum += weighted[i] = factor[i] * in[i];
-      for (std::size_t i = 0; i < labels_; ++i)
-        out[i] = SumBefore(Decay(p + 1, 1), sum, weighted.data(), i);
+      Multiply(factor.data(), in, states_, weighted.data());
+      SumNewest(Decay(p + 1, thickness_), weighted.data(), totals.data(), out);
     } else {
       const double* oldest = Decay(p + 1, thickness_);
       for (std::size_t s = 0; s < states_; ++s) weighted[s] = factor[s] * in[s];
@@ -222,12 +340,9 @@ double ThickPaths::LogZ(const Matrix<float>& costs, double temperature, Matrix<f
         std::size_t in_use = labels_;
         for (std::size_t m = 0; m < std::min(before_[p], thickness_ - 1); ++m) in_use *= labels_;
         std::fill(y.begin(), y.end(), 0.0);
-        double sum = 0.0;
-        for (std::size_t s = 0; s < in_use; ++s) {
-          const double mass = forward_(p, s) * backward_(p, s);
-          y[s % labels_] += mass;
-          sum += mass;
-        }
+        for (std::size_t s = 0; s < in_use; s += labels_)
+          AddProducts(forward_.row(p).data() + s, backward_.row(p).data() + s, labels_, y.data());
+        const double sum = SumOf(y.data(), labels_);
         for (std::size_t i = 0; i < labels_; ++i)
           (*marginals)(p, i) =
               static_cast<float>(sum > 0.0 ? y[i] / sum : 1.0 / static_cast<double>(labels_));
@@ -240,35 +355,88 @@ double ThickPaths::LogZ(const Matrix<float>& costs, double temperature, Matrix<f
 Matrix<float> ThickPaths::ExpectedDistances() const {
   Matrix<float> expected(size_, thickness_);
   ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> factor(states_ * labels_);
-    std::vector<double> sums(thickness_ + 1);
     for (std::size_t p = begin; p < end; ++p) {
-      const std::size_t depth = Depth(p);
-      if (depth == 0) continue;
-      NodeFactors(p, &factor);
-      std::size_t before = labels_;  // states in use at p - 1
-      for (std::size_t m = 0; m < std::min(before_[p - 1], thickness_ - 1); ++m) before *= labels_;
-      const double* oldest = Decay(p, thickness_);
-      std::fill(sums.begin(), sums.end(), 0.0);
-      double total = 0.0;
-      for (std::size_t s = 0; s < before; ++s) {
-        for (std::size_t i = 0; i < labels_; ++i) {
-          const std::size_t next = (depth < thickness_ ? s : s % rest_) * labels_ + i;
-          double mass = forward_(p - 1, s) * factor[next] * backward_(p, next);
-          if (depth == thickness_) mass *= oldest[value_of_[i * labels_ + s / rest_]];
-          total += mass;
-          std::size_t older = s;
-          for (std::size_t m = 1; m <= depth; ++m) {
-            sums[m] += mass * values_[value_of_[i * labels_ + older % labels_]];
-            older /= labels_;
-          }
-        }
+      if (Depth(p) == 0) continue;
+      if (mostly_usual_ && Depth(p) == thickness_) {
+        UsualExpectedAt(p, &expected);
+      } else {
+        ExpectedAt(p, &expected);
       }
-      for (std::size_t m = 1; m <= depth; ++m)
-        expected(p - m, m - 1) = static_cast<float>(total > 0.0 ? sums[m] / total : 0.0);
     }
   });
   return expected;
+}
+
+void ThickPaths::ExpectedAt(std::size_t p, Matrix<float>* expected) const {
+  std::vector<double> factor(states_);
+  std::vector<double> row(labels_);
+  std::vector<double> sums(thickness_ + 1);
+  const std::size_t depth = Depth(p);
+  NodeFactors(p, &row, &factor);
+  std::size_t before = labels_;  // states in use at p - 1
+  for (std::size_t m = 0; m < std::min(before_[p - 1], thickness_ - 1); ++m) before *= labels_;
+  const double* oldest = Decay(p, thickness_);
+  double total = 0.0;
+  for (std::size_t s = 0; s < before; ++s) {
+    for (std::size_t i = 0; i < labels_; ++i) {
+      const std::size_t next = (depth < thickness_ ? s : s % rest_) * labels_ + i;
+      double mass = forward_(p - 1, s) * factor[next] * backward_(p, next);
+      if (depth == thickness_) mass *= oldest[value_of_[i * labels_ + s / rest_]];
+      total += mass;
+      std::size_t older = s;
+      for (std::size_t m = 1; m <= depth; ++m) {
+        sums[m] += mass * values_[value_of_[i * labels_ + older % labels_]];
+        older /= labels_;
+      }
+    }
+  }
+  for (std::size_t m = 1; m <= depth; ++m)
+    (*expected)(p - m, m - 1) = static_cast<float>(total > 0.0 ? sums[m] / total : 0.0);
+}
+
+// Of all labels but the oldest from the state at p; of the oldest one, label pairs of unusual distance one by one.
+void ThickPaths::UsualExpectedAt(std::size_t p, Matrix<float>* expected) const {
+  std::vector<double> sums(thickness_);
+  double total = 0.0;
+  for (std::size_t s = 0; s < states_; ++s) {
+    const double mass = forward_(p, s) * backward_(p, s);
+    total += mass;
+    std::size_t older = s / labels_;
+    for (std::size_t m = 1; m < thickness_; ++m, older /= labels_)
+      sums[m] += mass * values_[value_of_[s % labels_ * labels_ + older % labels_]];
+  }
+  for (std::size_t m = 1; m < thickness_; ++m)
+    (*expected)(p - m, m - 1) = static_cast<float>(total > 0.0 ? sums[m] / total : 0.0);
+
+  std::vector<double> after(states_);
+  std::vector<double> row(labels_);
+  NodeFactors(p, &row, &after);
+  for (std::size_t s = 0; s < states_; ++s) after[s] *= backward_(p, s);
+  const double* oldest = Decay(p, thickness_);
+  const double* before = forward_.row(p - 1).data();
+  double all = 0.0;  // with the usual distance between all labels
+  for (std::size_t r = 0; r < rest_; ++r) {
+    double of_before = 0.0;
+    double of_after = 0.0;
+    for (std::size_t i = 0; i < labels_; ++i) {
+      of_before += before[i * rest_ + r];
+      of_after += after[r * labels_ + i];
+    }
+    all += oldest[usual_] * of_before * of_after;
+  }
+  double distance = values_[usual_] * all;
+  for (std::size_t i = 0; i < labels_; ++i) {
+    for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k) {
+      const auto [y, value] = unusual_[k];
+      double both = 0.0;
+      for (std::size_t r = 0; r < rest_; ++r)
+        both += before[y * rest_ + r] * after[r * labels_ + i];
+      all += (oldest[value] - oldest[usual_]) * both;
+      distance += (oldest[value] * values_[value] - oldest[usual_] * values_[usual_]) * both;
+    }
+  }
+  (*expected)(p - thickness_, thickness_ - 1) =
+      static_cast<float>(all > 0.0 ? std::max(0.0, distance / all) : 0.0);
 }
 
 }  // namespace submarine::internal

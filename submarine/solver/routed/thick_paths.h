@@ -12,6 +12,10 @@
 
 namespace submarine::internal {
 
+// Whether nearly all labels are the largest distance from each other, as in Potts and truncated metrics: sums then take
+// a few terms per state, instead of one for every label.
+bool MostDistancesAreLargest(const Matrix<double>& distance);
+
 class ThickPaths {
  public:
   // `distance` is the label metric (labels x labels).
@@ -29,15 +33,15 @@ class ThickPaths {
   Matrix<float> ExpectedDistances() const;
 
  private:
-  // Sums over the labels before of paths of thickness 1: most distances are the same, `usual_`, and only the
-  // others are looked at one by one.
-  double SumBefore(const double* decay, double total, const double* in, std::size_t i) const {
-    double sum = decay[usual_] * total;
-    for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k)
-      sum += (decay[unusual_[k].value] - decay[usual_]) * in[unusual_[k].label];
-    return sum;
-  }
   void FindUnusual();
+  // Where most distances are the same, `usual_`, only the others are looked at one by one:
+  // out[r, i] = sum over y of decay(i, y) in[y, r], and out[y, r] = sum over i of decay(i, y) in[r, i], for all of the
+  // `rest_` labels r in between, which vary fastest beside y and slowest beside i.
+  void SumOldest(const double* decay, const double* in, double* totals, double* out) const;
+  void SumNewest(const double* decay, const double* in, double* totals, double* out) const;
+  // E[d] along the edges that end at p.
+  void ExpectedAt(std::size_t p, Matrix<float>* expected) const;
+  void UsualExpectedAt(std::size_t p, Matrix<float>* expected) const;
 
   // exp(-W d / T) of the edge that ends at position p and began m before, of the distance number k.
   const double* Decay(std::size_t p, std::size_t m) const {
@@ -45,7 +49,8 @@ class ThickPaths {
   }
   std::size_t Depth(std::size_t p) const { return std::min(thickness_, before_[p]); }
   // factor[new state] = product of the decays to all labels but the oldest, times the node's own.
-  void NodeFactors(std::size_t p, std::vector<double>* factor) const;
+  // `row` is scratch.
+  void NodeFactors(std::size_t p, std::vector<double>* row, std::vector<double>* factor) const;
   double Forward(std::size_t begin, std::size_t end);
   void Backward(std::size_t begin, std::size_t end);
 
@@ -58,7 +63,8 @@ class ThickPaths {
     std::uint32_t label;
     std::uint32_t value;
   };
-  bool mostly_usual_ = false;     // of thickness 1, and few distances differ from the usual one
+  bool mostly_usual_ = false;     // few distances differ from the usual one
+  bool is_potts_ = false;         // and these are those of a label to itself
   std::size_t usual_ = 0;         // index into `values_`
   std::vector<Unusual> unusual_;  // by label
   std::vector<std::size_t> unusual_begin_;

@@ -17,10 +17,10 @@ TEST(ThickPathsTest, SumsAndMarginalsAreThoseOfEnumeration) {
   for (int round = 0; round < 300; ++round) {
     const bool many = round % 4 == 0;  // most distances of a truncated metric are the same
     const int labels = many ? 7 : random.Integer(2, 3);
-    const auto n = static_cast<std::size_t>(random.Integer(1, many ? 4 : labels == 2 ? 9 : 6));
+    const auto n = static_cast<std::size_t>(random.Integer(1, many ? 5 : labels == 2 ? 9 : 6));
     const auto count = static_cast<std::size_t>(labels);
     RoutedPaths paths;
-    paths.thickness = many ? 1 : random.Integer(1, 4);
+    paths.thickness = random.Integer(1, many ? 3 : 4);
     const auto k = static_cast<std::size_t>(paths.thickness);
     for (std::size_t p = 0; p < n; ++p) {
       paths.order.push_back(static_cast<std::uint32_t>(p));

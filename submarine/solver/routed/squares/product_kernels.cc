@@ -258,8 +258,8 @@ void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size
             routes->column_gain);
 }
 
-void FlowProduct(const ProductLeft& left, std::size_t cuts, std::size_t stride, const float* v,
-                 float* flow) {
+void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+                const float* v, float* flow) {
   const Wide d;
   const hn::RebindToUnsigned<Wide> du;
   const hn::Rebind<std::uint16_t, Wide> dh;
@@ -279,7 +279,8 @@ void FlowProduct(const ProductLeft& left, std::size_t cuts, std::size_t stride, 
     const Vec apart =
         hn::SumOfLanes(d, hn::Sub(hn::Mul(of_rows, hn::Set(d, left.over_rows)),
                                   hn::Mul(of_columns, hn::Set(d, left.over_columns))));
-    const Vec q = hn::Max(hn::Set(d, -1.0F), hn::Min(hn::Set(d, 1.0F), apart));
+    const Vec q =
+        hn::Mul(hn::Set(d, factor), hn::Max(hn::Set(d, -1.0F), hn::Min(hn::Set(d, 1.0F), apart)));
     for (std::size_t n = 0; n < kSide; n += lanes) {
       float* of_row = flow + row + n;
       float* of_column = flow + column + n;
@@ -298,19 +299,42 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace submarine::internal {
 
 HWY_EXPORT(RouteProduct);
-HWY_EXPORT(FlowProduct);
+HWY_EXPORT(FlowSquare);
 
 void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes) {
   HWY_DYNAMIC_DISPATCH(RouteProduct)(kernel, plan, row, column, routes);
 }
-void FlowProduct(const ProductLeft& left, std::size_t cuts, std::size_t stride, const float* v,
-                 float* flow) {
-  HWY_DYNAMIC_DISPATCH(FlowProduct)(left, cuts, stride, v, flow);
+void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+                const float* v, float* flow) {
+  HWY_DYNAMIC_DISPATCH(FlowSquare)(left, factor, cuts, stride, v, flow);
+}
+
+std::optional<SquareLeft> MakeSquareLeft(std::size_t row, std::size_t column, const float* of_row,
+                                         const float* of_column) {
+  const auto upper_half = [](float value) {
+    return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0x8000U) >> 16U);
+  };
+  const float in_rows = std::accumulate(of_row, of_row + kSide, 0.0F);
+  const float in_columns = std::accumulate(of_column, of_column + kSide, 0.0F);
+  constexpr float kLeast = 1e-30F;  // one over less may not be finite
+  if (!(in_rows > kLeast && in_columns > kLeast)) return std::nullopt;
+  SquareLeft left{static_cast<std::uint32_t>(row),
+                  static_cast<std::uint32_t>(column),
+                  1.0F / in_rows,
+                  1.0F / in_columns,
+                  {},
+                  {}};
+  for (std::size_t i = 0; i < kSide; ++i) {
+    left.of_row[i] = upper_half(of_row[i]);
+    left.of_column[i] = upper_half(of_column[i]);
+  }
+  return left;
 }
 
 namespace scalar {
@@ -438,8 +462,8 @@ void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size
   RouteSide(kernel, plan, column, row, routes->column_left, routes->column_gain);
 }
 
-void FlowProduct(const ProductLeft& left, std::size_t cuts, std::size_t stride, const float* v,
-                 float* flow) {
+void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+                const float* v, float* flow) {
   const auto weight = [](std::uint16_t stored) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(stored) << 16U);
   };
@@ -453,7 +477,7 @@ void FlowProduct(const ProductLeft& left, std::size_t cuts, std::size_t stride, 
       of_columns += weight(left.of_column[n]) * v[column + n];
     }
     const float q =
-        std::clamp(of_rows * left.over_rows - of_columns * left.over_columns, -1.0F, 1.0F);
+        factor * std::clamp(of_rows * left.over_rows - of_columns * left.over_columns, -1.0F, 1.0F);
     for (std::size_t n = 0; n < kSide; ++n) {
       flow[row + n] += q * weight(left.of_row[n]);
       flow[column + n] -= q * weight(left.of_column[n]);

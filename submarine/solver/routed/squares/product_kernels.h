@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "submarine/solver/routed/squares/placed_kernels.h"
 #include "submarine/solver/routed/squares/routing_plan.h"
@@ -32,8 +33,9 @@ struct ProductRoutes {
   alignas(64) float column_gain[kMaxThickness][kRoutingBlock];
 };
 
-// What is left of rows and columns: the upper halves of floats, and one over their sum.
-struct ProductLeft {
+// What routing leaves of a square, by rows and columns, where flows are the same for all its pairs: the upper halves of
+// floats, and one over their sum.
+struct SquareLeft {
   std::uint32_t row;  // blocks
   std::uint32_t column;
   float over_rows;
@@ -42,18 +44,22 @@ struct ProductLeft {
   std::uint16_t of_column[kRoutingBlock];
 };
 
+// Empty where nothing that counts is left.
+std::optional<SquareLeft> MakeSquareLeft(std::size_t row, std::size_t column, const float* of_row,
+                                         const float* of_column);
+
 namespace scalar {
 void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
-// flow += q of_row and -= q of_column, for every cut, with q = clip(v of the rows - v of the columns, -1, 1), each the mean
+// flow += q of_row and -= q of_column, for every cut, with q = factor clip(v of the rows - v of the columns, -1, 1), each the mean
 // weighted by what is left. v and flow are cuts x stride, by position.
-void FlowProduct(const ProductLeft& left, std::size_t cuts, std::size_t stride, const float* v,
-                 float* flow);
+void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+                const float* v, float* flow);
 }  // namespace scalar
 
 void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
-void FlowProduct(const ProductLeft& left, std::size_t cuts, std::size_t stride, const float* v,
-                 float* flow);
+void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+                const float* v, float* flow);
 
 }  // namespace submarine::internal

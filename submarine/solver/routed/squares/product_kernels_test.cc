@@ -140,7 +140,7 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
 
 TEST_F(ProductKernelsTest, FlowsAreThoseOfTheScalarTwin) {
   for (int round = 0; round < 20; ++round) {
-    ProductLeft left{0, 2, 0.0F, 0.0F, {}, {}};
+    SquareLeft left{0, 2, 0.0F, 0.0F, {}, {}};
     float of_rows = 0.0F;
     float of_columns = 0.0F;
     const auto value = [](std::uint16_t stored) {
@@ -158,8 +158,9 @@ TEST_F(ProductKernelsTest, FlowsAreThoseOfTheScalarTwin) {
     for (float& x : v) x = static_cast<float>(Real(-1.5, 1.5));
     std::vector<float> fast(v.size(), 1.0F);
     std::vector<float> slow(v.size(), 1.0F);
-    FlowProduct(left, 2, 3 * kSide, v.data(), fast.data());
-    scalar::FlowProduct(left, 2, 3 * kSide, v.data(), slow.data());
+    const auto factor = static_cast<float>(Real(0.5, 3.0));
+    FlowSquare(left, factor, 2, 3 * kSide, v.data(), fast.data());
+    scalar::FlowSquare(left, factor, 2, 3 * kSide, v.data(), slow.data());
     for (std::size_t n = 0; n < v.size(); ++n) ASSERT_NEAR(fast[n], slow[n], 1e-5F);
   }
 }

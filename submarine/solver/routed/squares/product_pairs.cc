@@ -1,9 +1,7 @@
 #include "submarine/solver/routed/squares/product_pairs.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "submarine/base/parallel.h"
@@ -13,10 +11,6 @@ namespace {
 
 constexpr std::size_t kSide = kRoutingBlock;
 constexpr std::size_t kTasks = 8;
-
-std::uint16_t UpperHalf(float value) {
-  return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0x8000U) >> 16U);
-}
 
 }  // namespace
 
@@ -67,17 +61,11 @@ void ProductPairs::Route(const RoutingPlan& plan) {
           gain(square.column * kSide + i, m) += routes.column_gain[m][i];
         }
       }
-      const float of_rows = std::accumulate(routes.row_left, routes.row_left + kSide, 0.0F);
-      const float of_columns =
-          std::accumulate(routes.column_left, routes.column_left + kSide, 0.0F);
-      if (!(of_rows > 0.0F && of_columns > 0.0F)) continue;
-      weight[n] += of_rows;
-      ProductLeft left{square.row, square.column, 1.0F / of_rows, 1.0F / of_columns, {}, {}};
-      for (std::size_t i = 0; i < kSide; ++i) {
-        left.of_row[i] = UpperHalf(routes.row_left[i]);
-        left.of_column[i] = UpperHalf(routes.column_left[i]);
-      }
-      left_[n].push_back(left);
+      const auto left =
+          MakeSquareLeft(square.row, square.column, routes.row_left, routes.column_left);
+      if (!left) continue;
+      weight[n] += 1.0 / left->over_rows;
+      left_[n].push_back(*left);
     }
     gains[n] = std::move(gain);
   });
@@ -102,8 +90,8 @@ void ProductPairs::AddFlow(const Matrix<float>& v, Matrix<float>* flow) const {
   sums_.resize(left_.size());
   ParallelFor(left_.size(), 1, [&](std::size_t n, std::size_t) {
     sums_[n].assign(cuts * padded, 0.0F);
-    for (const ProductLeft& left : left_[n])
-      FlowProduct(left, cuts, padded, potential.data(), sums_[n].data());
+    for (const SquareLeft& left : left_[n])
+      FlowSquare(left, 1.0F, cuts, padded, potential.data(), sums_[n].data());
   });
   ParallelFor(size_, 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t c = 0; c < cuts; ++c) {

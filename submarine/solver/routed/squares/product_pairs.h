@@ -40,7 +40,7 @@ class ProductPairs {
   std::size_t size_;
   std::size_t blocks_;
   std::vector<Square> squares_;
-  std::vector<std::vector<ProductLeft>> left_;  // one for each task
+  std::vector<std::vector<SquareLeft>> left_;  // one for each task
   Matrix<double> edge_weights_;
   double residual_weight_ = 0.0;
   mutable std::vector<std::vector<float>> sums_;  // of flows, one for each task

@@ -35,7 +35,8 @@ std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels) {
 RoutingPlan::RoutingPlan(const Routing& routing, const std::vector<RoutedCut>& cuts)
     : thickness(static_cast<std::size_t>(routing.paths.thickness)),
       part(static_cast<float>(routing.share / (4.0 * routing.paths.thickness))),
-      has_products(routing.product_limit > 0.0) {
+      crosses_by_block(routing.crosses_by_block()),
+      by_square(routing.by_square) {
   const std::vector<std::uint32_t>& order = routing.paths.order;
   const std::vector<std::uint32_t> followers = routing.paths.Followers();
   num_blocks = NumBlocks(order.size());
@@ -86,8 +87,17 @@ void RoutingPlan::LimitsOver(std::size_t block, std::size_t over,
     const float* source = threshold.data() + m * stride + kRoom + first;
     std::copy(source, source + kRoutingBlock + k, limits[m]);
   }
-  if (!has_products || z.empty()) return;
+  if (!crosses_by_block || z.empty()) return;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (Whole(block, over)) {
+    float d[kRoutingBlock + 2 * kMaxThickness];
+    DistancesToBlock(first, kRoutingBlock + 2 * thickness, over, d);
+    for (std::size_t m = 1; m <= thickness; ++m) {
+      for (std::size_t n = thickness - m; n < kRoutingBlock + thickness; ++n)
+        limits[m - 1][n] = d[n] + d[n + m] < limits[m - 1][n] ? kInfinity : -kInfinity;
+    }
+    return;
+  }
   // Those that cross begin within k before the block or before its end.
   float d[2 * kMaxThickness];
   for (const std::ptrdiff_t begin :

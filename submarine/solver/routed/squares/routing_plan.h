@@ -29,15 +29,21 @@ struct RoutingPlan {
   std::vector<float> mean_z;     // cuts x blocks
   std::vector<float> length;     // of the cuts
   float part;                    // of a pair's weight, for every route
-  bool has_products;
+  bool crosses_by_block;         // see Routing
+  bool by_square;
 
   // D between each of `count` positions, from `first` on, and the mean z of a block.
   void DistancesToBlock(std::ptrdiff_t first, std::size_t count, std::size_t block, float* d) const;
   // The thresholds of the edges that begin at positions from k before the block on, to its end, m = 1 .. k, for routes
-  // over the pairs of a square: limits[m - 1][r] is that of position 32 block - k + r. Where there are products, edges that
-  // cross from block to block have plus or minus infinity.
+  // over the pairs of a square: limits[m - 1][r] is that of position 32 block - k + r. Edges that are routed over all of the
+  // square or none of it have plus or minus infinity: all, where it is routed as a whole, and those that cross from block
+  // to block, where squares may be.
   void LimitsOver(std::size_t block, std::size_t over,
                   float (*limits)[kRoutingBlock + kMaxThickness]) const;
+  // Whether the square of these blocks, in either order, is routed as a whole.
+  bool Whole(std::size_t block, std::size_t over) const {
+    return by_square && block + 1 != over && over + 1 != block && block != over;
+  }
 };
 
 }  // namespace submarine::internal

@@ -35,6 +35,25 @@ SUBMARINE_FOR_WIDE_REGISTERS float Sum(const float* __restrict weight) {
   return sum;
 }
 
+SUBMARINE_FOR_WIDE_REGISTERS void SumRowsAndColumns(const float* __restrict weight, float factor,
+                                                    float* __restrict of_row,
+                                                    float* __restrict of_column) {
+  std::fill(of_column, of_column + kTile, 0.0F);
+  for (std::size_t i = 0; i < kTile; ++i) {
+    float lanes[8] = {};
+    for (std::size_t j = 0; j < kTile; j += 8) {
+      for (std::size_t l = 0; l < 8; ++l) {
+        const float w = weight[i * kTile + j + l];
+        const float kept = w > 0.0F ? factor * w : 0.0F;
+        lanes[l] += kept;
+        of_column[j + l] += kept;
+      }
+    }
+    of_row[i] = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
+                ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  }
+}
+
 SUBMARINE_FOR_WIDE_REGISTERS float SumOfRow(const float* row) {
   float lanes[8] = {};
   for (std::size_t j = 0; j < kTile; j += 8) {
@@ -107,9 +126,10 @@ double Raised(double cutoff, double largest) {
 
 }  // namespace
 
-double SquareBytes(const SquareCounts& counts) {
-  return counts.tiles * kTile * kTile * sizeof(std::uint16_t) +
-         counts.products * sizeof(ProductLeft);
+double SquareBytes(const SquareCounts& counts, bool by_square) {
+  constexpr double kWhole = 2.0 * sizeof(SquareLeft) + 48.0;  // arrays grow by doubling; lists
+  constexpr double kAllPairs = kTile * kTile * sizeof(std::uint16_t);
+  return counts.tiles * (by_square ? kWhole : kAllPairs) + counts.products * sizeof(SquareLeft);
 }
 
 SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size_t blocks,
@@ -148,6 +168,7 @@ TilePairs::TilePairs(const std::vector<PlacedKernel>& kernels, const RoutedPaths
       cuts_(cuts),
       kernels_(kernels),
       product_limit_(options.product_limit),
+      by_square_(options.by_square),
       cutoff_(options.cutoff) {
   FindTiles(options);
 }
@@ -190,7 +211,7 @@ void TilePairs::FindTiles(const TilePairsOptions& options) {
   RaiseCutoff(options.enough_tiles, kCutoffForRounds);
   RaiseCutoff(options.most_tiles, kCutoffForTime);
   const double limit =
-      static_cast<double>(options.max_bytes) / (kTile * kTile * sizeof(std::uint16_t));
+      static_cast<double>(options.max_bytes) / SquareBytes({.tiles = 1.0}, by_square_);
   constexpr double kCutoffForMemory = 0.5;
   RaiseCutoff(limit, kCutoffForMemory);
   tiles_ = TilesAt(cutoff_);
@@ -203,7 +224,7 @@ void TilePairs::FindTiles(const TilePairsOptions& options) {
         "routing would hold {:.2g} GB of pairs, more than the {:.2g} GB that it may have; a "
         "smaller picture, or "
         "more memory, would do",
-        static_cast<double>(tiles_.size()) * kTile * kTile * sizeof(std::uint16_t) / 1e9,
+        SquareBytes({.tiles = static_cast<double>(tiles_.size())}, by_square_) / 1e9,
         static_cast<double>(options.max_bytes) / 1e9));
   }
   chunk_.push_back(0);
@@ -215,7 +236,7 @@ void TilePairs::FindTiles(const TilePairsOptions& options) {
 
 std::size_t TilePairs::num_kept() const {
   std::size_t count = 0;
-  for (const Chunk& chunk : kept_) count += chunk.tiles.size();
+  for (const Chunk& chunk : kept_) count += chunk.tiles.size() + chunk.squares.size();
   return count;
 }
 
@@ -236,7 +257,7 @@ void TilePairs::RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratc
   TileRule rule;
   plan.LimitsOver(tile.row, tile.column, rule.row_limit);
   plan.LimitsOver(tile.column, tile.row, rule.column_limit);
-  if (!plan.z.empty()) {
+  if (!plan.z.empty() && !plan.Whole(tile.row, tile.column)) {
     DistanceTile(plan.z.data() + kRoom, plan.stride, cuts_.size(), plan.length.data(), row, column,
                  paths_.thickness, &scratch->distance);
     rule.distance = &scratch->distance;
@@ -265,7 +286,9 @@ void TilePairs::RouteChunk(const RoutingPlan& plan, std::optional<float> level, 
   Draw draw(level.value_or(0.0F));
   Chunk& kept = kept_[chunk];
   kept.tiles.clear();
-  kept.left.clear();
+  kept.squares.clear();
+  kept.by_pair.left.clear();
+  kept.by_square.left.clear();
   for (std::size_t t = chunk_[chunk]; t < chunk_[chunk + 1]; ++t) {
     const std::size_t first = tiles_[t].row * kTile;
     const std::size_t second = tiles_[t].column * kTile;
@@ -282,7 +305,11 @@ void TilePairs::RouteChunk(const RoutingPlan& plan, std::optional<float> level, 
     if (near) TakeDirectPairs(first, second, &routes, &gain);
     const float of_tile = Sum(routes.residual);
     gains->left += factor * of_tile;
-    if (of_tile > 0.0F) Keep(t, routes.residual, of_tile, factor, &kept);
+    if (plan.Whole(tiles_[t].row, tiles_[t].column)) {
+      KeepWhole(tiles_[t], routes.residual, factor, &kept);
+    } else if (of_tile > 0.0F) {
+      Keep(t, routes.residual, of_tile, factor, &kept);
+    }
   }
 }
 
@@ -374,32 +401,54 @@ void TilePairs::Keep(std::size_t tile, const float* weights, float left, float f
         new std::uint16_t[kSlab * kTile * kTile]);  // left unset: it is filled at once
   Pack(weights, factor, chunk->slabs[at / kSlab].get() + at % kSlab * kTile * kTile);
   chunk->tiles.push_back(static_cast<std::uint32_t>(tile));
-  chunk->left.push_back(factor * left);
+  chunk->by_pair.left.push_back(factor * left);
+}
+
+void TilePairs::KeepWhole(const Placed& tile, const float* weights, float factor, Chunk* chunk) {
+  float of_row[kTile];
+  float of_column[kTile];
+  SumRowsAndColumns(weights, factor, of_row, of_column);
+  const auto square = MakeSquareLeft(tile.row, tile.column, of_row, of_column);
+  if (!square) return;
+  chunk->squares.push_back(*square);
+  chunk->by_square.left.push_back(1.0F / square->over_rows);
+}
+
+void TilePairs::Kept::DrawAll() {
+  drawn.resize(left.size());
+  for (std::size_t n = 0; n < drawn.size(); ++n) drawn[n] = {static_cast<std::uint32_t>(n), 1.0F};
+}
+
+void TilePairs::Kept::DrawSample(float level) {
+  drawn.clear();
+  Draw draw(level);
+  for (std::size_t n = 0; n < left.size(); ++n) {
+    const float factor = draw.Factor(left[n]);
+    if (factor > 0.0F) drawn.push_back({static_cast<std::uint32_t>(n), factor});
+  }
 }
 
 void TilePairs::LookAtAll() {
   for (Chunk& chunk : kept_) {
-    chunk.drawn.resize(chunk.tiles.size());
-    for (std::size_t n = 0; n < chunk.drawn.size(); ++n)
-      chunk.drawn[n] = {static_cast<std::uint32_t>(n), 1.0F};
+    chunk.by_pair.DrawAll();
+    chunk.by_square.DrawAll();
   }
 }
 
 bool TilePairs::LookAtSample(double squares_per_block) {
   std::vector<float> left;
-  for (const Chunk& chunk : kept_) left.insert(left.end(), chunk.left.begin(), chunk.left.end());
+  for (const Chunk& chunk : kept_) {
+    for (const Kept* kept : {&chunk.by_pair, &chunk.by_square})
+      left.insert(left.end(), kept->left.begin(), kept->left.end());
+  }
   const float level = LevelFor(0.5 * squares_per_block * static_cast<double>(blocks_), &left);
   if (level == 0.0F) {
     LookAtAll();
     return false;
   }
   for (Chunk& chunk : kept_) {
-    chunk.drawn.clear();
-    Draw draw(level);
-    for (std::size_t n = 0; n < chunk.tiles.size(); ++n) {
-      const float factor = draw.Factor(chunk.left[n]);
-      if (factor > 0.0F) chunk.drawn.push_back({static_cast<std::uint32_t>(n), factor});
-    }
+    chunk.by_pair.DrawSample(level);
+    chunk.by_square.DrawSample(level);
   }
   return true;
 }
@@ -416,7 +465,7 @@ void TilePairs::Flow(const Matrix<float>& v, Matrix<float>* flow) const {
     for (std::size_t n = begin; n < end; ++n) {
       std::vector<float>& sum = sums_[n];
       sum.assign(cuts * padded, 0.0F);
-      for (const auto& [k, factor] : kept_[n].drawn) {
+      for (const auto& [k, factor] : kept_[n].by_pair.drawn) {
         const Placed& tile = tiles_[kept_[n].tiles[k]];
         const std::size_t row = tile.row * kTile;
         const std::size_t column = tile.column * kTile;
@@ -427,6 +476,8 @@ void TilePairs::Flow(const Matrix<float>& v, Matrix<float>* flow) const {
                    sum.data() + c * padded + column);
         }
       }
+      for (const auto& [k, factor] : kept_[n].by_square.drawn)
+        FlowSquare(kept_[n].squares[k], factor, cuts, padded, potential.data(), sum.data());
     }
   });
   if (flow->rows() != cuts || flow->cols() != size_) *flow = Matrix<float>(cuts, size_);

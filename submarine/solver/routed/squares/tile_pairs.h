@@ -15,6 +15,7 @@
 #include "submarine/base/matrix.h"
 #include "submarine/extension/routing.h"
 #include "submarine/solver/routed/squares/placed_kernels.h"
+#include "submarine/solver/routed/squares/product_kernels.h"
 #include "submarine/solver/routed/squares/routing_plan.h"
 
 namespace submarine::internal {
@@ -32,6 +33,7 @@ struct TilePairsOptions {
   // Of Routing: kernels that are products in a square are not looked at here.
   double product_limit = 0.0;
   double product_cutoff = 0.05;
+  bool by_square = false;
 };
 
 // How many squares there are to look at, and how many are products, by these options without any limits; estimated from a
@@ -40,7 +42,7 @@ struct SquareCounts {
   double tiles = 0.0;
   double products = 0.0;
 };
-double SquareBytes(const SquareCounts& counts);
+double SquareBytes(const SquareCounts& counts, bool by_square);
 SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size_t blocks,
                              const TilePairsOptions& options);
 
@@ -57,7 +59,7 @@ class TilePairs {
   std::size_t size() const { return size_; }
   double cutoff() const { return cutoff_; }
   std::size_t num_tiles() const { return tiles_.size(); }
-  std::size_t num_kept() const;  // tiles kept for flows since the last Route
+  std::size_t num_kept() const;  // squares kept for flows since the last Route
 
   // Routes as planned for the paths given; from then on flows are on what is left.
   void Route(const RoutingPlan& plan, const std::function<bool(double done)>& on_progress = {});
@@ -84,14 +86,23 @@ class TilePairs {
     std::uint32_t kernels;  // bit m: kernel m takes part
   };
   struct Drawn {
-    std::uint32_t kept;  // index into Chunk::tiles
+    std::uint32_t kept;  // index into Kept::left
     float factor;
   };
+  struct Kept {
+    std::vector<float> left;   // in each square
+    std::vector<Drawn> drawn;  // those that flows look at
+
+    void DrawAll();
+    void DrawSample(float level);
+  };
+  // Squares of which all pairs are kept, and those that flows take as a whole.
   struct Chunk {
+    Kept by_pair;
     std::vector<std::uint32_t> tiles;
-    std::vector<float> left;                              // in each
-    std::vector<Drawn> drawn;                             // those that flows look at
     std::vector<std::unique_ptr<std::uint16_t[]>> slabs;  // kSlab tiles each
+    Kept by_square;
+    std::vector<SquareLeft> squares;
   };
   void RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratch* scratch) const;
   struct Gains;
@@ -104,6 +115,7 @@ class TilePairs {
   void TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
                        Matrix<double>* gain) const;
   static void Keep(std::size_t tile, const float* weights, float left, float factor, Chunk* chunk);
+  static void KeepWhole(const Placed& tile, const float* weights, float factor, Chunk* chunk);
   void FindTiles(const TilePairsOptions& options);
   void RaiseCutoff(double most_tiles, double largest_cutoff);
   std::vector<Placed> TilesAt(double cutoff) const;
@@ -117,6 +129,7 @@ class TilePairs {
   std::vector<RoutedCut> cuts_;
   const std::vector<PlacedKernel>& kernels_;
   double product_limit_;
+  bool by_square_;
   double cutoff_;
   std::vector<Placed> tiles_;
   std::vector<float> mass_;         // of each, all its pairs; empty until a sample is asked for

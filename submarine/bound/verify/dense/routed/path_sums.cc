@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "submarine/base/freed_memory.h"
+#include "submarine/base/simd/wide_registers.h"
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
 #include "submarine/bound/verify/dense/routed/path_sums_internal.h"
 
@@ -15,24 +16,34 @@ using dense_verifier::kUnderflow;
 // Up to here, products of messages and exp(-W d / T) do not underflow, see SumProducts.
 constexpr double kFarthestLabels = 600.0;
 
-// sum_y exp(m_y / T) exp(-W d(i, y) / T). The largest m is 0, so no sum is below exp(-W d / T),
-// which is far above the contribution of a message that underflows; the logarithm is off by some
-// ulps of the largest exponent.
-void SumProducts(const PathEnergies& path, const std::vector<double>& message, double weight,
-                 std::vector<double>* sums) {
-  std::fill(sums->begin(), sums->end(), 0.0);
-  const double T = path.temperature;
+// exp(-W d / T) of all pairs of labels.
+void SetDecay(const PathEnergies& path, double weight, Matrix<double>* decay) {
   double last = -1.0;
-  double decay = 0.0;
-  for (std::size_t y = 0; y < message.size(); ++y) {
-    const double mass = std::exp(message[y] / T);
-    for (std::size_t i = 0; i < sums->size(); ++i) {
-      const double d = path.distance(y, i);
-      if (d != last) decay = std::exp(-weight * d / T);
-      last = d;
-      (*sums)[i] += mass * decay;
-    }
+  double value = 0.0;
+  for (std::size_t n = 0; n < decay->size(); ++n) {
+    const double d = path.distance.data()[n];
+    if (d != last) value = std::exp(-weight * d / path.temperature);
+    last = d;
+    decay->data()[n] = value;
   }
+}
+
+// sum_y exp((m_y - m) / T) exp(-W d(i, y) / T), m the largest m_y, which is returned; m_y stand `stride` apart. No sum is
+// below exp(-W d / T), which is far above the contribution of a message that underflows; the logarithm is off by some
+// ulps of the largest exponent.
+SUBMARINE_FOR_WIDE_REGISTERS double SumProducts(const double* message, std::size_t stride,
+                                                const Matrix<double>& decay, double temperature,
+                                                double* __restrict sums) {
+  const std::size_t labels = decay.cols();
+  double largest = message[0];
+  for (std::size_t y = 1; y < labels; ++y) largest = std::max(largest, message[y * stride]);
+  for (std::size_t i = 0; i < labels; ++i) sums[i] = 0.0;
+  for (std::size_t y = 0; y < labels; ++y) {
+    const double mass = std::exp((message[y * stride] - largest) / temperature);
+    const double* row = decay.data() + y * labels;
+    for (std::size_t i = 0; i < labels; ++i) sums[i] += mass * row[i];
+  }
+  return largest;
 }
 
 // The states before one position of a path, of which the oldest label is dropped where there are `thickness`.
@@ -90,6 +101,7 @@ void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
   std::vector<double> next;
   std::vector<double> term(labels);
   std::vector<double> sum_before(labels);
+  Matrix<double> decay(labels, labels);
   const double diameter = *std::max_element(distance.data(), distance.data() + distance.size());
   std::size_t known = 0;  // number of labels in a state
   for (std::size_t p = begin; p < end; ++p) {
@@ -99,14 +111,16 @@ void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
     next.assign(kept * labels, 0.0);
     double magnitude = 0.0;
     const double last_edge = drops ? edge(p - thickness, thickness - 1) : 0.0;
-    // On plain paths, products replace one exponential for every pair of labels.
-    const bool by_products =
-        drops && thickness == 1 && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
+    // Products replace one exponential for every pair of labels.
+    const bool by_products = drops && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
     if (by_products) {
-      SumProducts(path, message, last_edge, &sum_before);
+      SetDecay(path, last_edge, &decay);
       magnitude = last_edge * diameter - *std::min_element(message.begin(), message.end());
     }
     for (std::size_t s = 0; s < kept; ++s) {
+      double largest_before = 0.0;
+      if (by_products)
+        largest_before = SumProducts(message.data() + s, kept, decay, T, sum_before.data());
       for (std::size_t i = 0; i < labels; ++i) {
         double energy = costs(p, i);
         double size = std::abs(costs(p, i));
@@ -118,7 +132,7 @@ void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
         }
         double value = message[s];
         if (by_products) {
-          value = T * std::log(sum_before[i]);
+          value = largest_before + T * std::log(sum_before[i]);
         } else if (drops) {
           for (std::size_t y = 0; y < labels; ++y)
             term[y] = message[s + y * kept] - last_edge * distance(i, y);

@@ -20,6 +20,7 @@ using dense_verifier::kUlp;
 using dense_verifier::kUnderflow;
 using dense_verifier::Progress;
 using routed_rows::AddRow;
+using routed_rows::AddScaled;
 using routed_rows::AddWeights;
 using routed_rows::DistanceRow;
 using routed_rows::DropFar;
@@ -33,6 +34,7 @@ using routed_rows::PairDistance;
 using routed_rows::RouteColumns;
 using routed_rows::RouteRow;
 using routed_rows::SquaredRow;
+using routed_rows::SumRowsAndColumns;
 using routed_rows::WeightedSum;
 using routed_rows::WeightRow;
 
@@ -133,6 +135,14 @@ class PairSums {
   }
 
  private:
+  struct Scratch {
+    std::vector<Square> weights;  // of each kernel
+    // By active cut: sums over the rows and the columns of a square, flows between them.
+    std::vector<double> in_row;
+    std::vector<double> in_column;
+    std::vector<double> q;
+  };
+
   void PlaceEvidence() {
     const Routing& routing = proof_.routing;
     threshold_.assign(thickness_ * padded_, kNever);
@@ -252,14 +262,18 @@ class PairSums {
   struct Limits {
     double of_edge[kMaxThickness][kStride];
   };
-  // Where squares may be products, edges that cross from block to block are routed over all of the other block or none of
-  // it, by the mean z of its positions: the same in all squares that they are part of.
+  // Where squares may be routed as a whole, edges that cross from block to block are routed over all of the other block or
+  // none of it, by the mean z of its positions: the same in all squares that they are part of.
   void LimitsOver(std::size_t block, std::size_t over, Limits* limits) const {
     const std::size_t first = block * kSide;
+    if (IsWhole(block, over) && !z_.empty()) {
+      LimitsOfWhole(block, over, limits);
+      return;
+    }
     for (std::size_t m = 1; m <= thickness_; ++m) {
       const double* source = threshold_.data() + (m - 1) * padded_ + first;
       std::copy_n(source, kHalo + kSide, limits->of_edge[m - 1]);
-      if (proof_.routing.product_limit == 0.0 || z_.empty()) continue;
+      if (!proof_.routing.crosses_by_block() || z_.empty()) continue;
       for (const std::size_t border : {kHalo, kHalo + kSide}) {
         for (std::size_t n = border - m; n < border; ++n) {
           double& limit = limits->of_edge[m - 1][n];
@@ -267,6 +281,27 @@ class PairSums {
               DistanceToBlock(first + n, over) + DistanceToBlock(first + n + m, over) < limit;
           limit = routes ? std::numeric_limits<double>::infinity() : kNever;
         }
+      }
+    }
+  }
+
+  // Where D may be infinite, edges that cross would be routed in whole squares, and not in those next to them.
+  bool IsWhole(std::size_t block, std::size_t over) const {
+    return proof_.routing.by_square && lengths_are_moderate_ &&
+           std::max(block, over) > std::min(block, over) + 1;
+  }
+
+  // Of a square whose routes are those over all of the other block or none of it: no edge is decided pair by pair.
+  void LimitsOfWhole(std::size_t block, std::size_t over, Limits* limits) const {
+    const std::size_t first = block * kSide;
+    double distance[kStride] = {};
+    for (std::size_t n = kHalo - thickness_; n < kHalo + kSide + thickness_; ++n)
+      distance[n] = DistanceToBlock(first + n, over);
+    for (std::size_t m = 1; m <= thickness_; ++m) {
+      const double* source = threshold_.data() + (m - 1) * padded_ + first;
+      for (std::size_t n = kHalo - m; n < kHalo + kSide; ++n) {
+        const bool routes = distance[n] + distance[n + m] < source[n];
+        limits->of_edge[m - 1][n] = routes ? std::numeric_limits<double>::infinity() : kNever;
       }
     }
   }
@@ -317,7 +352,7 @@ class PairSums {
 
   // Routes over a square without looking at its pairs, and flows on what that leaves.
   void AddProduct(const KernelOnPaths& kernel, std::size_t row, std::size_t column,
-                  RoutedSums* sums) const {
+                  Scratch* scratch, RoutedSums* sums) const {
     const routed_products::Square square{
         kernel.dimension, kernel.stride,
         thickness_,       proof_.routing.share / (4.0 * static_cast<double>(thickness_)),
@@ -347,13 +382,14 @@ class PairSums {
         sums->edge(column * kSide + n, m) += of_columns.gain[m][n];
       }
     }
-    AddProductFlows(row, column, of_rows.left, of_columns.left, sums);
+    AddWholeFlows(row, column, of_rows.left, of_columns.left, scratch, sums);
   }
 
   // The same flow between all positions of two blocks: that of their mean potentials. What it may vary at most, for the
-  // dual value, is the difference of their mean z.
-  void AddProductFlows(std::size_t row, std::size_t column, const double* of_rows,
-                       const double* of_columns, RoutedSums* sums) const {
+  // dual value, is the difference of their mean z. Of no more roundings than flows pair by pair, as sums over a square take
+  // the place of sums over its pairs.
+  void AddWholeFlows(std::size_t row, std::size_t column, const double* of_rows,
+                     const double* of_columns, Scratch* scratch, RoutedSums* sums) const {
     double in_rows = 0.0;
     double in_columns = 0.0;
     for (std::size_t n = 0; n < kSide; ++n) {
@@ -361,32 +397,43 @@ class PairSums {
       in_columns += of_columns[n];
     }
     if (!(in_rows > 0.0 && in_columns > 0.0)) return;
-    const auto sum_of = [&](const std::vector<float>& placed, std::size_t block,
-                            const double* weight, std::size_t c) {
-      double sum = 0.0;
-      const std::size_t first = kHalo + block * kSide;
-      for (std::size_t n = 0; n < kSide; ++n)
-        sum += weight[n] *
-               (many_cuts_ ? CutsAt(placed, first + n)[c] : placed[c * padded_ + first + n]);
-      return sum;
-    };
-    for (std::size_t c = 0; c < active_.size(); ++c) {
-      double q = 0.0;
-      for (std::size_t t = 0; t < v_.size(); ++t) {
-        const double apart = sum_of(v_[t], row, of_rows, c) / in_rows -
-                             sum_of(v_[t], column, of_columns, c) / in_columns;
-        const bool clip = proof_.flows[t].shape == FlowShape::kClip;
+    const std::size_t cuts = active_.size();
+    std::vector<double>& in_row = scratch->in_row;
+    std::vector<double>& in_column = scratch->in_column;
+    std::vector<double>& q = scratch->q;
+    q.assign(cuts, 0.0);
+    for (std::size_t t = 0; t < v_.size(); ++t) {
+      WeightedSums(v_[t], row, of_rows, &in_row);
+      WeightedSums(v_[t], column, of_columns, &in_column);
+      const bool clip = proof_.flows[t].shape == FlowShape::kClip;
+      for (std::size_t c = 0; c < cuts; ++c) {
+        const double apart = in_row[c] / in_rows - in_column[c] / in_columns;
         const double of_term = clip ? std::clamp(apart, -1.0, 1.0)
                                     : static_cast<double>((apart > 0.0) - (apart < 0.0));
-        if (std::isfinite(of_term)) q += proof_.flows[t].share * share_scale_ * of_term;
+        if (std::isfinite(of_term)) q[c] += proof_.flows[t].share * share_scale_ * of_term;
       }
-      for (std::size_t n = 0; n < kSide; ++n) {
-        sums->flow(row * kSide + n, c) += q * of_rows[n];
-        sums->flow(column * kSide + n, c) -= q * of_columns[n];
-      }
-      if (dual_z_.empty()) continue;
-      sums->variation += length_[c] * std::abs(sum_of(dual_z_, row, of_rows, c) -
-                                               sum_of(dual_z_, column, of_columns, c));
+    }
+    for (std::size_t n = 0; n < kSide; ++n) {
+      AddScaled(q.data(), of_rows[n], cuts, sums->flow.row(row * kSide + n).data());
+      AddScaled(q.data(), -of_columns[n], cuts, sums->flow.row(column * kSide + n).data());
+    }
+    if (dual_z_.empty()) return;
+    WeightedSums(dual_z_, row, of_rows, &in_row);
+    WeightedSums(dual_z_, column, of_columns, &in_column);
+    for (std::size_t c = 0; c < cuts; ++c)
+      sums->variation += length_[c] * std::abs(in_row[c] - in_column[c]);
+  }
+
+  // Of the active cuts, over the positions of a block.
+  void WeightedSums(const std::vector<float>& placed, std::size_t block, const double* weight,
+                    std::vector<double>* sums) const {
+    const std::size_t first = kHalo + block * kSide;
+    sums->assign(active_.size(), 0.0);
+    for (std::size_t n = 0; n < kSide && many_cuts_; ++n)
+      AddScaled(CutsAt(placed, first + n), weight[n], active_.size(), sums->data());
+    for (std::size_t c = 0; c < active_.size() && !many_cuts_; ++c) {
+      for (std::size_t n = 0; n < kSide; ++n)
+        (*sums)[c] += weight[n] * placed[c * padded_ + first + n];
     }
   }
 
@@ -433,23 +480,22 @@ class PairSums {
 
   // Rows first, first + step, ..., of each the first `columns` squares from the diagonal on.
   void AddRows(std::size_t first, std::size_t step, std::size_t columns, RoutedSums* sums) const {
-    std::vector<Square> weights(kernels_.size());
+    Scratch scratch{std::vector<Square>(kernels_.size()), {}, {}, {}};
     for (std::size_t row = first; row < blocks_; row += step) {
       for (std::size_t column = row; column < std::min(row + columns, blocks_); ++column)
-        AddSquare(row, column, &weights, sums);
+        AddSquare(row, column, &scratch, sums);
     }
   }
 
-  void AddSquare(std::size_t row, std::size_t column, std::vector<Square>* weights,
-                 RoutedSums* sums) const {
+  void AddSquare(std::size_t row, std::size_t column, Scratch* scratch, RoutedSums* sums) const {
     const bool near = column <= row + 1;
     const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
-    std::vector<Square>& w = *weights;
+    std::vector<Square>& w = scratch->weights;
     std::size_t used = 0;
     for (const KernelOnPaths& kernel : kernels_) {
       const double least = near ? 0.0 : kernel.LeastSquared(row, column);
       if (IsProduct(kernel, row, column)) {
-        if (least <= product_limit_) AddProduct(kernel, row, column, sums);
+        if (least <= product_limit_) AddProduct(kernel, row, column, scratch, sums);
       } else if (near || least <= limit_) {
         Weights(kernel, row, column, &w[used++], sums);
       }
@@ -467,7 +513,8 @@ class PairSums {
     LimitsOver(row, column, &row_limits);
     LimitsOver(column, row, &column_limits);
     Square d;
-    if (proof_.routing.everywhere()) {
+    const bool whole = IsWhole(row, column);
+    if (proof_.routing.everywhere() || whole) {
       std::fill(std::begin(d.value), std::end(d.value), 0.0);
     } else {
       Distances(row, column, all, &d);
@@ -485,6 +532,13 @@ class PairSums {
     alignas(64) double left[kSide * kSide];
     for (std::size_t i = 0; i < kSide; ++i)
       KeepPositive(wide + i * kStride + thickness_, left + i * kSide);
+    if (whole) {
+      double of_rows[kSide] = {};
+      double of_columns[kSide] = {};
+      SumRowsAndColumns(left, of_rows, of_columns);
+      AddWholeFlows(row, column, of_rows, of_columns, scratch, sums);
+      return;
+    }
     if (near) TakeDirectPairs(row, column, left, &sums->edge);
     AddFlows(row, column, left, &sums->flow);
     if (!dual_z_.empty()) sums->variation += Variation(row, column, left);

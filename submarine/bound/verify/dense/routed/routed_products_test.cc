@@ -64,6 +64,8 @@ RoutedProof BlockProof(RandomModels* random, const DenseCrf& model) {
   }
   routing.share = random->Integer(0, 2) == 0 ? random->Real(0.0, 1.0) : 1.0;
   routing.product_limit = random->Integer(0, 2) == 0 ? random->Real(0.0, 1.0) : 1.0;
+  routing.by_square = random->Integer(0, 1) == 0;
+  if (routing.by_square && random->Integer(0, 1) == 0) routing.product_limit = 0.0;
   routing.product_cutoff = random->Integer(0, 2) == 0 ? 0.3 : 1e-6;
   if (random->Integer(0, 2) != 0) {
     // Blocks differ more than their variables.
@@ -182,9 +184,9 @@ class Difference {
 
 TEST(RoutedProductsTest, EnergyOfEdgesAndFlowsIsNowhereAboveTheModels) {
   RandomModels random(51);
-  int with_products = 0;
-  for (int round = 0; round < 150; ++round) {
-    const int labels = random.Integer(2, 4);
+  int with_whole_squares = 0;
+  for (int round = 0; round < 200; ++round) {
+    const int labels = random.Integer(0, 5) == 0 ? 9 : random.Integer(2, 4);
     const auto n = static_cast<std::size_t>(random.Integer(80, 170));
     const DenseCrf model = BlockModel(&random, n, labels);
     const RoutedProof proof = BlockProof(&random, model);
@@ -194,6 +196,7 @@ TEST(RoutedProductsTest, EnergyOfEdgesAndFlowsIsNowhereAboveTheModels) {
     const RoutedSums sums = SumRoutedPairs(model, proof, {}, options, progress);
     RoutedProof without = proof;
     without.routing.product_limit = 0.0;
+    without.routing.by_square = false;
     const RoutedSums of_pairs = SumRoutedPairs(model, without, {}, options, progress);
     double edges = 0.0;
     double edges_of_pairs = 0.0;
@@ -201,7 +204,7 @@ TEST(RoutedProductsTest, EnergyOfEdgesAndFlowsIsNowhereAboveTheModels) {
       edges += sums.edge.data()[k];
       edges_of_pairs += of_pairs.edge.data()[k];
     }
-    if (edges != edges_of_pairs) ++with_products;
+    if (edges != edges_of_pairs) ++with_whole_squares;
     const Difference difference(model, proof, sums);
     const double tolerance = 1e-9 * (1.0 + sums.weight);
     for (int start = 0; start < 24; ++start) {
@@ -220,7 +223,7 @@ TEST(RoutedProductsTest, EnergyOfEdgesAndFlowsIsNowhereAboveTheModels) {
       ASSERT_GE(least, -tolerance) << round;
     }
   }
-  EXPECT_GT(with_products, 75);
+  EXPECT_GT(with_whole_squares, 100);
 }
 
 // The two ends of an edge between two blocks have pairs in two squares. Whatever z they have: where the edge gains, both pay,
@@ -240,7 +243,8 @@ TEST(RoutedProductsTest, EdgesBetweenBlocksArePaidForInBothSquares) {
     routing.paths.order.resize(n);
     std::iota(routing.paths.order.begin(), routing.paths.order.end(), 0U);
     routing.paths.begin = {0};
-    routing.product_limit = 1.0;
+    routing.by_square = round % 3 != 0;
+    routing.product_limit = round % 3 == 1 ? 0.0 : 1.0;
     routing.z = Matrix<float>(n, 2);
     for (std::size_t k = 0; k < routing.z.size(); ++k)
       routing.z.data()[k] = static_cast<float>(random.Real(0.0, 1.0));

@@ -98,6 +98,25 @@ SUBMARINE_FOR_WIDE_REGISTERS void AddRow(const double* __restrict w, std::size_t
   for (std::size_t c = 0; c < count; ++c) sum[c] += w[c];
 }
 
+SUBMARINE_FOR_WIDE_REGISTERS void AddScaled(const double* __restrict x, double factor,
+                                            std::size_t count, double* __restrict sum) {
+  for (std::size_t n = 0; n < count; ++n) sum[n] += factor * x[n];
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void AddScaled(const float* __restrict x, double factor,
+                                            std::size_t count, double* __restrict sum) {
+  for (std::size_t n = 0; n < count; ++n) sum[n] += factor * static_cast<double>(x[n]);
+}
+
+SUBMARINE_FOR_WIDE_REGISTERS void SumRowsAndColumns(const double* __restrict left,
+                                                    double* __restrict of_rows,
+                                                    double* __restrict of_columns) {
+  for (std::size_t i = 0; i < kSide; ++i) {
+    of_rows[i] += SumOf(left + i * kSide);
+    for (std::size_t j = 0; j < kSide; ++j) of_columns[j] += left[i * kSide + j];
+  }
+}
+
 SUBMARINE_FOR_WIDE_REGISTERS void KeepPositive(const double* __restrict wide,
                                                double* __restrict left) {
   for (std::size_t c = 0; c < kSide; ++c) {

@@ -34,6 +34,13 @@ void AddWeights(const double* w, const double* x, std::size_t count, double* wei
 // sum += w.
 void AddRow(const double* w, std::size_t count, double* sum);
 
+// sum += factor x.
+void AddScaled(const double* x, double factor, std::size_t count, double* sum);
+void AddScaled(const float* x, double factor, std::size_t count, double* sum);
+
+// Of the pairs of a square, kSide x kSide; adds to both.
+void SumRowsAndColumns(const double* left, double* of_rows, double* of_columns);
+
 // left = max(0, wide).
 void KeepPositive(const double* wide, double* left);
 

@@ -1,0 +1,58 @@
+// How long the parts of a routed solve take, on two cores, so that it can be planned to fit a time limit.
+#pragma once
+
+#include "submarine/model/dense_crf.h"
+
+namespace submarine::internal {
+
+// Rounds that learn which routes pay, more while they gain; at least so many; iterations of the first and of the others.
+inline constexpr int kRounds = 8;
+inline constexpr int kLeastRounds = 3;
+inline constexpr int kFirstIterations = 30;
+inline constexpr int kRoundIterations = 15;
+inline constexpr int kLearnIterations = kFirstIterations + (kRounds - 1) * kRoundIterations;
+// Passes over all pairs, to learn and to go on with them.
+inline constexpr double kPassesToLearn = 1.5;
+// Of routing a square of pairs.
+inline constexpr double kTileSeconds = 4e-6;
+// Squares are as many as a machine that is slower by this has time to verify, as a verifier that is cut short loses more
+// than small kernel values prove.
+inline constexpr double kSlow = 1.25;
+
+struct RoutedTimes {
+  RoutedTimes(const DenseCrf& model, bool flows_by_square, bool leaves_time_to_verify);
+
+  double variables;
+  double labels;
+  double cuts;
+  double distinct_cuts;
+  bool by_square;     // see Routing
+  bool verifies;      // time for that is to be left
+  int thickness = 1;  // of the paths
+
+  // Of verifying a square, pair by pair or as a product,
+  double VerifierTileSeconds() const;
+  double VerifierProductSeconds() const;
+  // with rounds to learn before it,
+  double LearnTileSeconds() const;
+  double LearnProductSeconds() const;
+  // or without.
+  double LeastTileSeconds() const;
+  double LeastProductSeconds() const;
+  // Of verifying the sums along paths.
+  double VerifierPathSeconds() const;
+  // Whether the verifier is asked for the dual value, for which it computes a probability for every label after every
+  // state of a position.
+  bool HasDual() const;
+  // Of routing a product.
+  double ProductSeconds() const;
+
+  // Rounds look at a sample of so many squares for every block of positions: what its potentials prove with all pairs
+  // differs by some 0.1%.
+  double SampledSquares() const;
+  double SampleSeconds(int rounds) const;
+  // All sums along paths of an iteration.
+  double PathSeconds(int of_thickness) const;
+};
+
+}  // namespace submarine::internal
