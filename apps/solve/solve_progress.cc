@@ -67,8 +67,10 @@ bool SolveProgress::operator()(std::string_view phase, const SolveRecord& record
 
 SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Stopwatch& clock,
                         double writing, SolveProgress* progress) {
+  // What the last steps of a solve, which do not look at the clock, and the program's end may take beyond their time.
+  const double slack = std::clamp(0.01 * options.time_limit_seconds, 0.02, 0.3);
   options.time_limit_seconds =
-      std::max(0.0, options.time_limit_seconds - clock.Seconds() - writing);
+      std::max(0.0, options.time_limit_seconds - clock.Seconds() - writing - slack);
   // After an interrupt, everything must end within two seconds.
   constexpr double kSecondsAfterInterrupt = 1.8;
   options.interrupt_seconds =

@@ -87,6 +87,34 @@ TEST(DenseRoutedTest, AutoDoesNotRouteWhereMostVariablesAgree) {
   }
 }
 
+// Two clusters that their unaries tell apart, so that a plain bound proves something; but all that is uncertain within
+// them is theirs together, which the plain bound does not see.
+TEST(DenseRoutedTest, AutoGivesUpThePlainBoundOnceItIsKnownToLeaveMost) {
+  constexpr int kLabels = 5;
+  const std::size_t n = 22500;  // too many to route anyway, for the sake of it
+  const DenseCrf clusters = Clusters(static_cast<int>(n), kLabels, 0.0);
+  Matrix<float> unary(n, kLabels, 3.0F);
+  for (std::size_t a = 0; a < n; ++a) unary(a, a % 2) = 0.0F;
+  const DenseCrf model(std::move(unary), clusters.kernels(), PottsLabels(kLabels));
+  EXPECT_FALSE(RoutingPays(model, 1.0, 300.0));
+  EXPECT_FALSE(RoutingIsQuick(model, 1.0, 1e9));
+  SolveOptions options;
+  options.max_iterations = 30;
+  options.pairs.kind = OperatorKind::kLattice;
+  options.certify = Certify::kExact;
+  bool was_plain = false;
+  bool routes = false;
+  const SolveResult result =
+      Solve(model, options, [&](std::string_view phase, const SolveRecord& record) {
+        was_plain = was_plain || (record.upper && record.dual);
+        routes = routes || (was_plain && phase == "routed");
+        return !routes;
+      });
+  EXPECT_TRUE(routes);
+  EXPECT_EQ(result.method, Method::kRouted);
+  EXPECT_EQ(result.termination, Termination::kInterrupted);
+}
+
 // Of three groups two attract each other more than their unaries tell them apart, but each holds its members so fast that
 // no variable moves alone; the third one keeps one label for all from being any good.
 TEST(DenseRoutedTest, MeanFieldGivesUpALabelThatIsNotWorthIt) {

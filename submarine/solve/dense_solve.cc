@@ -37,7 +37,7 @@ constexpr double kBoundsForLattice = 3.0;
 constexpr double kShareForMeanField = 0.2;  // of the time left, for its certificate
 // Before routing: of the time left, for the energy of mean field's labels. Verifying its marginals takes so many
 // times as long, as a rule and at least.
-constexpr double kShareForLabels = 0.15;
+constexpr double kShareForLabels = 0.3;
 constexpr double kMarginalsByLabels = 8.0;
 constexpr double kMarginalsAtLeast = 5.0;
 constexpr double kConverged =
@@ -47,6 +47,11 @@ constexpr double kShareForNormalisation = 0.2;  // of the time limit
 constexpr double kListedCertificates = 4.0;
 // Mean field after it: at most this many iterations, which gain this share of what they must gain otherwise.
 constexpr int kFewUpdates = 5;
+// Of the time: what routing must fit into where it may follow the plain bound, and what must be left for it then.
+constexpr double kShareAfterPlain = 0.75;
+constexpr double kLeastAfterPlain = 0.5;
+constexpr int kQuickUpdates = 10;  // of mean field, to know about where the lower bound will be
+constexpr double kShareForQuickLower = 0.05;
 constexpr double kRoutedGain = 0.1;
 
 // Where exact row sums would take longer than what they are for, the operator's have to do.
@@ -71,14 +76,15 @@ bool OfOperator(Certify certify) {
 
 class DenseRun {
  public:
-  DenseRun(const SolveTask<DenseCrf>& task, bool normalised)
+  // `routes`: it is known that the plain bound would leave a wide interval.
+  DenseRun(const SolveTask<DenseCrf>& task, bool normalised, bool routes = false)
       : model_(task.model),
         options_(task.options),
         normalised_(normalised),
         gap_(options_.relative_gap.value_or(DefaultGap(options_.method, ModelKind::kDense))),
         clock_(task.clock),
         alarm_(task.clock, options_.time_limit_seconds, options_.interrupt_seconds, task.watch),
-        routed_(Routes(model_, options_, strategy_)),
+        routed_(routes || Routes(model_, options_, strategy_)),
         method_(EntryOf(routed_ ? Method::kMeanField : options_.method)) {
     if (options_.marginals == DenseMarginals::kRouted && !routed_) {
       throw InvalidInput(
@@ -107,6 +113,9 @@ class DenseRun {
                                                      : strategy.routing_patience_seconds;
   }
 
+  // Solve has ended early, with nothing but notes and records, because routing will prove more in the time that is left.
+  bool gives_way() const { return gives_way_; }
+
   SolveResult Solve() {
     alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
     const OperatorOptions pair_options = ChoosePairs();
@@ -129,7 +138,17 @@ class DenseRun {
       return alarm_.Rings() && (alarm_.stopped() || !few);
     });
     const bool exactly = routed_ || CertifiesExactly(pairs);
+    if (MayGiveWay(pairs)) lower_estimate_ = QuickLower(*extension);
     DenseEvidence evidence = RunChain(*extension, pairs, exactly);
+    gives_way_ = gives_way_ && !alarm_.stopped();
+    if (gives_way_) {
+      solved_.records = std::move(evidence.records);
+      solved_.notes.push_back(
+          fmt::format("Without routing, as published, the upper bound would be about {:.0f}; at "
+                      "best {:.0f}.",
+                      evidence.bound.upper, evidence.bound.dual));
+      return std::move(solved_);
+    }
     if (evidence.empty()) return FromUnaries();
     if (options_.method == Method::kAuto && !routed_ &&
         evidence.termination != Termination::kGapReached) {
@@ -159,6 +178,35 @@ class DenseRun {
   }
 
  private:
+  bool MayGiveWay(const ChosenOperator& pairs) const {
+    return method_.method == Method::kAuto && !routed_ && !routes_again_ && !pairs.exact &&
+           !OfOperator(options_.certify) && options_.certify != Certify::kNone &&
+           solved_.estimated_bytes + RoutedBytes(model_, static_cast<double>(options_.max_bytes)) <=
+               static_cast<double>(options_.max_bytes) &&
+           RoutingFits(model_, options_.temperature,
+                       kShareAfterPlain * RoutingPatience(options_, strategy_));
+  }
+
+  // About where the lower bound will be, after a few iterations.
+  double QuickLower(const DenseExtension& extension) {
+    DenseMeanFieldOptions mean_field;
+    mean_field.temperature = options_.temperature;
+    mean_field.max_iterations = kQuickUpdates;
+    mean_field.time_limit_seconds = kShareForQuickLower * std::max(0.0, alarm_.SecondsLeft());
+    mean_field.on_iteration = [&](int k, double, double) {
+      alarm_.Progress("mean field", static_cast<double>(k) / kQuickUpdates, 0.0);
+      return !alarm_.stopped();
+    };
+    return SolveMeanField(extension, mean_field).lower;
+  }
+
+  bool GivesWay(const SolveRecord& record) const {
+    if (!std::isfinite(lower_estimate_) || !record.upper || !record.dual) return false;
+    const double lower = std::max(lower_estimate_, record.lower.value_or(lower_estimate_));
+    return PlainLeavesTooMuch(strategy_, *record.upper, *record.dual, lower, gap_) &&
+           !(alarm_.SecondsLeft() < kLeastAfterPlain * options_.time_limit_seconds);
+  }
+
   Matrix<float> ChosenMarginals(DenseEvidence* evidence) const {
     Matrix<float>& upper = evidence->bound.marginals;
     Matrix<float>& mean_field = evidence->mean_field;
@@ -467,7 +515,9 @@ class DenseRun {
       chain.deadline = alarm_.deadline() - reserve;
     }
     const DenseTell tell = [this](std::string_view phase, const SolveRecord& record) {
-      return alarm_.Tell(phase, record);
+      if (!alarm_.Tell(phase, record)) return false;
+      gives_way_ = GivesWay(record);
+      return !gives_way_;
     };
     return method_.dense.chain({method_.name, extension, pairs.exact, chain, clock_, tell});
   }
@@ -531,6 +581,8 @@ class DenseRun {
   bool routes_listed_ = false;                          // see DensePlan
   bool routes_again_ = false;                           // see RouteAgain
   double slowness_ = 1.0;
+  double lower_estimate_ = -std::numeric_limits<double>::infinity();
+  bool gives_way_ = false;
   std::optional<VerifiedLabels> verified_labels_;  // before routing
   SolveResult solved_;
 };
@@ -549,10 +601,25 @@ void RequireMemoryFor(const DenseCrf& model, const SolveOptions& options) {
             {.method = &EntryOf(method).dense, .normalises = true});
 }
 
+SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
+  SolveResult plain;
+  {
+    DenseRun run(task, normalised);
+    plain = run.Solve();
+    if (!run.gives_way()) return plain;
+  }
+  ReturnFreedMemory();
+  SolveResult routed = DenseRun(task, normalised, true).Solve();
+  routed.notes.insert(routed.notes.end(), plain.notes.begin(), plain.notes.end());
+  routed.records.insert(routed.records.begin(), plain.records.begin(), plain.records.end());
+  routed.estimated_bytes = std::max(routed.estimated_bytes, plain.estimated_bytes);
+  return routed;
+}
+
 }  // namespace
 
 SolveResult SolveDense(const SolveTask<DenseCrf>& task) {
-  if (!NeedsNormalisation(task.model)) return DenseRun(task, false).Solve();
+  if (!NeedsNormalisation(task.model)) return SolveNormalised(task, false);
   const auto& [model, options, clock, watch] = task;
   RequireMemoryFor(model, options);
   NormalisationOptions normalisation = NormalisationFor(options);
@@ -564,7 +631,7 @@ SolveResult SolveDense(const SolveTask<DenseCrf>& task) {
   };
   const DenseCrf normalised = WithNormalisation(model, normalisation);
   ReturnFreedMemory();
-  return DenseRun({normalised, options, clock, watch}, true).Solve();
+  return SolveNormalised({normalised, options, clock, watch}, true);
 }
 
 }  // namespace submarine::internal

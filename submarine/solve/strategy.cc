@@ -43,6 +43,13 @@ bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual)
   return -energy >= dual - strategy.mean_field_reach * std::abs(dual);
 }
 
+bool PlainLeavesTooMuch(const DenseStrategy& strategy, double upper, double dual, double lower,
+                        double gap) {
+  const double interval = upper - lower;
+  return interval > std::max(gap, strategy.wide_interval) * std::abs(lower) &&
+         dual - lower > strategy.share_left_by_plain * interval;
+}
+
 bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap) {
   return stage > strategy.first_stage && gap > strategy.stall_ratio * gap_before;
 }

@@ -59,6 +59,10 @@ struct DenseStrategy {
   // A lower bound that improves on the labels' by less than this fraction of the requested gap is
   // not verified.
   double worth_verifying = 1.0 / 20.0;
+  // The plain bound gives way to routing once its dual value says that it leaves this share of the interval, and that is
+  // wider than this, relative to its lower end.
+  double share_left_by_plain = 0.5;
+  double wide_interval = 0.05;
   // kAuto accepts this many seconds for enumerating pairs, and this fraction of the time limit.
   double patience_seconds = 60.0;
   // The same for routing, where no other bound is of any use.
@@ -76,6 +80,11 @@ double SolverGap(const DenseStrategy& strategy, double gap, bool certifies_exact
 
 // Whether mean field from the labels can reach the dual value.
 bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual);
+
+// Whether no flow whatever brings the plain bound, which is at `upper` now, near the lower bound. With a `gap` that it may
+// leave.
+bool PlainLeavesTooMuch(const DenseStrategy& strategy, double upper, double dual, double lower,
+                        double gap);
 
 // Whether another stage is unlikely to reduce the gap.
 bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap);

@@ -107,5 +107,14 @@ TEST(SparseStrategyTest, ARefusalSaysWhatWouldDo) {
   EXPECT_THAT(Refusal(Method::kPdhg, kLarge, 0.0, -1.0), Not(HasSubstr("bcfw")));
 }
 
+TEST(DenseStrategyTest, PlainBoundsGiveWayWhereTheirDualValueIsFarFromTheLowerBound) {
+  const DenseStrategy strategy;
+  EXPECT_TRUE(PlainLeavesTooMuch(strategy, -80.0, -85.0, -100.0, 0.01));
+  EXPECT_FALSE(PlainLeavesTooMuch(strategy, -80.0, -95.0, -100.0, 0.01));  // may still converge
+  EXPECT_FALSE(PlainLeavesTooMuch(strategy, -96.0, -96.1, -100.0, 0.01));  // narrow enough
+  EXPECT_FALSE(PlainLeavesTooMuch(strategy, -80.0, -85.0, -100.0, 0.3));   // as asked for
+  EXPECT_TRUE(PlainLeavesTooMuch(strategy, 20.0, 15.0, 0.0, 0.01));
+}
+
 }  // namespace
 }  // namespace submarine::internal
