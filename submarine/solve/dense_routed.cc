@@ -14,6 +14,7 @@
 #include "submarine/solve/method/times.h"
 #include "submarine/solver/routed/listed_solver.h"
 #include "submarine/solver/routed/routed_solver.h"
+#include "submarine/solver/routed/routed_times.h"
 
 namespace submarine::internal {
 namespace {
@@ -113,9 +114,9 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
   const bool raised = cutoff > kCutoffOfFewPairs;  // because of a time limit
   verification.cutoff =
       HasFewPairs(model) && !raised ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
-  const double at_end = PathSumSeconds(static_cast<double>(model.num_variables()),
-                                       static_cast<double>(model.num_labels()), paths.thickness,
-                                       !result.proof.dual_point.empty());
+  RoutedTimes times(model, result.proof.routing.by_square, true);
+  times.thickness = paths.thickness;
+  const double at_end = times.VerifierPathSeconds();
   verification.on_progress = [&](double done) {
     return alarm->Progress("certify upper bound", done, at_end + reserve);
   };

@@ -21,8 +21,6 @@ constexpr double kVerifyPairCutSeconds = 4e-9;
 constexpr double kVerifyPairSeconds = 4e-8;
 constexpr double kVerifyLabelSeconds = 6e-8;
 constexpr double kUnaryLabelSeconds = 1.5e-8;
-constexpr double kPathStateSeconds = 4e-8;
-constexpr double kPathLabelSeconds = 2e-9;
 constexpr double kCoarseSeconds = 0.1;
 constexpr double kCoarseLabelSeconds = 3e-8;
 constexpr double kCoarseVariableSeconds = 2e-6;
@@ -107,12 +105,6 @@ double LeastSeconds(const DenseSize& size) {
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels) {
   const double flow = kLatticeSeconds * size.variables * corners * levels * size.cuts;
   return LatticeSeconds(size) + kFirstBound * (flow + kProxSeconds * size.variables * size.labels);
-}
-
-double PathSumSeconds(double variables, double labels, int thickness, bool with_dual) {
-  const double states = variables * std::pow(labels, thickness);
-  return states *
-         (kPathStateSeconds + labels * (with_dual ? kUnaryLabelSeconds : kPathLabelSeconds));
 }
 
 double RoutingPassSeconds(double variables) { return kRoutingPairSeconds * variables * variables; }

@@ -40,8 +40,6 @@ double LeastSecondsByLattice(const DenseSize& size, double corners, double level
 
 // One pass over all pairs of variables; routing and its verifier make several.
 double RoutingPassSeconds(double variables);
-// Exact sums along paths where each variable is joined to its next `thickness`.
-double PathSumSeconds(double variables, double labels, int thickness, bool with_dual);
 
 // --- Sparse models and tables
 

@@ -180,6 +180,18 @@ DenseCrf Areas(RandomModels* random, int width, int height, LabelSpace labels) {
           std::move(labels)};
 }
 
+// As the bound that looks at all pairs one by one, which is `by_pair`, against what is gained at all.
+void ExpectNearlyAsGood(const DenseCrf& model, const RoutedResult& result, double by_pair) {
+  PairOptions verification;
+  verification.cutoff = result.cutoff;
+  const double upper = VerifiedRoutedUpper(model, result.proof, verification);
+  // What the solver says is what the verifier says.
+  EXPECT_NEAR(upper, result.upper, 2e-3 * std::abs(upper)) << model.num_labels();
+  const double unaries = UnaryBound(model);
+  EXPECT_LT(by_pair, unaries - 1000.0);
+  EXPECT_LT(upper, by_pair + 0.06 * (unaries - by_pair)) << model.num_labels();
+}
+
 TEST(RoutedSolverTest, ProductsBoundNearlyAsWellAsPairs) {
   RandomModels random(32);
   for (const int labels : {2, 4}) {
@@ -192,15 +204,7 @@ TEST(RoutedSolverTest, ProductsBoundNearlyAsWellAsPairs) {
     EXPECT_EQ(of_products.proof.routing.product_limit, 1.0);
     EXPECT_EQ(of_products.order, RoutedOrder::kBlocks);
     const double pairs = Verified(model, of_pairs.proof);
-    PairOptions verification;
-    verification.cutoff = of_products.cutoff;
-    const double products = VerifiedRoutedUpper(model, of_products.proof, verification);
-    // What the solver says is what the verifier says.
-    EXPECT_NEAR(products, of_products.upper, 2e-3 * std::abs(products)) << labels;
-    // Against what is gained at all.
-    const double unaries = UnaryBound(model);
-    EXPECT_LT(pairs, unaries - 1000.0);
-    EXPECT_LT(products, pairs + 0.06 * (unaries - pairs)) << labels;
+    ExpectNearlyAsGood(model, of_products, pairs);
   }
 }
 
@@ -217,14 +221,7 @@ TEST(RoutedSolverTest, BySquareBoundsNearlyAsWellAsByPair) {
       options.products = products;
       const RoutedResult result = SolveRouted(model, options);
       EXPECT_TRUE(result.proof.routing.by_square);
-      PairOptions verification;
-      verification.cutoff = result.cutoff;
-      const double by_square = VerifiedRoutedUpper(model, result.proof, verification);
-      // What the solver says is what the verifier says.
-      EXPECT_NEAR(by_square, result.upper, 2e-3 * std::abs(by_square)) << labels;
-      const double unaries = UnaryBound(model);
-      EXPECT_LT(by_pair, unaries - 1000.0);
-      EXPECT_LT(by_square, by_pair + 0.06 * (unaries - by_pair)) << labels;
+      ExpectNearlyAsGood(model, result, by_pair);
     }
     options.by_square = false;
   }
