@@ -226,53 +226,89 @@ TEST(RoutedProductsTest, EnergyOfEdgesAndFlowsIsNowhereAboveTheModels) {
   EXPECT_GT(with_whole_squares, 100);
 }
 
-// The two ends of an edge between two blocks have pairs in two squares. Whatever z they have: where the edge gains, both pay,
-// which shows where only one variable has another label, and flows carry all that is left towards it.
-TEST(RoutedProductsTest, EdgesBetweenBlocksArePaidForInBothSquares) {
-  constexpr std::size_t kFirst = kSide - 1;
-  constexpr std::size_t kSecond = kSide;
-  const std::size_t n = 4 * kSide;
-  GaussianKernel kernel{"same place", Matrix<double>(n, 1), 1.0};
-  for (std::size_t a = 0; a < n; ++a) kernel.features(a, 0) = 1e-6 * static_cast<double>(a % 7);
-  const DenseCrf model(Matrix<float>(n, 2), {kernel}, PottsLabels(2));
-  RandomModels random(55);
-  int gaining = 0;
-  for (int round = 0; round < 200; ++round) {
-    RoutedProof proof;
-    Routing& routing = proof.routing;
-    routing.paths.order.resize(n);
+// An edge between two blocks of a model whose variables are all in the same place, and flows that carry all they can
+// towards one of its ends.
+class CrossingEdge {
+ public:
+  static constexpr std::size_t kFirst = kSide - 1;
+  static constexpr std::size_t kVariables = 4 * kSide;
+
+  // `length` of either cut between the two labels.
+  static DenseCrf Model(double length) {
+    GaussianKernel kernel{"same place", Matrix<double>(kVariables, 1), 1.0};
+    for (std::size_t a = 0; a < kVariables; ++a)
+      kernel.features(a, 0) = 1e-6 * static_cast<double>(a % 7);
+    LabelSpace labels = PottsLabels(2);
+    for (double& of_cut : labels.metrics.front().length) of_cut = length;
+    return {Matrix<float>(kVariables, 2), {kernel}, std::move(labels)};
+  }
+
+  CrossingEdge(RandomModels* random, int round, double threshold)
+      : flipped_(round % 2 == 0 ? kFirst : kFirst + 1) {
+    Routing& routing = proof_.routing;
+    routing.paths.order.resize(kVariables);
     std::iota(routing.paths.order.begin(), routing.paths.order.end(), 0U);
     routing.paths.begin = {0};
     routing.by_square = round % 3 != 0;
     routing.product_limit = round % 3 == 1 ? 0.0 : 1.0;
-    routing.z = Matrix<float>(n, 2);
+    routing.z = Matrix<float>(kVariables, 2);
     for (std::size_t k = 0; k < routing.z.size(); ++k)
-      routing.z.data()[k] = static_cast<float>(random.Real(0.0, 1.0));
-    routing.threshold = Matrix<float>(n, 1, -1.0F);
-    routing.threshold(kFirst, 0) = static_cast<float>(random.Real(0.0, 3.0));
-    const std::size_t flipped = round % 2 == 0 ? kFirst : kSecond;
+      routing.z.data()[k] = static_cast<float>(random->Real(0.0, 1.0));
+    routing.threshold = Matrix<float>(kVariables, 1, -1.0F);
+    routing.threshold(kFirst, 0) = static_cast<float>(threshold);
     FlowTerm term;
-    term.v = Matrix<float>(n, 2);
+    term.v = Matrix<float>(kVariables, 2);
     const float sign = round % 4 < 2 ? 1.0F : -1.0F;
-    for (std::size_t a = 0; a < n; ++a) {
-      const float v = a == flipped ? 40.0F : a / kSide == flipped / kSide ? 10.0F : 0.0F;
+    for (std::size_t a = 0; a < kVariables; ++a) {
+      const float v = a == flipped_ ? 40.0F : a / kSide == flipped_ / kSide ? 10.0F : 0.0F;
       term.v(a, 0) = sign * v;
       term.v(a, 1) = -sign * v;
     }
-    proof.flows.push_back(term);
+    proof_.flows.push_back(term);
+  }
+
+  // The weight of the edge; what it gains is paid for by the pairs of both ends. Edges and flows are in units of the
+  // labels' distance: those of a model hold for any other lengths.
+  double CheckIsPaidFor(const DenseCrf& routed, const DenseCrf& model) const {
     const PairOptions options{.cutoff = 0.0};
     const dense_verifier::Progress progress(options, 1);
-    const RoutedSums sums = SumRoutedPairs(model, proof, {}, options, progress);
-    if (sums.edge(kFirst, 0) > 2.0 * model.PairWeight(0, 2)) ++gaining;
-    const Difference difference(model, proof, sums);
+    const RoutedSums sums = SumRoutedPairs(routed, proof_, {}, options, progress);
+    const Difference difference(model, proof_, sums);
     for (const int label : {0, 1}) {
-      std::vector<int> x(n, 1 - label);
-      x[flipped] = label;
-      ASSERT_GE(difference.LeastNear(std::move(x)), -1e-9 * (1.0 + sums.weight)) << round;
+      std::vector<int> x(kVariables, 1 - label);
+      x[flipped_] = label;
+      EXPECT_GE(difference.LeastNear(std::move(x)), -1e-9 * (1.0 + sums.weight));
     }
+    return sums.edge(kFirst, 0);
+  }
+
+ private:
+  std::size_t flipped_;
+  RoutedProof proof_;
+};
+
+// The two ends of an edge between two blocks have pairs in two squares. Whatever z they have: where the edge gains, both pay,
+// which shows where only one variable has another label, and flows carry all that is left towards it.
+TEST(RoutedProductsTest, EdgesBetweenBlocksArePaidForInBothSquares) {
+  const DenseCrf model = CrossingEdge::Model(0.5);
+  RandomModels random(55);
+  int gaining = 0;
+  for (int round = 0; round < 200 && !HasFailure(); ++round) {
+    const CrossingEdge edge(&random, round, random.Real(0.0, 3.0));
+    if (edge.CheckIsPaidFor(model, model) > 2.0 * model.PairWeight(0, 2)) ++gaining;
   }
   EXPECT_GT(gaining, 20);
   EXPECT_LT(gaining, 180);
+}
+
+// Labels so far apart that the distance of two variables overflows where that to the mean of a block does not.
+TEST(RoutedProductsTest, EdgesBetweenBlocksArePaidForWhereDistancesOverflow) {
+  const DenseCrf far = CrossingEdge::Model(0.9e308);
+  const DenseCrf model = CrossingEdge::Model(0.5);
+  RandomModels random(56);
+  for (int round = 0; round < 50 && !HasFailure(); ++round)
+    CrossingEdge(&random, round, std::numeric_limits<double>::infinity())
+        .CheckIsPaidFor(far, model);
 }
 
 TEST(RoutedProductsTest, BoundsTakeLittleMoreThanThoseOfAllPairs) {
