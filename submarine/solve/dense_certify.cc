@@ -12,6 +12,7 @@
 #include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/operator_verifier.h"
+#include "submarine/extension/simplex_kernels.h"
 #include "submarine/solve/method/times.h"
 
 namespace submarine::internal {
@@ -306,12 +307,6 @@ class Certifier {
 
 }  // namespace
 
-std::vector<int> LabelsOf(const DenseEvidence& evidence) {
-  const DenseResult& bound = evidence.bound;
-  if (!bound.labels.empty()) return bound.labels;
-  return ArgmaxLabels(std::isfinite(bound.upper) ? bound.marginals : evidence.mean_field);
-}
-
 CertifiedDense CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
                             const DenseEvidence& evidence, const DenseCertifyOptions& options,
                             Alarm* alarm) {
@@ -324,6 +319,28 @@ double VerifierCutoff(const DenseCrf& model, double list_cutoff) {
     if (kernel.weight > 0.0) least = std::min(least, kernel.weight);
   }
   return std::isfinite(least) ? list_cutoff * least : list_cutoff;
+}
+
+void TakeUnaries(const DenseCrf& model, const SolveOptions& options, SolveResult* solved) {
+  const Matrix<float>& unary = model.unary();
+  Matrix<float> y(unary.rows(), unary.cols());
+  const auto T = static_cast<float>(options.temperature > 0.0 ? options.temperature : 1.0);
+  SoftmaxRows(unary.data(), T, unary.rows(), unary.cols(), y.data());
+  solved->method = options.method;
+  solved->labels = ArgmaxLabels(y);
+  solved->marginals = std::move(y);
+  solved->notes.emplace_back(
+      "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
+      "those of the unaries.");
+  Certificate& certificate = solved->certificate;
+  certificate.model = model.Description();
+  if (options.certify == Certify::kNone) return;
+  certificate.lower = Negated(BestConstantLabeling(model).energy);
+  if (options.method != Method::kMeanField) {
+    PairOptions no_pairs;
+    no_pairs.temperature = options.temperature;
+    certificate.upper = VerifiedUpper(model, {}, no_pairs);
+  }
 }
 
 }  // namespace submarine::internal

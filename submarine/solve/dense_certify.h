@@ -64,8 +64,8 @@ CertifiedDense CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
                             const DenseEvidence& evidence, const DenseCertifyOptions& options,
                             Alarm* alarm);
 
-// The best labeling seen.
-std::vector<int> LabelsOf(const DenseEvidence& evidence);
+// What can be said before all pairs were looked at once.
+void TakeUnaries(const DenseCrf& model, const SolveOptions& options, SolveResult* solved);
 
 // The pairs that the verifier enumerates: those of lists with this cutoff, or a few more.
 double VerifierCutoff(const DenseCrf& model, double list_cutoff);

@@ -8,12 +8,16 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/loop_interrupt.h"
+#include "submarine/bound/constant_labeling.h"
 #include "submarine/solver/common/line_search.h"
 #include "submarine/solver/flow/dense_pdhg.h"
 #include "submarine/solver/flow/quadratic.h"
+#include "submarine/solver/mean_field/label_merging.h"
 
 namespace submarine::internal {
 namespace {
+
+constexpr double kShareForRestart = 0.2;  // of the time left
 
 std::optional<double> Finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -323,6 +327,21 @@ class Chain {
   DenseEvidence found_;
 };
 
+// Those of mean field, where they have less energy than those of the bound.
+void KeepBetterLabels(const DenseExtension& extension, DenseEvidence* evidence) {
+  DenseResult& bound = evidence->bound;
+  if (!std::isfinite(bound.upper) && bound.labels.empty()) return;
+  try {
+    std::vector<int> labels = ArgmaxLabels(evidence->mean_field);
+    const double energy = extension.Energy(labels);
+    if (bound.labels.empty()) bound.energy = extension.Energy(LabelsOf(*evidence));
+    if (!(energy < bound.energy)) return;
+    bound.energy = energy;
+    bound.labels = std::move(labels);
+  } catch (const Interrupted&) {  // the labels are what they were
+  }
+}
+
 }  // namespace
 
 DenseEvidence ChainAuto(const DenseChainTask& task) { return Chain(task).Run(&Chain::RunAuto); }
@@ -331,6 +350,49 @@ DenseEvidence ChainSolver(const DenseChainTask& task, const DenseSolver& solver)
 }
 DenseEvidence ChainMeanField(const DenseChainTask& task) {
   return Chain(task).Run(&Chain::RunMeanField);
+}
+
+std::vector<int> LabelsOf(const DenseEvidence& evidence) {
+  const DenseResult& bound = evidence.bound;
+  if (!bound.labels.empty()) return bound.labels;
+  return ArgmaxLabels(std::isfinite(bound.upper) ? bound.marginals : evidence.mean_field);
+}
+
+void RestartMeanField(const DenseExtension& extension, const Matrix<float>& start,
+                      const MeanFieldRestart& restart, Alarm* alarm, DenseEvidence* evidence) {
+  DenseMeanFieldOptions again;
+  again.temperature = restart.temperature;
+  again.max_iterations = restart.max_iterations;
+  again.tolerance = restart.tolerance;
+  again.start = start;
+  again.time_limit_seconds = kShareForRestart * std::max(0.0, alarm->SecondsLeft());
+  again.on_iteration = [&](int k, double, double) {
+    alarm->Progress("mean field", static_cast<double>(k) / restart.max_iterations, 0.0);
+    return !alarm->stopped();
+  };
+  DenseMeanFieldResult result = SolveMeanField(extension, again);
+  if (!(result.lower > evidence->lower)) return;
+  evidence->lower = result.lower;
+  evidence->mean_field = std::move(result.marginals);
+  KeepBetterLabels(extension, evidence);
+}
+
+void RestartFromFewerLabels(const DenseExtension& extension, const MeanFieldRestart& restart,
+                            Alarm* alarm, DenseEvidence* evidence) {
+  const auto restart_from = [&](const std::vector<int>& labels) {
+    RestartMeanField(extension, Indicator(labels, extension.num_labels()), restart, alarm,
+                     evidence);
+  };
+  const std::vector<int> labels = LabelsOf(*evidence);
+  try {
+    const std::vector<int> merged = MergeLabels(extension, labels);
+    if (merged != labels) restart_from(merged);
+  } catch (const Interrupted&) {
+    return;
+  }
+  const ConstantLabeling one = BestConstantLabeling(extension.model());
+  if (MeanFieldMayHelp({}, one.energy, evidence->lower))
+    restart_from(std::vector<int>(labels.size(), one.label));
 }
 
 }  // namespace submarine::internal

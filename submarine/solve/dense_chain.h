@@ -15,6 +15,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
+#include "submarine/solve/limits.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
@@ -65,5 +66,22 @@ using DenseSolver =
     std::function<DenseResult(const DenseExtension& extension, const BoundOptions& limits)>;
 DenseEvidence ChainSolver(const DenseChainTask& task, const DenseSolver& solver);
 DenseEvidence ChainMeanField(const DenseChainTask& task);  // alone
+
+// The best labeling seen.
+std::vector<int> LabelsOf(const DenseEvidence& evidence);
+
+// --- Mean field finds one of many maxima, and other starts may lead to a better one: the evidence keeps the best. Takes
+// a fifth of the time left at most.
+struct MeanFieldRestart {
+  double temperature = 1.0;
+  int max_iterations = DenseStrategy().mean_field_iterations;
+  double tolerance = 1e-6;  // a relative gain of an iteration that is worth no more
+};
+void RestartMeanField(const DenseExtension& extension, const Matrix<float>& start,
+                      const MeanFieldRestart& restart, Alarm* alarm, DenseEvidence* evidence);
+// It may have ended with labels too many: goes on from those of them that are worth it, or from one label for all,
+// where these are better or about as good.
+void RestartFromFewerLabels(const DenseExtension& extension, const MeanFieldRestart& restart,
+                            Alarm* alarm, DenseEvidence* evidence);
 
 }  // namespace submarine::internal

@@ -11,6 +11,7 @@
 #include "submarine/base/error.h"
 #include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/extension/plain_bound_floor.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solver/routed/listed_solver.h"
 #include "submarine/solver/routed/routed_solver.h"
@@ -198,6 +199,12 @@ double RoutedBytes(const DenseCrf& model, double max_bytes) {
          std::min(kShareOfPathMemory * max_bytes, MostPathBytes(model)) + sums;
 }
 
+std::string AsPublished(const DenseResult& bound) {
+  return fmt::format(
+      "Without routing, as published, the upper bound would be about {:.0f}; at best {:.0f}.",
+      bound.upper, bound.dual);
+}
+
 RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
                            const SolveOptions& options, double reserve, double patience,
                            Alarm* alarm) {
@@ -269,9 +276,7 @@ RoutedPart RouteListedPart(const DenseExtension& extension, const NeighbourList&
     return {};
   }
   if (!(result.upper < evidence.bound.upper)) return {};
-  part.notes.push_back(fmt::format(
-      "Without routing, as published, the upper bound would be about {:.0f}; at best {:.0f}.",
-      evidence.bound.upper, evidence.bound.dual));
+  part.notes.push_back(AsPublished(evidence.bound));
   Conclude(extension.model(), std::move(result), options, pairs.cutoff(), reserve, alarm, &part);
   return part;
 }

@@ -49,6 +49,9 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
                            const SolveOptions& options, double reserve, double patience,
                            Alarm* alarm);
 
+// A note on what the plain bound is, for results of a routed one.
+std::string AsPublished(const DenseResult& bound);
+
 // From where the chain of a plain bound ended, on the list of its pairs. What it has found by then decides whether the
 // routed bound is the better one: otherwise it has no `upper`.
 RoutedPart RouteListedPart(const DenseExtension& extension, const NeighbourList& pairs,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solve/solve.h"
 
@@ -89,30 +90,60 @@ TEST(DenseRoutedTest, AutoDoesNotRouteWhereMostVariablesAgree) {
 
 // Two clusters that their unaries tell apart, so that a plain bound proves something; but all that is uncertain within
 // them is theirs together, which the plain bound does not see.
-TEST(DenseRoutedTest, AutoGivesUpThePlainBoundOnceItIsKnownToLeaveMost) {
+// Many variables whose plain bound leaves most of the interval, as `auto` finds out while it solves. One in eight would
+// rather be in the other cluster.
+DenseCrf PlainIsWide() {
   constexpr int kLabels = 5;
   const std::size_t n = 22500;  // too many to route anyway, for the sake of it
   const DenseCrf clusters = Clusters(static_cast<int>(n), kLabels, 0.0);
   Matrix<float> unary(n, kLabels, 3.0F);
-  for (std::size_t a = 0; a < n; ++a) unary(a, a % 2) = 0.0F;
-  const DenseCrf model(std::move(unary), clusters.kernels(), PottsLabels(kLabels));
-  EXPECT_FALSE(RoutingPays(model, 1.0, 300.0));
-  EXPECT_FALSE(RoutingIsQuick(model, 1.0, 1e9));
+  for (std::size_t a = 0; a < n; ++a) unary(a, a % 16 < 2 ? 1 - a % 2 : a % 2) = 0.0F;
+  return {std::move(unary), clusters.kernels(), PottsLabels(kLabels)};
+}
+
+SolveOptions ByLattice() {
   SolveOptions options;
   options.max_iterations = 30;
   options.pairs.kind = OperatorKind::kLattice;
   options.certify = Certify::kExact;
+  options.interrupt_seconds = 600.0;  // enough for the certificate on any machine
+  return options;
+}
+
+// Stops in the first phase of this name that follows a plain bound.
+SolveResult StoppedAfterPlain(const DenseCrf& model, std::string_view at) {
   bool was_plain = false;
-  bool routes = false;
-  const SolveResult result =
-      Solve(model, options, [&](std::string_view phase, const SolveRecord& record) {
+  bool stopped = false;
+  SolveResult result =
+      Solve(model, ByLattice(), [&](std::string_view phase, const SolveRecord& record) {
         was_plain = was_plain || (record.upper && record.dual);
-        routes = routes || (was_plain && phase == "routed");
-        return !routes;
+        stopped = stopped || (was_plain && phase == at);
+        return !stopped;
       });
-  EXPECT_TRUE(routes);
-  EXPECT_EQ(result.method, Method::kRouted);
+  EXPECT_TRUE(stopped) << at;
   EXPECT_EQ(result.termination, Termination::kInterrupted);
+  return result;
+}
+
+TEST(DenseRoutedTest, AutoGivesUpThePlainBoundOnceItIsKnownToLeaveMost) {
+  const DenseCrf model = PlainIsWide();
+  EXPECT_FALSE(RoutingPays(model, 1.0, 300.0));
+  EXPECT_FALSE(RoutingIsQuick(model, 1.0, 1e9));
+  EXPECT_EQ(StoppedAfterPlain(model, "routed").method, Method::kRouted);
+}
+
+TEST(DenseRoutedTest, StoppedBeforeRoutesItReturnsThePlainBound) {
+  const DenseCrf model = PlainIsWide();
+  PairOptions no_pairs;
+  const Bound of_unaries = VerifiedUpper(model, {}, no_pairs);
+  for (const std::string_view phase : {"preparing pairs", "routing pairs"}) {
+    const SolveResult result = StoppedAfterPlain(model, phase);
+    EXPECT_EQ(result.method, Method::kAuto) << phase;
+    EXPECT_LT(*result.certificate.upper, 0.9 * of_unaries) << phase;
+    EXPECT_LT(*result.certificate.lower, *result.certificate.upper) << phase;
+    EXPECT_EQ(result.labels.size(), model.num_variables());
+    EXPECT_EQ(std::get<Matrix<float>>(result.marginals).rows(), model.num_variables());
+  }
 }
 
 // Of three groups two attract each other more than their unaries tell them apart, but each holds its members so fast that

@@ -13,7 +13,6 @@
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/extension/dense_extension.h"
-#include "submarine/extension/simplex_kernels.h"
 #include "submarine/solve/dense_certify.h"
 #include "submarine/solve/dense_chain.h"
 #include "submarine/solve/dense_plan.h"
@@ -40,8 +39,6 @@ constexpr double kShareForMeanField = 0.2;  // of the time left, for its certifi
 constexpr double kShareForLabels = 0.3;
 constexpr double kMarginalsByLabels = 8.0;
 constexpr double kMarginalsAtLeast = 5.0;
-constexpr double kConverged =
-    1e-6;  // relative gain of an iteration of mean field that is worth no more
 constexpr double kShareForNormalisation = 0.2;  // of the time limit
 // Time to leave for routing of listed pairs, its verifier and the lower bound's, in units of a plain certificate.
 constexpr double kListedCertificates = 4.0;
@@ -74,17 +71,23 @@ bool OfOperator(Certify certify) {
   return certify == Certify::kOperator || certify == Certify::kLower;
 }
 
+// What was proven before, and by whom.
+enum class Before {
+  kNothing,
+  kPlainBound,  // which leaves a wide interval: this run routes
+};
+
 class DenseRun {
  public:
-  // `routes`: it is known that the plain bound would leave a wide interval.
-  DenseRun(const SolveTask<DenseCrf>& task, bool normalised, bool routes = false)
+  DenseRun(const SolveTask<DenseCrf>& task, bool normalised, Before before, Alarm* alarm)
       : model_(task.model),
         options_(task.options),
         normalised_(normalised),
+        before_(before),
         gap_(options_.relative_gap.value_or(DefaultGap(options_.method, ModelKind::kDense))),
         clock_(task.clock),
-        alarm_(task.clock, options_.time_limit_seconds, options_.interrupt_seconds, task.watch),
-        routed_(routes || Routes(model_, options_, strategy_)),
+        alarm_(*alarm),
+        routed_(before == Before::kPlainBound || Routes(model_, options_, strategy_)),
         method_(EntryOf(routed_ ? Method::kMeanField : options_.method)) {
     if (options_.marginals == DenseMarginals::kRouted && !routed_) {
       throw InvalidInput(
@@ -113,71 +116,96 @@ class DenseRun {
                                                      : strategy.routing_patience_seconds;
   }
 
-  // Solve has ended early, with nothing but notes and records, because routing will prove more in the time that is left.
-  bool gives_way() const { return gives_way_; }
-
-  SolveResult Solve() {
+  // Nothing if another run has more to say: routing, in the time that is left, or what was proven before, where routing
+  // has come to nothing.
+  std::optional<SolveResult> Solve() {
     alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
-    const OperatorOptions pair_options = ChoosePairs();
+    pair_options_ = ChoosePairs();
     ChosenOperator pairs;
     const double begin = alarm_.Seconds();
     try {
       pairs =
           MakeOperator(model_.num_variables(), PairWeights(model_),
                        {static_cast<std::size_t>(model_.num_labels()), method_.dense.applies_flows},
-                       pair_options, std::move(kinds_));
+                       pair_options_, std::move(kinds_));
     } catch (const Interrupted&) {
-      return FromUnaries();
+      return Unproven();
     }
     // A first bound takes seconds that nobody waits for after an interrupt.
-    if (!alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()}))
-      return FromUnaries();
+    if (!alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()})) return Unproven();
     MeasureSlowness(alarm_.Seconds() - begin);
+    kinds_ = pairs.kinds;
+    solved_.pairs = pairs.op->Description();
     const bool few = HoldsAllPairs(Size(0.0));
     std::optional<DenseExtension> extension(std::in_place, model_, *pairs.op, [this, few] {
       return alarm_.Rings() && (alarm_.stopped() || !few);
     });
-    const bool exactly = routed_ || CertifiesExactly(pairs);
+    exactly_ = routed_ || CertifiesExactly(pairs);
     if (MayGiveWay(pairs)) lower_estimate_ = QuickLower(*extension);
-    DenseEvidence evidence = RunChain(*extension, pairs, exactly);
-    gives_way_ = gives_way_ && !alarm_.stopped();
-    if (gives_way_) {
-      solved_.records = std::move(evidence.records);
-      solved_.notes.push_back(
-          fmt::format("Without routing, as published, the upper bound would be about {:.0f}; at "
-                      "best {:.0f}.",
-                      evidence.bound.upper, evidence.bound.dual));
-      return std::move(solved_);
+    evidence_ = RunChain(*extension, pairs);
+    if (evidence_.empty()) return Unproven();
+    RoutedPart routed;
+    if (!gives_way_ || alarm_.stopped()) {
+      gives_way_ = false;
+      routed = Improve(*extension, pairs);
     }
-    if (evidence.empty()) return FromUnaries();
-    if (options_.method == Method::kAuto && !routed_ &&
-        evidence.termination != Termination::kGapReached) {
-      StartFromFewerLabels(*extension, exactly || pairs.exact, &evidence);
-    }
-    if (routed_ && !alarm_.stopped() && alarm_.SecondsLeft() > 0.0) {
-      StartFromFewerLabels(*extension, &evidence);  // routes follow its marginals
-      VerifyLabels(evidence);
-    }
-    RoutedPart routed = routed_ ? RunRouted(*extension, &evidence)
-                                : RunListed(*extension, pairs, exactly, &evidence);
-    if (exactly && routes_again_) RouteAgain(*extension, &routed, &evidence);
-    solved_.pairs = pairs.op->Description();
-    // Room for the verifiers, which build pairs of their own.
+    // Room for the verifiers, which build pairs of their own, and for another run.
     extension.reset();
     pairs.op.reset();
-    evidence.bound.modular = {};
-    evidence.bound.state = {};
+    evidence_.bound.modular = {};
+    evidence_.bound.state = {};
     ReturnFreedMemory();
-    Certify(pairs.kinds, pair_options, exactly, routed, &evidence);
-    if (routed_ || routed.upper) TakeRouted(std::move(routed), &evidence);
+    if (gives_way_ || (before_ == Before::kPlainBound && !routed.upper)) return std::nullopt;
+    return Conclude(std::move(routed));
+  }
+
+  // Certifies what was found.
+  SolveResult Conclude(RoutedPart routed) {
+    Certify(routed);
+    if (routed_ || routed.upper) TakeRouted(std::move(routed));
     solved_.method = routed_ ? Method::kRouted : options_.method;
-    solved_.termination = evidence.termination;
-    solved_.records = std::move(evidence.records);
-    solved_.marginals = ChosenMarginals(&evidence);
+    solved_.termination = evidence_.termination;
+    solved_.records = std::move(evidence_.records);
+    solved_.marginals = ChosenMarginals();
     return std::move(solved_);
   }
 
+  // The bound of a first run, where routing after it has come to nothing.
+  SolveResult ConcludeWithoutRoutes() {
+    evidence_.termination = alarm_.stopped() ? Termination::kInterrupted : Termination::kStalled;
+    solved_.notes.emplace_back("It ended before there was a routed bound, which would be tighter.");
+    return Conclude({});
+  }
+
+  // Adds what a first run has found to what routing after it has.
+  void TellOfFirstRun(SolveResult* routed) const {
+    routed->notes.push_back(AsPublished(evidence_.bound));
+    routed->records.insert(routed->records.begin(), evidence_.records.begin(),
+                           evidence_.records.end());
+    routed->estimated_bytes =
+        solved_.estimated_bytes + RoutedBytes(model_, static_cast<double>(options_.max_bytes));
+  }
+
  private:
+  // Mean field from other starts, and routes.
+  RoutedPart Improve(const DenseExtension& extension, const ChosenOperator& pairs) {
+    if (routed_) {
+      if (!alarm_.stopped() && alarm_.SecondsLeft() > 0.0) {
+        RestartFromFewerLabels(extension, Restart(), &alarm_, &evidence_);  // routes follow it
+        VerifyLabels();
+      }
+      return RunRouted(extension);
+    }
+    if (options_.method == Method::kAuto && evidence_.termination != Termination::kGapReached &&
+        HasTimeForRestart(exactly_ || pairs.exact))
+      RestartFromFewerLabels(extension, Restart(), &alarm_, &evidence_);
+    RoutedPart routed = RunListed(extension, pairs);
+    if (exactly_ && routes_again_) RouteAgain(extension, &routed);
+    return routed;
+  }
+
+  MeanFieldRestart Restart() const { return {.temperature = options_.temperature}; }
+
   bool MayGiveWay(const ChosenOperator& pairs) const {
     return method_.method == Method::kAuto && !routed_ && !routes_again_ && !pairs.exact &&
            !OfOperator(options_.certify) && options_.certify != Certify::kNone &&
@@ -207,9 +235,9 @@ class DenseRun {
            !(alarm_.SecondsLeft() < kLeastAfterPlain * options_.time_limit_seconds);
   }
 
-  Matrix<float> ChosenMarginals(DenseEvidence* evidence) const {
-    Matrix<float>& upper = evidence->bound.marginals;
-    Matrix<float>& mean_field = evidence->mean_field;
+  Matrix<float> ChosenMarginals() {
+    Matrix<float>& upper = evidence_.bound.marginals;
+    Matrix<float>& mean_field = evidence_.mean_field;
     if (upper.size() == 0) return std::move(mean_field);
     if (mean_field.size() == 0) return std::move(upper);
     if (options_.marginals == DenseMarginals::kMean) {
@@ -220,7 +248,7 @@ class DenseRun {
   }
 
   // Of mean field, so that there is a lower bound whatever time routing leaves.
-  void VerifyLabels(const DenseEvidence& evidence) {
+  void VerifyLabels() {
     if (options_.certify == Certify::kNone) return;
     const double begin = alarm_.Seconds();
     const double end = begin + kShareForLabels * alarm_.SecondsLeft();
@@ -230,7 +258,7 @@ class DenseRun {
       return alarm_.Progress("certify energy", done, 0.0) && alarm_.Seconds() < end;
     };
     try {
-      std::vector<int> labels = LabelsOf(evidence);
+      std::vector<int> labels = LabelsOf(evidence_);
       const VerifiedPoint point = VerifiedAt(model_, labels, verification);
       verified_labels_ = {std::move(labels), point, alarm_.Seconds() - begin};
     } catch (const Interrupted&) {  // there may be time at the end
@@ -249,137 +277,79 @@ class DenseRun {
   }
 
   // From mean field's marginals; leaves time to verify these.
-  RoutedPart RunRouted(const DenseExtension& extension, DenseEvidence* evidence) {
+  RoutedPart RunRouted(const DenseExtension& extension) {
     const double patience = options_.method == Method::kRouted
                                 ? std::numeric_limits<double>::infinity()
                                 : RoutingPatience(options_, strategy_);
-    RoutedPart part = SolveRoutedPart(model_, evidence->mean_field, evidence->lower, options_,
+    RoutedPart part = SolveRoutedPart(model_, evidence_.mean_field, evidence_.lower, options_,
                                       LowerReserve(), patience, &alarm_);
     const auto may_go_on = [&] {
       return part.marginals.size() > 0 && !alarm_.stopped() && alarm_.SecondsLeft() > 0.0;
     };
-    if (may_go_on())
-      RestartMeanField(extension, part.marginals, strategy_.mean_field_iterations, kConverged,
-                       evidence);
-    if (may_go_on()) StartFromFewerLabels(extension, evidence);
+    if (may_go_on()) RestartMeanField(extension, part.marginals, Restart(), &alarm_, &evidence_);
+    if (may_go_on()) RestartFromFewerLabels(extension, Restart(), &alarm_, &evidence_);
     return part;
   }
 
-  // Mean field may end with labels too many: goes on from those of them that are worth it, or from one label for
-  // all, where these are better or about as good.
-  void StartFromFewerLabels(const DenseExtension& extension, DenseEvidence* evidence) {
-    const auto restart_from = [&](const std::vector<int>& labels) {
-      RestartMeanField(extension, Indicator(labels, model_.unary().cols()),
-                       strategy_.mean_field_iterations, kConverged, evidence);
-    };
-    const std::vector<int> labels = LabelsOf(*evidence);
-    try {
-      const std::vector<int> merged = MergeLabels(extension, labels);
-      if (merged != labels) restart_from(merged);
-    } catch (const Interrupted&) {
-      return;
-    }
-    const ConstantLabeling one = BestConstantLabeling(model_);
-    if (MeanFieldMayHelp(strategy_, one.energy, evidence->lower))
-      restart_from(std::vector<int>(labels.size(), one.label));
-  }
-
-  // Where the certificate, which may enumerate pairs, has time enough.
-  void StartFromFewerLabels(const DenseExtension& extension, bool enumerates,
-                            DenseEvidence* evidence) {
+  // Beside the certificate, which may enumerate pairs.
+  bool HasTimeForRestart(bool enumerates) {
     const double left = (1.0 - kShareForMeanField) * alarm_.SecondsLeft();
-    if (alarm_.stopped() || !(options_.temperature > 0.0) ||
-        !(left > (enumerates ? EstimatedCertificate() : 0.0)))
-      return;
-    StartFromFewerLabels(extension, evidence);
+    return !alarm_.stopped() && options_.temperature > 0.0 &&
+           left > (enumerates ? EstimatedCertificate() : 0.0);
   }
 
-  bool MayRouteListed(const ChosenOperator& pairs, bool exactly) const {
-    return method_.method == Method::kAuto && exactly && routes_listed_ &&
+  bool MayRouteListed(const ChosenOperator& pairs) const {
+    return method_.method == Method::kAuto && exactly_ && routes_listed_ &&
            options_.temperature > 0.0 && ListOf(*pairs.op) != nullptr;
   }
 
   // Where `auto` has a plain bound on listed pairs whose interval is wider than the gap asked for: routes some of
   // them, which costs less than half of what the plain bound has taken. The plain bound is dropped where
   // the routed one is verified.
-  RoutedPart RunListed(const DenseExtension& extension, const ChosenOperator& pairs, bool exactly,
-                       DenseEvidence* evidence) {
-    DenseResult& bound = evidence->bound;
-    if (!MayRouteListed(pairs, exactly) || alarm_.stopped() || !std::isfinite(bound.upper) ||
-        RelativeGap(bound.upper, evidence->lower) <= gap_)
+  RoutedPart RunListed(const DenseExtension& extension, const ChosenOperator& pairs) {
+    DenseResult& bound = evidence_.bound;
+    if (!MayRouteListed(pairs) || alarm_.stopped() || !std::isfinite(bound.upper) ||
+        RelativeGap(bound.upper, evidence_.lower) <= gap_)
       return {};
     const double certificate = EstimatedCertificate();
     if (alarm_.SecondsLeft() < kListedCertificates * certificate) return {};
     ReturnFreedMemory();  // of the chain
-    RoutedPart part = RouteListedPart(extension, *ListOf(*pairs.op), *evidence, options_, gap_,
+    RoutedPart part = RouteListedPart(extension, *ListOf(*pairs.op), evidence_, options_, gap_,
                                       certificate, &alarm_);
     // Cut short, it may prove less than the plain bound, for which there is still time then.
     if (!part.complete && !(*part.upper < bound.upper)) return {};
     if (!part.upper) return part;
     // Its own gap is what mean field was worth to the plain bound; the routed one leaves less to be gained.
-    RestartMeanField(extension, evidence->mean_field, kFewUpdates,
-                     strategy_.worthwhile_gain * kRoutedGain * gap_, evidence);
+    MeanFieldRestart restart = Restart();
+    restart.max_iterations = kFewUpdates;
+    restart.tolerance = strategy_.worthwhile_gain * kRoutedGain * gap_;
+    RestartMeanField(extension, evidence_.mean_field, restart, &alarm_, &evidence_);
     bound.upper = std::numeric_limits<double>::infinity();
     return part;
   }
 
   // Small models have time for both: where the interval is still wider than the gap asked for, other paths,
   // and routes that take all pairs into account, may prove more than what the plain bound has led to.
-  void RouteAgain(const DenseExtension& extension, RoutedPart* routed, DenseEvidence* evidence) {
-    const double upper = routed->upper ? routed->upper->value() : evidence->bound.upper;
-    if (alarm_.stopped() || RelativeGap(upper, evidence->lower) <= gap_) return;
+  void RouteAgain(const DenseExtension& extension, RoutedPart* routed) {
+    const double upper = routed->upper ? routed->upper->value() : evidence_.bound.upper;
+    if (alarm_.stopped() || RelativeGap(upper, evidence_.lower) <= gap_) return;
     if (alarm_.SecondsLeft() < kListedCertificates * EstimatedCertificate()) return;
-    RoutedPart again = RunRouted(extension, evidence);
+    RoutedPart again = RunRouted(extension);
     if (!again.upper || !(*again.upper < upper)) return;
     // What the published bound would be, measured, says more than what it could be at best.
     if (!routed->notes.empty()) again.notes = std::move(routed->notes);
     again.records.insert(again.records.begin(), routed->records.begin(), routed->records.end());
     *routed = std::move(again);
-    evidence->bound.upper = std::numeric_limits<double>::infinity();
+    evidence_.bound.upper = std::numeric_limits<double>::infinity();
   }
 
-  // Mean field finds one of many maxima: other marginals may lead to a better one.
-  void RestartMeanField(const DenseExtension& extension, const Matrix<float>& marginals,
-                        int iterations, double tolerance, DenseEvidence* evidence) {
-    DenseMeanFieldOptions again;
-    again.temperature = options_.temperature;
-    again.max_iterations = iterations;
-    again.tolerance = tolerance;
-    again.start = marginals;
-    again.time_limit_seconds = kShareForMeanField * std::max(0.0, alarm_.SecondsLeft());
-    again.on_iteration = [&](int k, double, double) {
-      alarm_.Progress("mean field", static_cast<double>(k) / iterations, 0.0);
-      return !alarm_.stopped();
-    };
-    DenseMeanFieldResult result = SolveMeanField(extension, again);
-    if (!(result.lower > evidence->lower)) return;
-    evidence->lower = result.lower;
-    evidence->mean_field = std::move(result.marginals);
-    KeepBetterLabels(extension, evidence);
-  }
-
-  // Mean field's, where they have less energy than those of the bound.
-  void KeepBetterLabels(const DenseExtension& extension, DenseEvidence* evidence) {
-    DenseResult& bound = evidence->bound;
-    if (!std::isfinite(bound.upper) && bound.labels.empty()) return;
-    try {
-      std::vector<int> labels = ArgmaxLabels(evidence->mean_field);
-      const double energy = extension.Energy(labels);
-      if (bound.labels.empty()) bound.energy = extension.Energy(LabelsOf(*evidence));
-      if (!(energy < bound.energy)) return;
-      bound.energy = energy;
-      bound.labels = std::move(labels);
-    } catch (const Interrupted&) {  // the labels are what they were
-    }
-  }
-
-  void TakeRouted(RoutedPart routed, DenseEvidence* evidence) {
-    evidence->termination = routed.termination;
-    for (const SolveRecord& record : routed.records) evidence->records.push_back(record);
+  void TakeRouted(RoutedPart routed) {
+    evidence_.termination = routed.termination;
+    for (const SolveRecord& record : routed.records) evidence_.records.push_back(record);
     for (std::string& note : routed.notes) solved_.notes.push_back(std::move(note));
     if (!routed.description.empty())
       solved_.notes.push_back(fmt::format("The upper bound is that of {}.", routed.description));
-    evidence->bound.marginals = std::move(routed.marginals);
+    evidence_.bound.marginals = std::move(routed.marginals);
     Certificate& certificate = solved_.certificate;
     if (options_.certify == Certify::kNone) return;
     PairOptions no_pairs;
@@ -393,31 +363,13 @@ class DenseRun {
     // No upper bound is below log Z.
     certificate.dual = certificate.lower;
     if (routed.dual && !(*certificate.dual >= *routed.dual)) certificate.dual = routed.dual;
-    if (!routed_ && KeepsGap(certificate, gap_)) evidence->termination = Termination::kGapReached;
+    if (!routed_ && KeepsGap(certificate, gap_)) evidence_.termination = Termination::kGapReached;
   }
 
-  // What can be said before all pairs were looked at once.
-  SolveResult FromUnaries() {
-    const Matrix<float>& unary = model_.unary();
-    Matrix<float> y(unary.rows(), unary.cols());
-    const auto T = static_cast<float>(options_.temperature > 0.0 ? options_.temperature : 1.0);
-    SoftmaxRows(unary.data(), T, unary.rows(), unary.cols(), y.data());
-    solved_.method = options_.method;
+  std::optional<SolveResult> Unproven() {
+    if (before_ == Before::kPlainBound) return std::nullopt;
     solved_.termination = alarm_.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
-    solved_.labels = ArgmaxLabels(y);
-    solved_.marginals = std::move(y);
-    solved_.notes.emplace_back(
-        "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
-        "those of the unaries.");
-    Certificate& certificate = solved_.certificate;
-    certificate.model = model_.Description();
-    if (options_.certify == Certify::kNone) return std::move(solved_);
-    certificate.lower = Negated(BestConstantLabeling(model_).energy);
-    if (options_.method != Method::kMeanField) {
-      PairOptions no_pairs;
-      no_pairs.temperature = options_.temperature;
-      certificate.upper = VerifiedUpper(model_, {}, no_pairs);
-    }
+    TakeUnaries(model_, options_, &solved_);
     return std::move(solved_);
   }
 
@@ -463,17 +415,15 @@ class DenseRun {
   bool CertifiesExactly(const ChosenOperator& pairs) {
     if (options_.certify == Certify::kNone) return false;
     if (options_.certify != Certify::kAuto) return options_.certify == Certify::kExact;
+    // Lists are the exact Gaussians but for the pairs left out, and verified in the same time.
+    if (pairs.exact) return true;
     // Where lattices took the place of lists because there is no time for all pairs, there is none to verify
     // them, either: a certificate that is cut short says less than the lattices'.
     const bool limited = std::isfinite(options_.time_limit_seconds);
-    if (limited && !pairs.exact && options_.pairs.kind == OperatorKind::kAuto) return false;
-    const double seconds = EstimatedCertificate();
-    const double patience =
-        std::min(strategy_.patience_seconds,
-                 strategy_.certificate_share * std::max(0.0, alarm_.SecondsLeft()));
-    if (seconds <= patience) return true;
-    // Lists are the exact Gaussians but for the pairs left out, and verified in the same time.
-    return pairs.exact && limited;
+    if (limited && options_.pairs.kind == OperatorKind::kAuto) return false;
+    return EstimatedCertificate() <=
+           std::min(strategy_.patience_seconds,
+                    strategy_.certificate_share * std::max(0.0, alarm_.SecondsLeft()));
   }
 
   double CertificateReserve(bool enumerates) {
@@ -497,21 +447,20 @@ class DenseRun {
     return *certificate_seconds_;
   }
 
-  DenseEvidence RunChain(const DenseExtension& extension, const ChosenOperator& pairs,
-                         bool exactly) {
+  DenseEvidence RunChain(const DenseExtension& extension, const ChosenOperator& pairs) {
     DenseChainOptions chain;
     chain.temperature = options_.temperature;
     chain.harmonic_steps = options_.harmonic_steps;
     chain.classic_updates = options_.classic_updates && !routed_;
     // Only `auto` aims at the gap of the certificate; the others stop at their own.
-    chain.relative_gap = SolverGap(strategy_, gap_, exactly && options_.method == Method::kAuto);
+    chain.relative_gap = SolverGap(strategy_, gap_, exactly_ && options_.method == Method::kAuto);
     chain.max_iterations = routed_ ? strategy_.mean_field_iterations
                                    : options_.max_iterations.value_or(method_.dense.iterations);
     chain.strategy = strategy_;
     chain.max_proof_bytes = options_.max_bytes / 2;
     if (std::isfinite(options_.time_limit_seconds)) {
       const double reserve =
-          options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly || pairs.exact);
+          options_.certify == Certify::kNone ? 0.0 : CertificateReserve(exactly_ || pairs.exact);
       chain.deadline = alarm_.deadline() - reserve;
     }
     const DenseTell tell = [this](std::string_view phase, const SolveRecord& record) {
@@ -522,15 +471,14 @@ class DenseRun {
     return method_.dense.chain({method_.name, extension, pairs.exact, chain, clock_, tell});
   }
 
-  void Certify(std::span<const OperatorKind> kinds, const OperatorOptions& pair_options,
-               bool exactly, const RoutedPart& routed, DenseEvidence* evidence) {
+  void Certify(const RoutedPart& routed) {
     if (options_.certify == Certify::kNone) {
-      solved_.labels = LabelsOf(*evidence);
+      solved_.labels = LabelsOf(evidence_);
       solved_.certificate.model = model_.Description();
       return;
     }
     DenseCertifyOptions certify;
-    certify.exact = exactly;
+    certify.exact = exactly_;
     certify.upper_elsewhere = !routed_ && routed.upper.has_value();
     certify.lower_only = options_.certify == Certify::kLower;
     if (verified_labels_) {
@@ -541,24 +489,24 @@ class DenseRun {
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;
     certify.known_pairs = known_pairs_;
-    certify.pairs = pair_options;
+    certify.pairs = pair_options_;
     certify.slowness = slowness_;
     certify.strategy = strategy_;
     CertifiedDense certified =
-        CertifyDense(model_, {kinds, solved_.pairs}, *evidence, certify, &alarm_);
+        CertifyDense(model_, {kinds_, solved_.pairs}, evidence_, certify, &alarm_);
     solved_.certificate = std::move(certified.certificate);
     solved_.labels = std::move(certified.labels);
     solved_.energy = certified.energy;
     for (std::string& note : certified.notes) solved_.notes.push_back(std::move(note));
-    CheckGap(evidence);
+    CheckGap();
   }
 
   // The solver's gap is about the pairs that its operator has; the certificate counts all of them.
-  void CheckGap(DenseEvidence* evidence) {
+  void CheckGap() {
     const Certificate& certificate = solved_.certificate;
-    if (evidence->termination != Termination::kGapReached || KeepsGap(certificate, gap_)) return;
+    if (evidence_.termination != Termination::kGapReached || KeepsGap(certificate, gap_)) return;
     const double certified = RelativeGap(*certificate.upper, *certificate.dual);
-    evidence->termination = Termination::kStalled;
+    evidence_.termination = Termination::kStalled;
     solved_.notes.push_back(
         fmt::format("The gap was reached on the pairs that the solver used; with all others it is "
                     "{:.2g}%: a smaller "
@@ -569,20 +517,24 @@ class DenseRun {
   const DenseCrf& model_;
   const SolveOptions& options_;
   const bool normalised_;  // the model is a copy, made for that
+  const Before before_;
   const DenseStrategy strategy_ = {};
   const double gap_;
   const Stopwatch& clock_;
-  Alarm alarm_;
+  Alarm& alarm_;
   const bool routed_;          // mean field first, then the routed bound
   const MethodEntry& method_;  // of the chain
   std::optional<double> certificate_seconds_;
   std::vector<std::pair<double, double>> known_pairs_;  // see DensePlan
-  std::vector<OperatorKind> kinds_;                     // that the operator is made with
-  bool routes_listed_ = false;                          // see DensePlan
-  bool routes_again_ = false;                           // see RouteAgain
+  OperatorOptions pair_options_;
+  std::vector<OperatorKind> kinds_;  // that the operator is made with
+  bool exactly_ = false;             // the certificate is about the exact Gaussians
+  bool routes_listed_ = false;       // see DensePlan
+  bool routes_again_ = false;        // see RouteAgain
   double slowness_ = 1.0;
   double lower_estimate_ = -std::numeric_limits<double>::infinity();
-  bool gives_way_ = false;
+  bool gives_way_ = false;  // to routing
+  DenseEvidence evidence_;
   std::optional<VerifiedLabels> verified_labels_;  // before routing
   SolveResult solved_;
 };
@@ -602,18 +554,15 @@ void RequireMemoryFor(const DenseCrf& model, const SolveOptions& options) {
 }
 
 SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
-  SolveResult plain;
-  {
-    DenseRun run(task, normalised);
-    plain = run.Solve();
-    if (!run.gives_way()) return plain;
-  }
-  ReturnFreedMemory();
-  SolveResult routed = DenseRun(task, normalised, true).Solve();
-  routed.notes.insert(routed.notes.end(), plain.notes.begin(), plain.notes.end());
-  routed.records.insert(routed.records.begin(), plain.records.begin(), plain.records.end());
-  routed.estimated_bytes = std::max(routed.estimated_bytes, plain.estimated_bytes);
-  return routed;
+  const auto& [model, options, clock, watch] = task;
+  Alarm alarm(clock, options.time_limit_seconds, options.interrupt_seconds, watch);
+  DenseRun first(task, normalised, Before::kNothing, &alarm);
+  if (std::optional<SolveResult> solved = first.Solve()) return *std::move(solved);
+  DenseRun second(task, normalised, Before::kPlainBound, &alarm);
+  std::optional<SolveResult> routed = second.Solve();
+  if (!routed) return first.ConcludeWithoutRoutes();
+  first.TellOfFirstRun(&*routed);
+  return *std::move(routed);
 }
 
 }  // namespace

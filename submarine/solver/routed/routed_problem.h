@@ -34,7 +34,8 @@ class RoutedProblem {
 
   void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
   // See TilePairs.
-  void RouteSample(const Routing& routing, double squares_per_block);
+  void RouteSample(const Routing& routing, double squares_per_block,
+                   const std::function<bool(double)>& on_progress);
   bool LookAtSample(double squares_per_block) { return pairs_.LookAtSample(squares_per_block); }
   void LookAtAll() { pairs_.LookAtAll(); }
 

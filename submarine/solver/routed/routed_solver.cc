@@ -9,6 +9,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/extension/plain_bound_floor.h"
 #include "submarine/solver/routed/momentum.h"
 #include "submarine/solver/routed/routed_problem.h"
 #include "submarine/solver/routed/routed_times.h"
@@ -57,14 +58,6 @@ constexpr double kProductLimit = 1.0;
 // Products are worth what they cost in tightness where they leave at most this share of the time.
 constexpr double kShareOfProducts = 0.65;
 constexpr std::size_t kLeastPathPiece = 8192;
-
-// sum_a z_a of the unaries, and the entropy, at the distribution that all variables share.
-double SharedValue(const std::vector<double>& mean_unary, double temperature) {
-  const double least = *std::min_element(mean_unary.begin(), mean_unary.end());
-  double sum = 0.0;
-  for (const double phi : mean_unary) sum += std::exp((least - phi) / temperature);
-  return temperature * std::log(sum) - least;
-}
 
 int ThickestOfStates(const DenseCrf& model) {
   if (model.num_labels() <= kFewLabels) return 1;
@@ -174,7 +167,7 @@ class RoutedRun {
     all_seconds_ = RouteAllSeconds();
     for (int round = 0; round < kMostRounds; ++round) {
       Stopwatch clock;
-      problem_.RouteSample(routing, times_.SampledSquares());
+      if (!RouteSample(routing)) break;
       sampled_ = true;
       StartRound();
       const bool go_on = Iterate(round == 0 ? kFirstIterations : kRoundIterations);
@@ -205,6 +198,25 @@ class RoutedRun {
     sampled_ = false;
     v_ = std::move(best_v);
     return best;
+  }
+
+  // False where it was interrupted.
+  bool RouteSample(const Routing& routing) {
+    try {
+      problem_.RouteSample(routing, times_.SampledSquares(),
+                           [&](double done) { return MayGoOn(done); });
+    } catch (const Interrupted&) {
+      return false;
+    }
+    return true;
+  }
+
+  // Asks whoever follows the routing.
+  bool MayGoOn(double done) {
+    if (!options_.on_routing || options_.on_routing(done)) return true;
+    stopped_ = true;
+    result_.end = RoutedEnd::kInterrupted;
+    return false;
   }
 
   // By a share of the bound, or of what there is to gain, where that is less.
@@ -381,13 +393,8 @@ class RoutedRun {
     const bool finishes = stopped_ && RouteAllSeconds() < kSecondsAfterInterrupt;
     try {
       problem_.Route(routing, [&](double done) {
-        const bool go_on = finishes || !options_.on_routing || options_.on_routing(done);
-        if (!go_on) {
-          stopped_ = true;
-          result_.end = RoutedEnd::kInterrupted;
-        }
         // A first bound is worth its time.
-        return go_on && (!may_stop || SecondsLeft() > 0.0);
+        return (finishes || MayGoOn(done)) && (!may_stop || SecondsLeft() > 0.0);
       });
     } catch (const Interrupted&) {
       if (!may_stop) throw;
@@ -561,15 +568,6 @@ class RoutedRun {
 };
 
 }  // namespace
-
-double PlainBoundFloor(const DenseCrf& model, double temperature) {
-  const auto n = static_cast<double>(model.num_variables());
-  std::vector<double> mean(model.unary().cols(), 0.0);
-  for (std::size_t a = 0; a < model.unary().rows(); ++a) {
-    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += model.unary()(a, i) / n;
-  }
-  return n * SharedValue(mean, temperature) - model.constant();
-}
 
 double MostPathBytes(const DenseCrf& model) {
   int thickness = DefaultThickness(model.num_labels());

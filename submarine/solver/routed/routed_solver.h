@@ -84,8 +84,4 @@ double MostPathBytes(const DenseCrf& model);
 // Interrupted where it was stopped before there was any bound.
 RoutedResult SolveRouted(const DenseCrf& model, const RoutedOptions& options);
 
-// No plain upper bound (bound/verify/dense/dense_verifier.h) is below this: the dual value of distributions that are the
-// same for all variables.
-double PlainBoundFloor(const DenseCrf& model, double temperature);
-
 }  // namespace submarine::internal

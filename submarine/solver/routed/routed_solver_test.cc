@@ -11,6 +11,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/extension/plain_bound_floor.h"
 #include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact/exact.h"
@@ -146,6 +147,21 @@ TEST(RoutedSolverTest, EndsWhenTold) {
   EXPECT_LT(Verified(model, SolveRouted(model, options).proof), UnaryBound(model));
   options.on_routing = [](double) { return false; };
   EXPECT_THROW(SolveRouted(model, options), Interrupted);
+}
+
+TEST(RoutedSolverTest, StoppedWhileItLearnsWhatToRouteItStillHasABound) {
+  RandomModels random(58);
+  const DenseCrf model = WeakModel(&random, 200, PottsLabels(2), 8.0);
+  RoutedOptions options;
+  int asked = 0;
+  options.on_routing = [&](double) {
+    return ++asked > 1;
+  };  // not at first, when a sample is routed
+  const RoutedResult stopped = SolveRouted(model, options);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(stopped.end, RoutedEnd::kInterrupted);
+  EXPECT_EQ(stopped.iterations, 0);
+  EXPECT_LT(Verified(model, stopped.proof), UnaryBound(model));
 }
 
 TEST(RoutedSolverTest, IsTheSameForAnyNumberOfThreads) {
