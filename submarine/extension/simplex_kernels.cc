@@ -248,32 +248,36 @@ struct Normaliser {
   float least;  // of the s_i
 };
 
-// Rows of up to kVectors registers stay in registers from the first load to the last store.
+// Rows of up to kVectors registers stay in registers from the first load to the last store. An object, because a pointer to a
+// function that is always inlined has nothing to point to where the compiler does not see through it.
 template <std::size_t kVectors>
-HWY_INLINE Normaliser SoftmaxInRegisters(const float* s, float inverse, std::size_t n, float* y) {
-  const Wide d;
-  const std::size_t lanes = hn::Lanes(d);
-  const Vec infinite = hn::Set(d, HUGE_VALF);
-  const auto tail = hn::FirstN(d, n - (kVectors - 1) * lanes);
-  Vec x[kVectors];
-  for (std::size_t k = 0; k + 1 < kVectors; ++k) x[k] = hn::LoadU(d, s + k * lanes);
-  const std::size_t last = (kVectors - 1) * lanes;
-  x[kVectors - 1] = hn::IfThenElse(tail, LoadRow(tail, s, last, n), infinite);
-  Vec least = x[0];
-  for (std::size_t k = 1; k < kVectors; ++k) least = hn::Min(least, x[k]);
-  least = hn::MinOfLanes(d, least);
-  Vec sum = hn::Zero(d);
-  for (std::size_t k = 0; k < kVectors; ++k) {
-    x[k] = ExpOfNonPositive(d, hn::Mul(hn::Set(d, inverse), hn::Sub(least, x[k])));
-    if (k + 1 == kVectors) x[k] = hn::IfThenElseZero(tail, x[k]);
-    sum = hn::Add(sum, x[k]);
+struct SoftmaxInRegisters {
+  HWY_INLINE Normaliser operator()(const float* s, float inverse, std::size_t n, float* y) const {
+    const Wide d;
+    const std::size_t lanes = hn::Lanes(d);
+    const Vec infinite = hn::Set(d, HUGE_VALF);
+    const auto tail = hn::FirstN(d, n - (kVectors - 1) * lanes);
+    Vec x[kVectors];
+    for (std::size_t k = 0; k + 1 < kVectors; ++k) x[k] = hn::LoadU(d, s + k * lanes);
+    const std::size_t last = (kVectors - 1) * lanes;
+    x[kVectors - 1] = hn::IfThenElse(tail, LoadRow(tail, s, last, n), infinite);
+    Vec least = x[0];
+    for (std::size_t k = 1; k < kVectors; ++k) least = hn::Min(least, x[k]);
+    least = hn::MinOfLanes(d, least);
+    Vec sum = hn::Zero(d);
+    for (std::size_t k = 0; k < kVectors; ++k) {
+      x[k] = ExpOfNonPositive(d, hn::Mul(hn::Set(d, inverse), hn::Sub(least, x[k])));
+      if (k + 1 == kVectors) x[k] = hn::IfThenElseZero(tail, x[k]);
+      sum = hn::Add(sum, x[k]);
+    }
+    sum = hn::SumOfLanes(d, sum);
+    const Vec scale = hn::Div(hn::Set(d, 1.0F), sum);
+    for (std::size_t k = 0; k + 1 < kVectors; ++k)
+      hn::StoreU(hn::Mul(x[k], scale), d, y + k * lanes);
+    StoreRow(hn::Mul(x[kVectors - 1], scale), tail, y, last, n);
+    return {hn::GetLane(sum), hn::GetLane(least)};
   }
-  sum = hn::SumOfLanes(d, sum);
-  const Vec scale = hn::Div(hn::Set(d, 1.0F), sum);
-  for (std::size_t k = 0; k + 1 < kVectors; ++k) hn::StoreU(hn::Mul(x[k], scale), d, y + k * lanes);
-  StoreRow(hn::Mul(x[kVectors - 1], scale), tail, y, last, n);
-  return {hn::GetLane(sum), hn::GetLane(least)};
-}
+};
 
 Normaliser SoftmaxOfLongRow(const float* s, float inverse, std::size_t n, float* y) {
   const Wide d;
@@ -297,13 +301,13 @@ template <class Body>
 HWY_INLINE auto WithSoftmax(std::size_t n, const Body& body) {
   switch ((n + hn::Lanes(Wide()) - 1) / hn::Lanes(Wide())) {
     case 1:
-      return body(SoftmaxInRegisters<1>);
+      return body(SoftmaxInRegisters<1>());
     case 2:
-      return body(SoftmaxInRegisters<2>);
+      return body(SoftmaxInRegisters<2>());
     case 3:
-      return body(SoftmaxInRegisters<3>);
+      return body(SoftmaxInRegisters<3>());
     case 4:
-      return body(SoftmaxInRegisters<4>);
+      return body(SoftmaxInRegisters<4>());
     default:
       return body(SoftmaxOfLongRow);
   }

@@ -178,20 +178,6 @@ constexpr MethodEntry kMethods[] = {
 static_assert(std::size(kMethods) == static_cast<std::size_t>(Method::kExact) + 1,
               "every method has its entry");
 
-constexpr auto kInfos = [] {
-  std::array<MethodInfo, std::size(kMethods)> infos{};
-  std::transform(std::begin(kMethods), std::end(kMethods), infos.begin(),
-                 [](const MethodEntry& entry) -> MethodInfo {
-                   return {entry.method,
-                           entry.name,
-                           entry.help,
-                           entry.sparse.run != nullptr,
-                           entry.tables != nullptr,
-                           entry.dense.run != nullptr};
-                 });
-  return infos;
-}();
-
 std::string_view KindName(ModelKind kind) {
   switch (kind) {
     case ModelKind::kSparse:
@@ -226,7 +212,23 @@ bool MethodInfo::Accepts(ModelKind kind) const {
   return kind == ModelKind::kSparse ? sparse : kind == ModelKind::kTables ? tables : dense;
 }
 
-std::span<const MethodInfo> Methods() { return internal::kInfos; }
+std::span<const MethodInfo> Methods() {
+  // Not a constant: under g++'s sanitizers the address of a function is not known to be one.
+  static const auto infos = [] {
+    std::array<MethodInfo, std::size(internal::kMethods)> all{};
+    std::transform(std::begin(internal::kMethods), std::end(internal::kMethods), all.begin(),
+                   [](const internal::MethodEntry& entry) -> MethodInfo {
+                     return {entry.method,
+                             entry.name,
+                             entry.help,
+                             entry.sparse.run != nullptr,
+                             entry.tables != nullptr,
+                             entry.dense.run != nullptr};
+                   });
+    return all;
+  }();
+  return infos;
+}
 
 const MethodInfo& InfoOf(Method method) { return internal::RowOf(Methods(), method); }
 
