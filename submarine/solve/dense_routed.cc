@@ -205,19 +205,19 @@ std::string AsPublished(const DenseResult& bound) {
       bound.upper, bound.dual);
 }
 
-RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
-                           const SolveOptions& options, double reserve, double patience,
-                           Alarm* alarm) {
+RoutedPart SolveRoutedPart(const DenseCrf& model, const DenseEvidence& mean_field,
+                           const SolveOptions& options, const RoutedPlan& plan, Alarm* alarm) {
   RoutedPart part;
   RoutedOptions solver;
-  const Effort& effort = EffortFor(model, std::min(patience, alarm->SecondsLeft()));
+  const Effort& effort = EffortFor(model, std::min(plan.patience, alarm->SecondsLeft()));
   solver.order = OrderOf(options.forest);
   solver.thickness = effort.thickness;
   solver.temperature = options.temperature;
-  solver.marginals = mean_field;
-  solver.lower = lower;
-  solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - reserve);
-  solver.planned_seconds = std::max(0.0, patience - reserve);
+  solver.marginals = mean_field.mean_field;
+  solver.lower = mean_field.lower;
+  solver.time_limit_seconds = std::max(0.0, alarm->SecondsLeft() - plan.reserve);
+  solver.planned_seconds = std::max(0.0, plan.patience - plan.reserve);
+  solver.finishes_first_bound = plan.finishes_first_bound;
   solver.leaves_time_to_verify = options.certify != Certify::kNone;
   solver.max_bytes =
       static_cast<std::size_t>(kShareOfMemory * static_cast<double>(options.max_bytes));
@@ -229,7 +229,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
     solver.by_square = model.num_cuts() >= kManyCuts;
   }
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
-  solver.on_iteration = Teller(lower, alarm, &part);
+  solver.on_iteration = Teller(mean_field.lower, alarm, &part);
   solver.on_routing = [&](double done) {
     alarm->Progress("routing pairs", done, 0.0);
     return !alarm->stopped();
@@ -244,7 +244,12 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   } catch (const TooLarge& error) {
     if (options.method == Method::kRouted) throw;
     part.termination = Termination::kStalled;
+    part.refused = true;
     part.notes.push_back(fmt::format("There is no routed bound: {}.", error.what()));
+    return part;
+  }
+  if (plan.is_worth_verifying && !plan.is_worth_verifying(result.upper)) {
+    part.termination = TerminationOf(result.end);
     return part;
   }
   const double floor = PlainBoundFloor(model, options.temperature);
@@ -256,7 +261,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_fiel
   }
   const double cutoff = result.cutoff;
   // Where verifying takes longer than expected, it may use most of the reserve.
-  Conclude(model, std::move(result), options, cutoff, kShareOfReserve * reserve, alarm, &part);
+  Conclude(model, std::move(result), options, cutoff, kShareOfReserve * plan.reserve, alarm, &part);
   return part;
 }
 

@@ -2,6 +2,8 @@
 // Not public; programs call Solve (solve.h).
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,7 @@ double RoutedBytes(const DenseCrf& model, double max_bytes);
 struct RoutedPart {
   Termination termination = Termination::kNotRun;
   std::optional<Bound> upper;  // verified; or none, where nobody asked or there was no time
+  bool refused = false;        // for want of memory
   bool complete =
       true;  // false: looser than it could be, because there was no time to verify all of it
   std::optional<Bound> dual;  // no flows on these routes prove less
@@ -42,12 +45,19 @@ struct RoutedPart {
   std::vector<std::string> notes;
 };
 
+struct RoutedPlan {
+  double patience = std::numeric_limits<double>::infinity();  // seconds that the work is chosen for
+  double reserve = 0.0;                                       // seconds to leave of the time limit
+  // Stopped before there is a bound, it makes a first one where that takes a second at most.
+  bool finishes_first_bound = true;
+  // Whether a bound of this value is: false where another one says more.
+  std::function<bool(double upper)> is_worth_verifying = {};
+};
+
 // From mean field's marginals, for models whose plain bound is of no use. Throws TooLarge where even the fewest
-// pairs do not fit. Does what `patience` seconds, and the time limit, are enough for, leaves `reserve` seconds of the
-// latter, and tells the alarm `lower` with every record.
-RoutedPart SolveRoutedPart(const DenseCrf& model, const Matrix<float>& mean_field, double lower,
-                           const SolveOptions& options, double reserve, double patience,
-                           Alarm* alarm);
+// pairs do not fit and routing was asked for. Tells the alarm mean field's lower bound with every record.
+RoutedPart SolveRoutedPart(const DenseCrf& model, const DenseEvidence& mean_field,
+                           const SolveOptions& options, const RoutedPlan& plan, Alarm* alarm);
 
 // A note on what the plain bound is, for results of a routed one.
 std::string AsPublished(const DenseResult& bound);

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "submarine/base/error.h"
 #include "submarine/base/freed_memory.h"
-#include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/extension/dense_extension.h"
@@ -24,7 +22,6 @@
 #include "submarine/solve/strategy.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/dense_mean_field.h"
-#include "submarine/solver/mean_field/label_merging.h"
 
 namespace submarine::internal {
 namespace {
@@ -71,23 +68,22 @@ bool OfOperator(Certify certify) {
   return certify == Certify::kOperator || certify == Certify::kLower;
 }
 
-// What was proven before, and by whom.
-enum class Before {
-  kNothing,
-  kPlainBound,  // which leaves a wide interval: this run routes
-};
-
 class DenseRun {
  public:
-  DenseRun(const SolveTask<DenseCrf>& task, bool normalised, Before before, Alarm* alarm)
+  struct Kind {
+    DenseRun* plain = nullptr;  // has given way to this one, which routes
+    bool may_give_way = true;
+  };
+
+  DenseRun(const SolveTask<DenseCrf>& task, bool normalised, Kind kind, Alarm* alarm)
       : model_(task.model),
         options_(task.options),
         normalised_(normalised),
-        before_(before),
+        kind_(kind),
         gap_(options_.relative_gap.value_or(DefaultGap(options_.method, ModelKind::kDense))),
         clock_(task.clock),
         alarm_(*alarm),
-        routed_(before == Before::kPlainBound || Routes(model_, options_, strategy_)),
+        routed_(kind.plain != nullptr || Routes(model_, options_, strategy_)),
         method_(EntryOf(routed_ ? Method::kMeanField : options_.method)) {
     if (options_.marginals == DenseMarginals::kRouted && !routed_) {
       throw InvalidInput(
@@ -116,10 +112,11 @@ class DenseRun {
                                                      : strategy.routing_patience_seconds;
   }
 
-  // Nothing if another run has more to say: routing, in the time that is left, or what was proven before, where routing
-  // has come to nothing.
+  // Nothing if another run has more to say: one that routes, in the time that is left, or the plain one that has given way to
+  // this.
   std::optional<SolveResult> Solve() {
-    alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
+    const bool stopped = !alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()});
+    if (stopped && kind_.plain != nullptr) return Unproven();
     pair_options_ = ChoosePairs();
     ChosenOperator pairs;
     const double begin = alarm_.Seconds();
@@ -135,7 +132,6 @@ class DenseRun {
     if (!alarm_.Tell("preparing pairs", {.k = -1, .seconds = alarm_.Seconds()})) return Unproven();
     MeasureSlowness(alarm_.Seconds() - begin);
     kinds_ = pairs.kinds;
-    solved_.pairs = pairs.op->Description();
     const bool few = HoldsAllPairs(Size(0.0));
     std::optional<DenseExtension> extension(std::in_place, model_, *pairs.op, [this, few] {
       return alarm_.Rings() && (alarm_.stopped() || !few);
@@ -144,25 +140,52 @@ class DenseRun {
     if (MayGiveWay(pairs)) lower_estimate_ = QuickLower(*extension);
     evidence_ = RunChain(*extension, pairs);
     if (evidence_.empty()) return Unproven();
-    RoutedPart routed;
-    if (!gives_way_ || alarm_.stopped()) {
-      gives_way_ = false;
-      routed = Improve(*extension, pairs);
-    }
+    solved_.pairs = pairs.op->Description();
+    gives_way_ = gives_way_ && !alarm_.stopped();
+    if (!gives_way_) part_ = Improve(*extension, pairs);
     // Room for the verifiers, which build pairs of their own, and for another run.
     extension.reset();
     pairs.op.reset();
     evidence_.bound.modular = {};
     evidence_.bound.state = {};
     ReturnFreedMemory();
-    if (gives_way_ || (before_ == Before::kPlainBound && !routed.upper)) return std::nullopt;
-    return Conclude(std::move(routed));
+    if (gives_way_ || PlainSaysMore()) return std::nullopt;
+    return Conclude();
   }
 
+  // For want of memory: there is nothing to route in it.
+  bool routing_is_refused() const { return part_.refused; }
+
+  // The plain bound, with the best lower bound of the run that it had given way to.
+  SolveResult ConcludeWith(DenseRun* routed) {
+    DenseEvidence& other = routed->evidence_;
+    if (other.lower > evidence_.lower) {
+      if (other.lower > -evidence_.bound.energy) evidence_.bound.labels = LabelsOf(other);
+      evidence_.lower = other.lower;
+      evidence_.mean_field = std::move(other.mean_field);
+    }
+    if (exactly_) verified_labels_ = std::move(routed->verified_labels_);
+    evidence_.termination = alarm_.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
+    solved_.notes.emplace_back("It ended before there was a tighter bound by routes.");
+    solved_.estimated_bytes = BytesOfBoth();
+    ReturnFreedMemory();
+    return Conclude();
+  }
+
+  // Adds what is known from a plain run that has given way.
+  void TellOfPlainRun(SolveResult* routed) const {
+    routed->notes.insert(routed->notes.end(), solved_.notes.begin(), solved_.notes.end());
+    routed->notes.push_back(AsPublished(evidence_.bound));
+    routed->records.insert(routed->records.begin(), evidence_.records.begin(),
+                           evidence_.records.end());
+    routed->estimated_bytes = std::max(routed->estimated_bytes, BytesOfBoth());
+  }
+
+ private:
   // Certifies what was found.
-  SolveResult Conclude(RoutedPart routed) {
-    Certify(routed);
-    if (routed_ || routed.upper) TakeRouted(std::move(routed));
+  SolveResult Conclude() {
+    Certify();
+    if (routed_ || part_.upper) TakeRouted();
     solved_.method = routed_ ? Method::kRouted : options_.method;
     solved_.termination = evidence_.termination;
     solved_.records = std::move(evidence_.records);
@@ -170,23 +193,20 @@ class DenseRun {
     return std::move(solved_);
   }
 
-  // The bound of a first run, where routing after it has come to nothing.
-  SolveResult ConcludeWithoutRoutes() {
-    evidence_.termination = alarm_.stopped() ? Termination::kInterrupted : Termination::kStalled;
-    solved_.notes.emplace_back("It ended before there was a routed bound, which would be tighter.");
-    return Conclude({});
+  // Whether there is time for the certificate of a plain run, and it is worth more than what was found here.
+  bool PlainSaysMore() {
+    return kind_.plain != nullptr && !(part_.upper && *part_.upper < kind_.plain->upper()) &&
+           kind_.plain->ConcludesWithin(alarm_.SecondsLeft());
+  }
+  double upper() const { return evidence_.bound.upper; }
+  bool ConcludesWithin(double seconds) {
+    return (exactly_ ? EstimatedCertificate() : LatticeCertificate()) <= seconds;
+  }
+  // What a plain run has found is kept while another one routes.
+  double BytesOfBoth() const {
+    return solved_.estimated_bytes + RoutedBytes(model_, static_cast<double>(options_.max_bytes));
   }
 
-  // Adds what a first run has found to what routing after it has.
-  void TellOfFirstRun(SolveResult* routed) const {
-    routed->notes.push_back(AsPublished(evidence_.bound));
-    routed->records.insert(routed->records.begin(), evidence_.records.begin(),
-                           evidence_.records.end());
-    routed->estimated_bytes =
-        solved_.estimated_bytes + RoutedBytes(model_, static_cast<double>(options_.max_bytes));
-  }
-
- private:
   // Mean field from other starts, and routes.
   RoutedPart Improve(const DenseExtension& extension, const ChosenOperator& pairs) {
     if (routed_) {
@@ -207,8 +227,8 @@ class DenseRun {
   MeanFieldRestart Restart() const { return {.temperature = options_.temperature}; }
 
   bool MayGiveWay(const ChosenOperator& pairs) const {
-    return method_.method == Method::kAuto && !routed_ && !routes_again_ && !pairs.exact &&
-           !OfOperator(options_.certify) && options_.certify != Certify::kNone &&
+    return kind_.may_give_way && method_.method == Method::kAuto && !routed_ && !routes_again_ &&
+           !pairs.exact && !OfOperator(options_.certify) && options_.certify != Certify::kNone &&
            solved_.estimated_bytes + RoutedBytes(model_, static_cast<double>(options_.max_bytes)) <=
                static_cast<double>(options_.max_bytes) &&
            RoutingFits(model_, options_.temperature,
@@ -281,8 +301,15 @@ class DenseRun {
     const double patience = options_.method == Method::kRouted
                                 ? std::numeric_limits<double>::infinity()
                                 : RoutingPatience(options_, strategy_);
-    RoutedPart part = SolveRoutedPart(model_, evidence_.mean_field, evidence_.lower, options_,
-                                      LowerReserve(), patience, &alarm_);
+    RoutedPlan plan{.patience = patience, .reserve = LowerReserve()};
+    if (DenseRun* const plain = kind_.plain; plain != nullptr) {
+      if (alarm_.stopped() && plain->ConcludesWithin(alarm_.SecondsLeft())) return {};
+      plan.finishes_first_bound = !plain->ConcludesWithin(options_.interrupt_seconds);
+      plan.is_worth_verifying = [this, plain](double upper) {
+        return upper < plain->upper() || !plain->ConcludesWithin(alarm_.SecondsLeft());
+      };
+    }
+    RoutedPart part = SolveRoutedPart(model_, evidence_, options_, plan, &alarm_);
     const auto may_go_on = [&] {
       return part.marginals.size() > 0 && !alarm_.stopped() && alarm_.SecondsLeft() > 0.0;
     };
@@ -343,7 +370,8 @@ class DenseRun {
     evidence_.bound.upper = std::numeric_limits<double>::infinity();
   }
 
-  void TakeRouted(RoutedPart routed) {
+  void TakeRouted() {
+    RoutedPart& routed = part_;
     evidence_.termination = routed.termination;
     for (const SolveRecord& record : routed.records) evidence_.records.push_back(record);
     for (std::string& note : routed.notes) solved_.notes.push_back(std::move(note));
@@ -367,7 +395,7 @@ class DenseRun {
   }
 
   std::optional<SolveResult> Unproven() {
-    if (before_ == Before::kPlainBound) return std::nullopt;
+    if (kind_.plain != nullptr) return std::nullopt;
     solved_.termination = alarm_.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
     TakeUnaries(model_, options_, &solved_);
     return std::move(solved_);
@@ -415,15 +443,17 @@ class DenseRun {
   bool CertifiesExactly(const ChosenOperator& pairs) {
     if (options_.certify == Certify::kNone) return false;
     if (options_.certify != Certify::kAuto) return options_.certify == Certify::kExact;
-    // Lists are the exact Gaussians but for the pairs left out, and verified in the same time.
-    if (pairs.exact) return true;
     // Where lattices took the place of lists because there is no time for all pairs, there is none to verify
     // them, either: a certificate that is cut short says less than the lattices'.
     const bool limited = std::isfinite(options_.time_limit_seconds);
-    if (limited && options_.pairs.kind == OperatorKind::kAuto) return false;
-    return EstimatedCertificate() <=
-           std::min(strategy_.patience_seconds,
-                    strategy_.certificate_share * std::max(0.0, alarm_.SecondsLeft()));
+    if (limited && !pairs.exact && options_.pairs.kind == OperatorKind::kAuto) return false;
+    // Patience is not a matter of what else the machine does at the moment.
+    const double seconds = EstimatedCertificate();
+    if (seconds / slowness_ <= strategy_.patience_seconds &&
+        seconds <= strategy_.certificate_share * std::max(0.0, alarm_.SecondsLeft()))
+      return true;
+    // Lists are the exact Gaussians but for the pairs left out, and verified in the same time.
+    return pairs.exact && limited;
   }
 
   double CertificateReserve(bool enumerates) {
@@ -431,9 +461,13 @@ class DenseRun {
     const double most = strategy_.certificate_share * left;
     if (enumerates) return std::min(EstimatedCertificate(), most);
     if (!method_.dense.applies_flows) return kShareForLattice * left;
-    const double first_bound = LeastSecondsByLattice(Size(0.0), NumCorners(PairWeights(model_)),
-                                                     options_.pairs.lattice.levels);
-    return std::min(slowness_ * kBoundsForLattice * first_bound, most);
+    return std::min(LatticeCertificate(), most);
+  }
+
+  double LatticeCertificate() const {
+    return slowness_ * kBoundsForLattice *
+           LeastSecondsByLattice(Size(0.0), NumCorners(PairWeights(model_)),
+                                 options_.pairs.lattice.levels);
   }
 
   double EstimatedCertificate() {
@@ -471,7 +505,7 @@ class DenseRun {
     return method_.dense.chain({method_.name, extension, pairs.exact, chain, clock_, tell});
   }
 
-  void Certify(const RoutedPart& routed) {
+  void Certify() {
     if (options_.certify == Certify::kNone) {
       solved_.labels = LabelsOf(evidence_);
       solved_.certificate.model = model_.Description();
@@ -479,7 +513,7 @@ class DenseRun {
     }
     DenseCertifyOptions certify;
     certify.exact = exactly_;
-    certify.upper_elsewhere = !routed_ && routed.upper.has_value();
+    certify.upper_elsewhere = !routed_ && part_.upper.has_value();
     certify.lower_only = options_.certify == Certify::kLower;
     if (verified_labels_) {
       certify.verified_before = &*verified_labels_;
@@ -517,7 +551,7 @@ class DenseRun {
   const DenseCrf& model_;
   const SolveOptions& options_;
   const bool normalised_;  // the model is a copy, made for that
-  const Before before_;
+  const Kind kind_;
   const DenseStrategy strategy_ = {};
   const double gap_;
   const Stopwatch& clock_;
@@ -535,6 +569,7 @@ class DenseRun {
   double lower_estimate_ = -std::numeric_limits<double>::infinity();
   bool gives_way_ = false;  // to routing
   DenseEvidence evidence_;
+  RoutedPart part_;                                // that is routed
   std::optional<VerifiedLabels> verified_labels_;  // before routing
   SolveResult solved_;
 };
@@ -556,13 +591,18 @@ void RequireMemoryFor(const DenseCrf& model, const SolveOptions& options) {
 SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
   const auto& [model, options, clock, watch] = task;
   Alarm alarm(clock, options.time_limit_seconds, options.interrupt_seconds, watch);
-  DenseRun first(task, normalised, Before::kNothing, &alarm);
-  if (std::optional<SolveResult> solved = first.Solve()) return *std::move(solved);
-  DenseRun second(task, normalised, Before::kPlainBound, &alarm);
-  std::optional<SolveResult> routed = second.Solve();
-  if (!routed) return first.ConcludeWithoutRoutes();
-  first.TellOfFirstRun(&*routed);
-  return *std::move(routed);
+  std::optional<DenseRun> plain(std::in_place, task, normalised, DenseRun::Kind{}, &alarm);
+  if (std::optional<SolveResult> solved = plain->Solve()) return *std::move(solved);
+  {
+    DenseRun routed(task, normalised, {.plain = &*plain}, &alarm);
+    if (std::optional<SolveResult> solved = routed.Solve()) {
+      plain->TellOfPlainRun(&*solved);
+      return *std::move(solved);
+    }
+    if (alarm.stopped() || !routed.routing_is_refused()) return plain->ConcludeWith(&routed);
+  }
+  plain.reset();
+  return *DenseRun(task, normalised, {.may_give_way = false}, &alarm).Solve();
 }
 
 }  // namespace

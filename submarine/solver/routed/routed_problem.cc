@@ -47,11 +47,10 @@ void RoutedProblem::Route(const Routing& routing, const std::function<bool(doubl
   AddProducts(plan);
 }
 
-void RoutedProblem::RouteSample(const Routing& routing, double squares_per_block,
-                                const std::function<bool(double)>& on_progress) {
+void RoutedProblem::RouteSample(const Routing& routing, double squares_per_block) {
   CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
   const RoutingPlan plan(routing, cuts_);
-  pairs_.RouteSample(plan, squares_per_block, on_progress);
+  pairs_.RouteSample(plan, squares_per_block);
   AddProducts(plan);
 }
 

@@ -34,8 +34,7 @@ class RoutedProblem {
 
   void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
   // See TilePairs.
-  void RouteSample(const Routing& routing, double squares_per_block,
-                   const std::function<bool(double)>& on_progress);
+  void RouteSample(const Routing& routing, double squares_per_block);
   bool LookAtSample(double squares_per_block) { return pairs_.LookAtSample(squares_per_block); }
   void LookAtAll() { pairs_.LookAtAll(); }
 

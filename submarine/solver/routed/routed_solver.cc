@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/loop_interrupt.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/plain_bound_floor.h"
@@ -202,9 +203,10 @@ class RoutedRun {
 
   // False where it was interrupted.
   bool RouteSample(const Routing& routing) {
+    const std::function<bool()> ends = [&] { return !MayGoOn(0.0); };
+    const LoopInterrupt scope(ends);
     try {
-      problem_.RouteSample(routing, times_.SampledSquares(),
-                           [&](double done) { return MayGoOn(done); });
+      problem_.RouteSample(routing, times_.SampledSquares());
     } catch (const Interrupted&) {
       return false;
     }
@@ -390,7 +392,9 @@ class RoutedRun {
   bool Begin(const Routing& routing, const Matrix<float>& potentials, bool may_stop) {
     Stopwatch clock;
     // Interrupted while it learned, there is no bound yet.
-    const bool finishes = stopped_ && RouteAllSeconds() < kSecondsAfterInterrupt;
+    const bool finishes =
+        stopped_ && options_.finishes_first_bound && RouteAllSeconds() < kSecondsAfterInterrupt;
+    if (stopped_ && !finishes) throw Interrupted("routing was interrupted before it began");
     try {
       problem_.Route(routing, [&](double done) {
         // A first bound is worth its time.

@@ -54,6 +54,8 @@ struct RoutedOptions {
   bool by_square = false;  // see Routing: for many cuts and pairs
   std::size_t max_bytes = std::size_t{4} << 30;
   std::size_t max_path_bytes = std::size_t{1} << 30;  // for the states of thick paths
+  // Stopped before there is a bound, it makes the first one where that takes a second at most.
+  bool finishes_first_bound = true;
   // With every iteration, and while pairs are routed; return false to stop.
   std::function<bool(const RoutedRecord&)> on_iteration = {};
   std::function<bool(double done)> on_routing = {};

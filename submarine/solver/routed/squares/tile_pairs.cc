@@ -317,12 +317,11 @@ void TilePairs::Route(const RoutingPlan& plan, const std::function<bool(double)>
   RouteSquares(plan, std::nullopt, on_progress);
 }
 
-void TilePairs::RouteSample(const RoutingPlan& plan, double squares_per_block,
-                            const std::function<bool(double)>& on_progress) {
+void TilePairs::RouteSample(const RoutingPlan& plan, double squares_per_block) {
   if (mass_.empty()) FindMasses();
   std::vector<float> masses = mass_;
   const float level = LevelFor(0.5 * squares_per_block * static_cast<double>(blocks_), &masses);
-  RouteSquares(plan, level, on_progress);
+  RouteSquares(plan, level, {});
 }
 
 void TilePairs::RouteSquares(const RoutingPlan& plan, std::optional<float> level,

@@ -65,8 +65,7 @@ class TilePairs {
   void Route(const RoutingPlan& plan, const std::function<bool(double done)>& on_progress = {});
   // The same with a sample of the squares, about so many for every block: drawn by their weights and scaled, so that every
   // sum over pairs has the right expectation. Edge weights and flows are estimates then.
-  void RouteSample(const RoutingPlan& plan, double squares_per_block,
-                   const std::function<bool(double)>& on_progress = {});
+  void RouteSample(const RoutingPlan& plan, double squares_per_block);
   // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
   const Matrix<double>& edge_weights() const { return edge_weights_; }
   // What routing leaves of all pairs together.

@@ -306,9 +306,10 @@ TEST(RoutedProductsTest, EdgesBetweenBlocksArePaidForWhereDistancesOverflow) {
   const DenseCrf far = CrossingEdge::Model(0.9e308);
   const DenseCrf model = CrossingEdge::Model(0.5);
   RandomModels random(56);
-  for (int round = 0; round < 50 && !HasFailure(); ++round)
-    CrossingEdge(&random, round, std::numeric_limits<double>::infinity())
-        .CheckIsPaidFor(far, model);
+  for (int round = 0; round < 50 && !HasFailure(); ++round) {
+    const CrossingEdge edge(&random, round, std::numeric_limits<double>::infinity());
+    EXPECT_GT(edge.CheckIsPaidFor(far, model), 10.0 * model.PairWeight(0, 2));
+  }
 }
 
 TEST(RoutedProductsTest, BoundsTakeLittleMoreThanThoseOfAllPairs) {
