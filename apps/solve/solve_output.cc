@@ -65,6 +65,7 @@ std::string OptimalityText(const SolveResult& result) {
   if (!certificate.upper || !certificate.dual || result.termination == Termination::kExact)
     return "";
   const double gap = std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual));
+  if (gap > 1.0) return "";  // more than there is says nothing
   return fmt::format(
       "Optimality: no upper bound {} is lower by more than {:.2g}% (optimality gap).\n",
       certificate.extension == "routed" ? "from these paths and routes"

@@ -157,6 +157,7 @@ class Certifier {
     coarse.far_tolerance = kCoarse;
     coarse.on_progress = {};
     verify(coarse);
+    energy_is_coarse_ = true;
   }
 
   // Those of the end, where there is time for them and they are better.
@@ -285,8 +286,16 @@ class Certifier {
       unaries.temperature = options_.temperature;
       KeepSmaller(VerifiedUpper(model_, {}, unaries), &certificate.upper);
     }
-    if (!certificate.lower || !missed_.empty() || options_.one_label_at_least) {
-      KeepLarger(Negated(BestConstantLabeling(model_).energy), &certificate.lower);
+    const ConstantLabeling one = BestConstantLabeling(model_);
+    if (!certificate.lower || !missed_.empty() || options_.one_label_at_least)
+      KeepLarger(Negated(one.energy), &certificate.lower);
+    if (options_.one_label_at_least && result_.energy && one.energy < *result_.energy) {
+      if (energy_is_coarse_) {  // the labels are better than what is known about them
+        result_.energy.reset();
+      } else {
+        result_.energy = one.energy;
+        result_.labels.assign(result_.labels.size(), one.label);
+      }
     }
   }
 
@@ -302,6 +311,7 @@ class Certifier {
   const double reserve_;
   const bool cheap_;  // whatever pairs it takes
   std::string missed_;
+  bool energy_is_coarse_ = false;
   CertifiedDense result_;
 };
 

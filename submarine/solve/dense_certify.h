@@ -33,8 +33,9 @@ struct DenseCertifyOptions {
   // The upper bound is another one than the evidence's: marginals are verified only where they say more than the
   // labels, as if it were there.
   bool upper_elsewhere = false;
-  bool one_label_at_least = false;  // the lower bound is that of one label for all, or better
-  bool lower_only = false;          // of the operator's model: the bound of the marginals alone
+  bool one_label_at_least =
+      false;                // lower bound and labels are those of one label for all, or better
+  bool lower_only = false;  // of the operator's model: the bound of the marginals alone
   // Takes the place of better labels that there is no time to verify.
   const VerifiedLabels* verified_before = nullptr;
   double marginals_seconds = 0.0;  // that verifying marginals takes at least

@@ -327,14 +327,16 @@ class Chain {
   DenseEvidence found_;
 };
 
-// Those of mean field, where they have less energy than those of the bound.
-void KeepBetterLabels(const DenseExtension& extension, DenseEvidence* evidence) {
+// Where they have less energy than the labels known.
+void TakeLabels(const DenseExtension& extension, std::vector<int> labels, DenseEvidence* evidence) {
   DenseResult& bound = evidence->bound;
-  if (!std::isfinite(bound.upper) && bound.labels.empty()) return;
   try {
-    std::vector<int> labels = ArgmaxLabels(evidence->mean_field);
+    if (bound.labels.empty()) {
+      std::vector<int> known = LabelsOf(*evidence);
+      bound.energy = extension.Energy(known);
+      bound.labels = std::move(known);
+    }
     const double energy = extension.Energy(labels);
-    if (bound.labels.empty()) bound.energy = extension.Energy(LabelsOf(*evidence));
     if (!(energy < bound.energy)) return;
     bound.energy = energy;
     bound.labels = std::move(labels);
@@ -374,7 +376,9 @@ void RestartMeanField(const DenseExtension& extension, const Matrix<float>& star
   if (!(result.lower > evidence->lower)) return;
   evidence->lower = result.lower;
   evidence->mean_field = std::move(result.marginals);
-  KeepBetterLabels(extension, evidence);
+  // Where there are no others, labels are mean field's.
+  if (std::isfinite(evidence->bound.upper) || !evidence->bound.labels.empty())
+    TakeLabels(extension, ArgmaxLabels(evidence->mean_field), evidence);
 }
 
 void RestartFromFewerLabels(const DenseExtension& extension, const MeanFieldRestart& restart,
@@ -391,8 +395,9 @@ void RestartFromFewerLabels(const DenseExtension& extension, const MeanFieldRest
     return;
   }
   const ConstantLabeling one = BestConstantLabeling(extension.model());
-  if (MeanFieldMayHelp({}, one.energy, evidence->lower))
-    restart_from(std::vector<int>(labels.size(), one.label));
+  const std::vector<int> one_for_all(labels.size(), one.label);
+  if (MeanFieldMayHelp({}, one.energy, evidence->lower)) restart_from(one_for_all);
+  TakeLabels(extension, one_for_all, evidence);
 }
 
 }  // namespace submarine::internal

@@ -44,11 +44,19 @@ constexpr double kWorthwhileGain = 1.0 / 25.0;  // of four iterations, relative 
 constexpr double kFewPairs = 1e9;
 constexpr double kCutoffOfFewPairs = 1e-3;
 constexpr double kVerifiedOfFewPairs = 1e-6;
-// From here on flows pair by pair take longer than all else.
+// From so many cuts on flows pair by pair take longer than all else. Of few pairs: so long for each of them and every cut.
 constexpr int kManyCuts = 6;
+constexpr double kFlowSeconds = 1.4e-9;
+
 bool HasFewPairs(const DenseCrf& model) {
   const auto n = static_cast<double>(model.num_variables());
   return n * n <= kFewPairs;
+}
+
+bool FlowsBySquare(const DenseCrf& model, double seconds) {
+  const auto n = static_cast<double>(model.num_variables());
+  return model.num_cuts() >= kManyCuts &&
+         (!HasFewPairs(model) || kFlowSeconds * n * n * model.num_cuts() > seconds);
 }
 
 double UnaryBound(const DenseCrf& model, double temperature) {
@@ -117,7 +125,7 @@ void Conclude(const DenseCrf& model, RoutedResult result, const SolveOptions& op
       HasFewPairs(model) && !raised ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
   RoutedTimes times(model, result.proof.routing.by_square, true);
   times.thickness = paths.thickness;
-  const double at_end = times.VerifierPathSeconds();
+  const double at_end = times.VerifierPathSeconds(!result.proof.dual_point.empty());
   verification.on_progress = [&](double done) {
     return alarm->Progress("certify upper bound", done, at_end + reserve);
   };
@@ -226,8 +234,8 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const DenseEvidence& mean_fiel
   solver.cutoff = HasFewPairs(model) ? kCutoffOfFewPairs : effort.cutoff;
   if (!HasFewPairs(model)) {
     solver.products = RoutedProducts::kWhereTimeIsShort;
-    solver.by_square = model.num_cuts() >= kManyCuts;
   }
+  solver.by_square = FlowsBySquare(model, std::min(plan.patience, alarm->SecondsLeft()));
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
   solver.on_iteration = Teller(mean_field.lower, alarm, &part);
   solver.on_routing = [&](double done) {
@@ -257,7 +265,7 @@ RoutedPart SolveRoutedPart(const DenseCrf& model, const DenseEvidence& mean_fiel
     part.notes.push_back(fmt::format(
         "Without routing, no flow whatever proves an upper bound below about {:.0f}: that "
         "is what the published extension could say at best.",
-        floor));
+        std::round(floor) + 0.0));  // no -0
   }
   const double cutoff = result.cutoff;
   // Where verifying takes longer than expected, it may use most of the reserve.

@@ -1,5 +1,6 @@
 #include "submarine/solve/dense_routed.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -153,6 +154,22 @@ TEST(DenseRoutedTest, StoppedBeforeRoutesItKeepsTheLowerBoundWhereThereIsNoTimeF
   EXPECT_EQ(result.method, Method::kRouted);
   EXPECT_GT(*result.certificate.lower, -0.5 * BestConstantLabeling(model).energy.value());
   EXPECT_LE(*result.certificate.upper, VerifiedUpper(model, {}, PairOptions{}));
+}
+
+TEST(DenseRoutedTest, AutoGoesOnWithoutRoutesWhereMemoryIsShort) {
+  const DenseCrf model = Clusters(8000, 2, 0.3);
+  ASSERT_TRUE(RoutingPays(model, 1.0, 60.0));
+  SolveOptions options;
+  options.max_iterations = 20;
+  options.max_bytes = 16'000'000;
+  options.pairs.kind = OperatorKind::kLattice;
+  options.certify = Certify::kAuto;
+  const SolveResult result = Solve(model, options);
+  EXPECT_EQ(result.method, Method::kAuto);
+  EXPECT_THAT(result.notes, ::testing::Contains(::testing::HasSubstr("There is no routed bound")));
+  EXPECT_GE(*result.certificate.upper, *result.certificate.lower);
+  options.method = Method::kRouted;
+  EXPECT_THROW(Solve(model, options), TooLarge);
 }
 
 // Of three groups two attract each other more than their unaries tell them apart, but each holds its members so fast that

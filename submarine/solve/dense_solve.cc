@@ -44,6 +44,7 @@ constexpr int kFewUpdates = 5;
 // Of the time: what routing must fit into where it may follow the plain bound, and what must be left for it then.
 constexpr double kShareAfterPlain = 0.75;
 constexpr double kLeastAfterPlain = 0.5;
+constexpr int kFewCuts = 5;
 constexpr int kQuickUpdates = 10;  // of mean field, to know about where the lower bound will be
 constexpr double kShareForQuickLower = 0.05;
 constexpr double kRoutedGain = 0.1;
@@ -72,7 +73,7 @@ class DenseRun {
  public:
   struct Kind {
     DenseRun* plain = nullptr;  // has given way to this one, which routes
-    bool may_give_way = true;
+    bool may_route = true;      // if the method is `auto`
   };
 
   DenseRun(const SolveTask<DenseCrf>& task, bool normalised, Kind kind, Alarm* alarm)
@@ -83,7 +84,7 @@ class DenseRun {
         gap_(options_.relative_gap.value_or(DefaultGap(options_.method, ModelKind::kDense))),
         clock_(task.clock),
         alarm_(*alarm),
-        routed_(kind.plain != nullptr || Routes(model_, options_, strategy_)),
+        routed_(kind.may_route && (kind.plain != nullptr || Routes(model_, options_, strategy_))),
         method_(EntryOf(routed_ ? Method::kMeanField : options_.method)) {
     if (options_.marginals == DenseMarginals::kRouted && !routed_) {
       throw InvalidInput(
@@ -149,12 +150,16 @@ class DenseRun {
     evidence_.bound.modular = {};
     evidence_.bound.state = {};
     ReturnFreedMemory();
-    if (gives_way_ || PlainSaysMore()) return std::nullopt;
+    if (gives_way_ || PlainSaysMore() || GoesOnWithoutRoutes()) return std::nullopt;
     return Conclude();
   }
 
-  // For want of memory: there is nothing to route in it.
-  bool routing_is_refused() const { return part_.refused; }
+  // Whether there is time for a plain run where there is too little memory for routes.
+  bool GoesOnWithoutRoutes() const {
+    return options_.method == Method::kAuto && part_.refused && !alarm_.stopped() &&
+           alarm_.SecondsLeft() > 0.0;
+  }
+  const std::vector<std::string>& notes_on_routing() const { return part_.notes; }
 
   // The plain bound, with the best lower bound of the run that it had given way to.
   SolveResult ConcludeWith(DenseRun* routed) {
@@ -226,13 +231,21 @@ class DenseRun {
 
   MeanFieldRestart Restart() const { return {.temperature = options_.temperature}; }
 
-  bool MayGiveWay(const ChosenOperator& pairs) const {
-    return kind_.may_give_way && method_.method == Method::kAuto && !routed_ && !routes_again_ &&
-           !pairs.exact && !OfOperator(options_.certify) && options_.certify != Certify::kNone &&
+  bool MayGiveWay(const ChosenOperator& pairs) {
+    return kind_.may_route && method_.method == Method::kAuto && !routed_ && !routes_again_ &&
+           !(pairs.exact && ListedIsBetter()) && !OfOperator(options_.certify) &&
+           options_.certify != Certify::kNone &&
            solved_.estimated_bytes + RoutedBytes(model_, static_cast<double>(options_.max_bytes)) <=
                static_cast<double>(options_.max_bytes) &&
            RoutingFits(model_, options_.temperature,
                        kShareAfterPlain * RoutingPatience(options_, strategy_));
+  }
+
+  // Listed pairs are routed after the plain bound, see RunListed. Where there will be no time for that, all routes of a model
+  // with few cuts still take less.
+  bool ListedIsBetter() {
+    return model_.num_cuts() > kFewCuts || kListedCertificates * EstimatedCertificate() <=
+                                               kLeastAfterPlain * options_.time_limit_seconds;
   }
 
   // About where the lower bound will be, after a few iterations.
@@ -403,6 +416,16 @@ class DenseRun {
 
   DenseSize Size(double pairs) const { return SizeOf(model_, pairs); }
 
+  // The least limit that there is room in, if the one given has none: routing takes a share of the limit.
+  double NeededBytes(double without_routes) const {
+    const auto limit = static_cast<double>(options_.max_bytes);
+    if (!routed_ || solved_.estimated_bytes <= limit) return solved_.estimated_bytes;
+    double needed = solved_.estimated_bytes;
+    constexpr int kEnough = 40;  // every step halves the distance, or better
+    for (int k = 0; k < kEnough; ++k) needed = without_routes + RoutedBytes(model_, needed);
+    return needed;
+  }
+
   // Refuses what the limits have no room for.
   OperatorOptions ChoosePairs() {
     DensePlan plan = PlanDense(Size(0.0), PairWeights(model_), options_,
@@ -411,7 +434,7 @@ class DenseRun {
                                 .normalises = normalised_});
     const auto limit = static_cast<double>(options_.max_bytes);
     solved_.estimated_bytes = plan.estimated_bytes + (routed_ ? RoutedBytes(model_, limit) : 0.0);
-    RequireMemory({.model = solved_.estimated_bytes}, Size(0.0).variables, limit,
+    RequireMemory({.model = NeededBytes(plan.estimated_bytes)}, Size(0.0).variables, limit,
                   options_.shrink_option);
     routes_again_ = !routed_ && method_.method == Method::kAuto &&
                     options_.certify != Certify::kNone &&
@@ -519,7 +542,8 @@ class DenseRun {
       certify.verified_before = &*verified_labels_;
       certify.marginals_seconds = kMarginalsAtLeast * verified_labels_->seconds;
     }
-    certify.one_label_at_least = options_.method == Method::kAuto && options_.temperature > 0.0;
+    certify.one_label_at_least =
+        options_.method != Method::kMeanField && options_.temperature > 0.0;
     certify.temperature = options_.temperature;
     certify.relative_gap = gap_;
     certify.known_pairs = known_pairs_;
@@ -591,18 +615,23 @@ void RequireMemoryFor(const DenseCrf& model, const SolveOptions& options) {
 SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
   const auto& [model, options, clock, watch] = task;
   Alarm alarm(clock, options.time_limit_seconds, options.interrupt_seconds, watch);
-  std::optional<DenseRun> plain(std::in_place, task, normalised, DenseRun::Kind{}, &alarm);
-  if (std::optional<SolveResult> solved = plain->Solve()) return *std::move(solved);
-  {
-    DenseRun routed(task, normalised, {.plain = &*plain}, &alarm);
+  std::optional<DenseRun> first(std::in_place, task, normalised, DenseRun::Kind{}, &alarm);
+  if (std::optional<SolveResult> solved = first->Solve()) return *std::move(solved);
+  std::vector<std::string> notes = first->notes_on_routing();
+  if (!first->GoesOnWithoutRoutes()) {  // it is a plain one that has given way
+    DenseRun routed(task, normalised, {.plain = &*first}, &alarm);
     if (std::optional<SolveResult> solved = routed.Solve()) {
-      plain->TellOfPlainRun(&*solved);
+      first->TellOfPlainRun(&*solved);
       return *std::move(solved);
     }
-    if (alarm.stopped() || !routed.routing_is_refused()) return plain->ConcludeWith(&routed);
+    if (!routed.GoesOnWithoutRoutes()) return first->ConcludeWith(&routed);
+    notes = routed.notes_on_routing();
   }
-  plain.reset();
-  return *DenseRun(task, normalised, {.may_give_way = false}, &alarm).Solve();
+  first.reset();
+  ReturnFreedMemory();
+  SolveResult plain = *DenseRun(task, normalised, {.may_route = false}, &alarm).Solve();
+  plain.notes.insert(plain.notes.end(), notes.begin(), notes.end());
+  return plain;
 }
 
 }  // namespace

@@ -40,10 +40,11 @@ RoutedProblem::RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, do
   }
 }
 
-void RoutedProblem::Route(const Routing& routing, const std::function<bool(double)>& on_progress) {
+void RoutedProblem::Route(const Routing& routing, const std::function<bool(double)>& on_progress,
+                          const std::function<bool()>& is_late) {
   CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
   const RoutingPlan plan(routing, cuts_);
-  pairs_.Route(plan, on_progress);
+  pairs_.Route(plan, on_progress, is_late);
   AddProducts(plan);
 }
 

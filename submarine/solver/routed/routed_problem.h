@@ -32,7 +32,8 @@ class RoutedProblem {
   // What routing leaves of all pairs together.
   double residual_weight() const { return pairs_.residual_weight() + products_.residual_weight(); }
 
-  void Route(const Routing& routing, const std::function<bool(double done)>& on_progress = {});
+  void Route(const Routing& routing, const std::function<bool(double)>& on_progress = {},
+             const std::function<bool()>& is_late = {});
   // See TilePairs.
   void RouteSample(const Routing& routing, double squares_per_block);
   bool LookAtSample(double squares_per_block) { return pairs_.LookAtSample(squares_per_block); }

@@ -51,7 +51,9 @@ constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
 constexpr int kCheapIterations = 4;
 constexpr double kSmallShare = 0.3;
+constexpr double kShareOfIteration = 0.2;  // of the time left: the first one may take it
 constexpr double kSecondsAfterInterrupt = 1.0;
+constexpr double kShareOfFirstRoutes = 0.4;  // of the time left: verifying takes as long, or longer
 constexpr double kThickRounds =
     1.4;  // a single round of thick paths is worth it with time to spare
 constexpr double kCutoffForAll = 0.05;
@@ -89,8 +91,7 @@ class RoutedRun {
         options_(options),
         times_(model, options.by_square, options.leaves_time_to_verify),
         paths_(Paths(options.products != RoutedProducts::kNever)),
-        seconds_(std::max(
-            0.0, std::min(options.planned_seconds, options.time_limit_seconds) - clock_.Seconds())),
+        seconds_(SecondsForSquares()),
         squares_(ChooseSquares()),
         problem_(model, paths_, options.temperature, squares_),
         direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
@@ -108,8 +109,9 @@ class RoutedRun {
       nothing.share = 0.0;
       if (Begin(nothing, no_potentials, true)) IterateToTheEnd();
     }
-    result_.proof.flows = {{1.0, FlowShape::kClip, problem_.Evidence(best_v_)}};
-    if (times_.HasDual()) {
+    v_ = std::move(best_v_);
+    if (HasFlows()) result_.proof.flows = {{1.0, FlowShape::kClip, problem_.Evidence(v_)}};
+    if (HasDual()) {
       result_.proof.dual_point.costs = problem_.ByVariable(best_costs_);
     } else {
       result_.proof.dual_point = {};
@@ -256,6 +258,11 @@ class RoutedRun {
     return paths;
   }
 
+  double SecondsForSquares() const {
+    return std::max(
+        0.0, std::min(options_.planned_seconds, options_.time_limit_seconds) - clock_.Seconds());
+  }
+
   // All pairs of squares with kernels above a cutoff where there is time for that, or where products would not save much;
   // otherwise products where they are good bounds, which leaves few squares to look at. Chooses paths that fit.
   TilePairsOptions ChooseSquares() {
@@ -279,6 +286,8 @@ class RoutedRun {
     if (options_.products == RoutedProducts::kWhereTimeIsShort &&
         (has_room || !ProductsSaveTime(kernels, blocks))) {
       paths_ = Paths(false);
+      seconds_ = SecondsForSquares();
+      squares.most_tiles = seconds_ / times_.LeastTileSeconds();
       return squares;
     }
     squares.product_limit = kProductLimit;
@@ -333,14 +342,25 @@ class RoutedRun {
 
   double RouteAllSeconds() const {
     return kPassesToLearn *
-           (static_cast<double>(problem_.pairs().num_tiles()) * kTileSeconds +
+           (static_cast<double>(problem_.pairs().num_tiles()) * times_.TileSeconds() +
             static_cast<double>(problem_.products().num_squares()) * times_.ProductSeconds());
+  }
+  bool HasFlows() const {
+    return std::any_of(v_.data(), v_.data() + v_.size(), [](float v) { return v != 0.0F; });
+  }
+  bool WasInterrupted() const { return result_.end == RoutedEnd::kInterrupted; }
+  bool HasDual() const {
+    return times_.HasDual(WasInterrupted() ? kSecondsAfterInterrupt : options_.time_limit_seconds);
+  }
+  double FlowSeconds() const {  // through all pairs
+    return static_cast<double>(problem_.pairs().num_tiles()) * times_.FlowTileSeconds() +
+           static_cast<double>(problem_.products().num_squares()) * times_.FlowProductSeconds();
   }
   double VerifierSeconds() const {
     return static_cast<double>(problem_.pairs().num_tiles()) * times_.VerifierTileSeconds() +
            static_cast<double>(problem_.products().num_squares()) *
                times_.VerifierProductSeconds() +
-           times_.VerifierPathSeconds();
+           times_.VerifierPathSeconds(HasDual());
   }
   double SecondsLeft() const {
     return options_.time_limit_seconds - clock_.Seconds() - kSlow * VerifierSeconds() -
@@ -354,6 +374,10 @@ class RoutedRun {
                static_cast<double>(problem_.products().num_squares()) *
                    times_.LearnProductSeconds() <=
            kOfEstimate * seconds_;
+  }
+  double EndOfFirstRoutes() const {
+    const double now = clock_.Seconds();
+    return now + kShareOfFirstRoutes * std::max(0.0, options_.time_limit_seconds - now);
   }
   double RoundSeconds() const { return routing_seconds_ + kFewIterations * iteration_seconds_; }
   bool HasTimeForARound() const {
@@ -396,10 +420,13 @@ class RoutedRun {
         stopped_ && options_.finishes_first_bound && RouteAllSeconds() < kSecondsAfterInterrupt;
     if (stopped_ && !finishes) throw Interrupted("routing was interrupted before it began");
     try {
-      problem_.Route(routing, [&](double done) {
-        // A first bound is worth its time.
-        return (finishes || MayGoOn(done)) && (!may_stop || SecondsLeft() > 0.0);
-      });
+      problem_.Route(
+          routing,
+          [&](double done) {
+            return (finishes || MayGoOn(done)) && (!may_stop || SecondsLeft() > 0.0);
+          },
+          // Some of a first bound is better than none.
+          [&, end = EndOfFirstRoutes()] { return !may_stop && clock_.Seconds() > end; });
     } catch (const Interrupted&) {
       if (!may_stop) throw;
       if (!stopped_) result_.end = RoutedEnd::kTimeLimit;
@@ -412,9 +439,11 @@ class RoutedRun {
     round_upper_ = std::numeric_limits<double>::infinity();
     const double path_only = problem_.Upper(problem_.unary());
     v_ = potentials;
+    if (finishes && FlowSeconds() > kShareOfIteration * kSecondsAfterInterrupt)
+      v_ = Matrix<float>(v_.rows(), v_.cols());
     clock = {};
     Restart();
-    all_seconds_ = clock.Seconds();
+    all_seconds_ = HasFlows() ? clock.Seconds() : FlowSeconds();
     if (!std::isfinite(result_.path_only)) result_.path_only = path_only;
     // A second of its own is not worth the curvature.
     if (stopped_ || SecondsLeft() <= 0.0) return true;
@@ -434,7 +463,11 @@ class RoutedRun {
 
   void Restart() {
     momentum_ = {};
-    problem_.Costs(v_, &of_flow_);
+    if (HasFlows()) {
+      problem_.Costs(v_, &of_flow_);
+    } else {
+      of_flow_ = problem_.unary();
+    }
     costs_ = of_flow_;
     Offer(problem_.Upper(costs_, &y_));
   }
@@ -444,6 +477,8 @@ class RoutedRun {
     if (!sampled_) return;
     problem_.LookAtAll();
     sampled_ = false;
+    // What was proven before has to do.
+    if (WasInterrupted() && all_seconds_ > kSecondsAfterInterrupt) return;
     round_upper_ = std::numeric_limits<double>::infinity();
     v_ = round_v_;
     Restart();
@@ -527,6 +562,11 @@ class RoutedRun {
     if (result_.iterations >= options_.max_iterations) {
       stopped_ = true;
       result_.end = RoutedEnd::kIterationLimit;
+    } else if (result_.iterations == 0 &&
+               all_seconds_ >
+                   kShareOfIteration * (options_.time_limit_seconds - clock_.Seconds())) {
+      stopped_ = true;
+      result_.end = RoutedEnd::kTimeLimit;
     } else if (SecondsLeft() < iteration_seconds_ &&
                (result_.iterations >= kCheapIterations ||
                 kCheapIterations * iteration_seconds_ > kSmallShare * VerifierSeconds())) {

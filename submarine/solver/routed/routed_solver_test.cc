@@ -164,6 +164,20 @@ TEST(RoutedSolverTest, StoppedWhileItLearnsWhatToRouteItStillHasABound) {
   EXPECT_LT(Verified(model, stopped.proof), UnaryBound(model));
 }
 
+TEST(RoutedSolverTest, WithoutTimeForFlowsPathsAreTheBound) {
+  RandomModels random(59);
+  const DenseCrf model = WeakModel(&random, 400, PottsLabels(9), 8.0);
+  RoutedOptions options;
+  options.time_limit_seconds = 0.0;
+  const RoutedResult result = SolveRouted(model, options);
+  EXPECT_EQ(result.iterations, 0);
+  EXPECT_TRUE(result.proof.flows.empty());
+  const double upper = Verified(model, result.proof);
+  EXPECT_LT(upper, UnaryBound(model));
+  // The verifier has time to look at all pairs.
+  EXPECT_LE(upper, result.upper + 1e-3 * std::abs(upper));
+}
+
 TEST(RoutedSolverTest, IsTheSameForAnyNumberOfThreads) {
   RandomModels random(27);
   const DenseCrf model = WeakModel(&random, 500, PottsLabels(3), 8.0);
@@ -357,6 +371,14 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
   EXPECT_NEAR(sampled.weight, all.weight, 0.02 * all.weight);
   EXPECT_NEAR(sampled.left, all.left, 0.02 * all.left);
   EXPECT_LT(apart(sampled.flow, all.flow), 0.4);
+
+  // Squares that there is no time for are left out, also those of an earlier routing.
+  pairs.Route(plan, {}, [] { return true; });
+  EXPECT_GT(pairs.num_kept(), 0U);
+  EXPECT_LT(pairs.num_kept(), num_all / 2);
+  EXPECT_LT(sums().left, 0.5 * all.left);
+  pairs.Route(plan);
+  EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
 }
 
 TEST(RoutedSolverTest, RefusesWhatItsMemoryHasNoRoomFor) {

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "submarine/base/parallel.h"
 #include "submarine/solver/routed/squares/placed_kernels.h"
 #include "submarine/solver/routed/squares/routing_plan.h"
 
 namespace submarine::internal {
 namespace {
 
-// Routing a square with a few iterations, on a machine that nothing else uses.
+// Of routing a square of pairs.
+constexpr double kTileSeconds = 4e-6;
+// The same with a few iterations, on a machine that nothing else uses.
 constexpr double kLeastTileSeconds = 3.6e-6;
 // For every cut: flows on a few of all pairs, after learning; the same of products, which every round looks at; of a square
 // of the sample, for every iteration.
@@ -43,6 +46,7 @@ constexpr double kVerifyStateSeconds = 4e-8;
 constexpr double kVerifyLabelSeconds = 2e-9;
 constexpr double kVerifyDualSeconds = 1.5e-8;
 constexpr double kMostTermsOfDual = 1024.0;
+constexpr double kShareOfDual = 0.1;  // of the time
 
 }  // namespace
 
@@ -52,51 +56,64 @@ RoutedTimes::RoutedTimes(const DenseCrf& model, bool flows_by_square, bool leave
       cuts(model.num_cuts()),
       distinct_cuts(static_cast<double>(DistinctCuts(model.labels()).size())),
       by_square(flows_by_square),
-      verifies(leaves_time_to_verify) {}
+      verifies(leaves_time_to_verify),
+      one_core(NumThreads() == 1 ? 2.0 : 1.0) {}
 
 double RoutedTimes::VerifierTileSeconds() const {
   if (!verifies) return 0.0;
-  return kVerifySeconds + (by_square ? kVerifyWholeCutSeconds : kVerifyCutSeconds) * cuts +
-         kVerifyEdgeSeconds * thickness;
+  return one_core *
+         (kVerifySeconds + (by_square ? kVerifyWholeCutSeconds : kVerifyCutSeconds) * cuts +
+          kVerifyEdgeSeconds * thickness);
 }
 
 double RoutedTimes::VerifierProductSeconds() const {
   if (!verifies) return 0.0;
-  return kVerifyProductSeconds + kVerifyProductCutSeconds * cuts +
-         kVerifyProductEdgeSeconds * thickness;
+  return one_core * (kVerifyProductSeconds + kVerifyProductCutSeconds * cuts +
+                     kVerifyProductEdgeSeconds * thickness);
 }
 
 double RoutedTimes::LearnTileSeconds() const {
-  return VerifierTileSeconds() + kPassesToLearn * kTileSeconds +
-         (by_square ? kLearnWholeCutSeconds : kLearnCutSeconds) * distinct_cuts;
+  return VerifierTileSeconds() + kPassesToLearn * TileSeconds() +
+         one_core * (by_square ? kLearnWholeCutSeconds : kLearnCutSeconds) * distinct_cuts;
 }
 
 double RoutedTimes::LearnProductSeconds() const {
   return VerifierProductSeconds() + (kLeastRounds + 1) * ProductSeconds() +
-         kLearnProductCutSeconds * distinct_cuts;
+         one_core * kLearnProductCutSeconds * distinct_cuts;
 }
 
 double RoutedTimes::LeastTileSeconds() const {
-  return kSlow * (VerifierTileSeconds() + kLeastTileSeconds);
+  return kSlow * (VerifierTileSeconds() + one_core * kLeastTileSeconds);
 }
 
 double RoutedTimes::LeastProductSeconds() const {
-  return kSlow *
-         (VerifierProductSeconds() + ProductSeconds() + kLeastProductCutSeconds * distinct_cuts);
+  return kSlow * (VerifierProductSeconds() + ProductSeconds() + FlowProductSeconds());
 }
 
-double RoutedTimes::VerifierPathSeconds() const {
+double RoutedTimes::VerifierPathSeconds(bool with_dual) const {
   if (!verifies) return 0.0;
-  const double of_label = HasDual() ? kVerifyDualSeconds : kVerifyLabelSeconds;
-  return variables * std::pow(labels, thickness) * (kVerifyStateSeconds + of_label * labels);
+  const double of_label = with_dual ? kVerifyDualSeconds : kVerifyLabelSeconds;
+  return one_core * variables * std::pow(labels, thickness) *
+         (kVerifyStateSeconds + of_label * labels);
 }
 
-bool RoutedTimes::HasDual() const {
-  return thickness == 1 || std::pow(labels, thickness + 1) <= kMostTermsOfDual;
+bool RoutedTimes::HasDual(double seconds) const {
+  return (thickness == 1 || std::pow(labels, thickness + 1) <= kMostTermsOfDual) &&
+         VerifierPathSeconds(true) <= kShareOfDual * seconds;
 }
+
+double RoutedTimes::FlowTileSeconds() const {
+  return one_core * (by_square ? kSampleWholeCutSeconds : kSampleCutSeconds) * distinct_cuts;
+}
+
+double RoutedTimes::FlowProductSeconds() const {
+  return one_core * kLeastProductCutSeconds * distinct_cuts;
+}
+
+double RoutedTimes::TileSeconds() const { return one_core * kTileSeconds; }
 
 double RoutedTimes::ProductSeconds() const {
-  return kProductSeconds + kProductEdgeSeconds * thickness;
+  return one_core * (kProductSeconds + kProductEdgeSeconds * thickness);
 }
 
 double RoutedTimes::SampledSquares() const {
@@ -108,13 +125,12 @@ double RoutedTimes::SampleSeconds(int rounds) const {
   const double tiles =
       0.5 * SampledSquares() * static_cast<double>(NumBlocks(static_cast<std::size_t>(variables)));
   const int iterations = kFirstIterations + (rounds - 1) * kRoundIterations;
-  const double of_cut = by_square ? kSampleWholeCutSeconds : kSampleCutSeconds;
-  return tiles * (rounds * kTileSeconds + iterations * of_cut * distinct_cuts) +
+  return tiles * (rounds * TileSeconds() + iterations * FlowTileSeconds()) +
          iterations * PathSeconds(thickness);
 }
 
 double RoutedTimes::PathSeconds(int of_thickness) const {
-  return kStateSeconds * variables * std::pow(labels, of_thickness);
+  return one_core * kStateSeconds * variables * std::pow(labels, of_thickness);
 }
 
 }  // namespace submarine::internal

@@ -13,8 +13,6 @@ inline constexpr int kRoundIterations = 15;
 inline constexpr int kLearnIterations = kFirstIterations + (kRounds - 1) * kRoundIterations;
 // Passes over all pairs, to learn and to go on with them.
 inline constexpr double kPassesToLearn = 1.5;
-// Of routing a square of pairs.
-inline constexpr double kTileSeconds = 4e-6;
 // Squares are as many as a machine that is slower by this has time to verify, as a verifier that is cut short loses more
 // than small kernel values prove.
 inline constexpr double kSlow = 1.25;
@@ -28,6 +26,7 @@ struct RoutedTimes {
   double distinct_cuts;
   bool by_square;     // see Routing
   bool verifies;      // time for that is to be left
+  double one_core;    // 2 where there is only one
   int thickness = 1;  // of the paths
 
   // Of verifying a square, pair by pair or as a product,
@@ -39,12 +38,16 @@ struct RoutedTimes {
   // or without.
   double LeastTileSeconds() const;
   double LeastProductSeconds() const;
-  // Of verifying the sums along paths.
-  double VerifierPathSeconds() const;
-  // Whether the verifier is asked for the dual value, for which it computes a probability for every label after every
-  // state of a position.
-  bool HasDual() const;
-  // Of routing a product.
+  // Of verifying the sums along paths, with the dual value or without: for that a probability is computed for every label
+  // after every state of a position.
+  double VerifierPathSeconds(bool with_dual) const;
+  // Whether the verifier is asked for the dual value within so many seconds in all.
+  bool HasDual(double seconds) const;
+  // Of flows through a square, pair by pair or as a product.
+  double FlowTileSeconds() const;
+  double FlowProductSeconds() const;
+  // Of routing it.
+  double TileSeconds() const;
   double ProductSeconds() const;
 
   // Rounds look at a sample of so many squares for every block of positions: what its potentials prove with all pairs

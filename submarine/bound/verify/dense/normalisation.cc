@@ -89,7 +89,8 @@ DenseCrf WithNormalisation(DenseCrf model, const NormalisationOptions& options) 
   const auto waiting =
       static_cast<double>(std::count_if(kernels.begin(), kernels.end(), IsWaiting));
   const auto on_progress = [&](double done) {
-    return !options.on_progress || options.on_progress((finished + done) / waiting);
+    const bool go_on = !options.on_progress || options.on_progress((finished + done) / waiting);
+    return go_on || kernels.front().size() <= kSmall;  // which takes no time
   };
   for (GaussianKernel& kernel : kernels) {
     if (!IsWaiting(kernel)) continue;

@@ -285,10 +285,7 @@ void TilePairs::RouteChunk(const RoutingPlan& plan, std::optional<float> level, 
   TileRoutes& routes = scratch.routes;
   Draw draw(level.value_or(0.0F));
   Chunk& kept = kept_[chunk];
-  kept.tiles.clear();
-  kept.squares.clear();
-  kept.by_pair.left.clear();
-  kept.by_square.left.clear();
+  kept.Clear();
   for (std::size_t t = chunk_[chunk]; t < chunk_[chunk + 1]; ++t) {
     const std::size_t first = tiles_[t].row * kTile;
     const std::size_t second = tiles_[t].column * kTile;
@@ -313,19 +310,28 @@ void TilePairs::RouteChunk(const RoutingPlan& plan, std::optional<float> level, 
   }
 }
 
-void TilePairs::Route(const RoutingPlan& plan, const std::function<bool(double)>& on_progress) {
-  RouteSquares(plan, std::nullopt, on_progress);
+void TilePairs::Chunk::Clear() {
+  tiles.clear();
+  squares.clear();
+  by_pair.left.clear();
+  by_square.left.clear();
+}
+
+void TilePairs::Route(const RoutingPlan& plan, const std::function<bool(double)>& on_progress,
+                      const std::function<bool()>& is_late) {
+  RouteSquares(plan, std::nullopt, on_progress, is_late);
 }
 
 void TilePairs::RouteSample(const RoutingPlan& plan, double squares_per_block) {
   if (mass_.empty()) FindMasses();
   std::vector<float> masses = mass_;
   const float level = LevelFor(0.5 * squares_per_block * static_cast<double>(blocks_), &masses);
-  RouteSquares(plan, level, {});
+  RouteSquares(plan, level, {}, {});
 }
 
 void TilePairs::RouteSquares(const RoutingPlan& plan, std::optional<float> level,
-                             const std::function<bool(double)>& on_progress) {
+                             const std::function<bool(double)>& on_progress,
+                             const std::function<bool()>& is_late) {
   const std::size_t k = plan.thickness;
   // Sums are kept apart by chunk and added in order: the same for any number of threads.
   const std::size_t chunks = chunk_.size() - 1;
@@ -350,6 +356,10 @@ void TilePairs::RouteSquares(const RoutingPlan& plan, std::optional<float> level
     if (on_progress &&
         !on_progress(static_cast<double>(first + count) / static_cast<double>(chunks)))
       throw Interrupted("routing was interrupted before it was complete");
+    if (is_late && is_late()) {
+      for (std::size_t n = first + count; n < chunks; ++n) kept_[n].Clear();
+      break;
+    }
   }
   LookAtAll();
 }

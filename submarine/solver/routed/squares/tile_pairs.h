@@ -61,8 +61,10 @@ class TilePairs {
   std::size_t num_tiles() const { return tiles_.size(); }
   std::size_t num_kept() const;  // squares kept for flows since the last Route
 
-  // Routes as planned for the paths given; from then on flows are on what is left.
-  void Route(const RoutingPlan& plan, const std::function<bool(double done)>& on_progress = {});
+  // Routes as planned for the paths given; from then on flows are on what is left. Throws Interrupted once `on_progress` is
+  // false. Squares that it has not come to once `is_late` are left out.
+  void Route(const RoutingPlan& plan, const std::function<bool(double done)>& on_progress = {},
+             const std::function<bool()>& is_late = {});
   // The same with a sample of the squares, about so many for every block: drawn by their weights and scaled, so that every
   // sum over pairs has the right expectation. Edge weights and flows are estimates then.
   void RouteSample(const RoutingPlan& plan, double squares_per_block);
@@ -103,12 +105,15 @@ class TilePairs {
     std::vector<std::unique_ptr<std::uint16_t[]>> slabs;  // kSlab tiles each
     Kept by_square;
     std::vector<SquareLeft> squares;
+
+    void Clear();
   };
   void RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratch* scratch) const;
   struct Gains;
   // Squares drawn by this level of their weights, or all of them.
   void RouteSquares(const RoutingPlan& plan, std::optional<float> level,
-                    const std::function<bool(double done)>& on_progress);
+                    const std::function<bool(double)>& on_progress,
+                    const std::function<bool()>& is_late);
   void RouteChunk(const RoutingPlan& plan, std::optional<float> level, std::size_t chunk,
                   Gains* gains);
   void FindMasses();
