@@ -14,6 +14,7 @@
 #include "submarine/extension/plain_bound_floor.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solver/routed/listed_solver.h"
+#include "submarine/solver/routed/routed_plan.h"
 #include "submarine/solver/routed/routed_solver.h"
 #include "submarine/solver/routed/routed_times.h"
 

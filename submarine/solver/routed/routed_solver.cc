@@ -12,6 +12,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/plain_bound_floor.h"
 #include "submarine/solver/routed/momentum.h"
+#include "submarine/solver/routed/routed_plan.h"
 #include "submarine/solver/routed/routed_problem.h"
 #include "submarine/solver/routed/routed_times.h"
 
@@ -39,14 +40,6 @@ constexpr double kLeastOfSize = 0.01;  // up to a point
 // The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
 // potentials with shorter steps, so many times.
 constexpr int kMostShortened = 2;
-// Of paths where most labels are equally far from each other: states of a position, thickness, share of the time.
-constexpr double kMostStates = 512.0;
-constexpr int kThickestOfStates = 2;  // 3 where there are few variables, as pairs take longer too
-constexpr std::size_t kFewVariables = 30000;
-constexpr int kFewLabels = 3;  // DefaultThickness is as much as pays
-constexpr double kShareOfPaths = 0.6;
-constexpr double kRaise = 1.2;  // cutoffs, step by step
-constexpr double kRaiseProducts = 1.3;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
 constexpr int kCheapIterations = 4;
@@ -54,25 +47,6 @@ constexpr double kSmallShare = 0.3;
 constexpr double kShareOfIteration = 0.2;  // of the time left: the first one may take it
 constexpr double kSecondsAfterInterrupt = 1.0;
 constexpr double kShareOfFirstRoutes = 0.4;  // of the time left: verifying takes as long, or longer
-constexpr double kThickRounds =
-    1.4;  // a single round of thick paths is worth it with time to spare
-constexpr double kCutoffForAll = 0.05;
-constexpr double kProductLimit = 1.0;
-// Products are worth what they cost in tightness where they leave at most this share of the time.
-constexpr double kShareOfProducts = 0.65;
-constexpr std::size_t kLeastPathPiece = 8192;
-
-int ThickestOfStates(const DenseCrf& model) {
-  if (model.num_labels() <= kFewLabels) return 1;
-  return kThickestOfStates + (model.num_variables() <= kFewVariables ? 1 : 0);
-}
-
-// Of both directions, in double.
-double PathBytes(const DenseCrf& model, int thickness) {
-  return 2.0 * sizeof(double) * static_cast<double>(model.num_variables()) *
-         std::pow(model.num_labels(), thickness);
-}
-
 // To begin power iterations with: the same every time.
 Matrix<float> RandomDirection(std::size_t rows, std::size_t columns) {
   Matrix<float> direction(rows, columns);
@@ -90,13 +64,12 @@ class RoutedRun {
       : model_(model),
         options_(options),
         times_(model, options.by_square, options.leaves_time_to_verify),
-        paths_(Paths(options.products != RoutedProducts::kNever)),
-        seconds_(SecondsForSquares()),
-        squares_(ChooseSquares()),
-        problem_(model, paths_, options.temperature, squares_),
+        plan_(PlanRoutes(model, options, clock_, &times_)),
+        problem_(model, plan_.paths, options.temperature, plan_.squares),
         direction_(RandomDirection(problem_.num_cuts(), problem_.size())) {}
 
   RoutedResult Solve() {
+    result_.order = plan_.order;
     result_.cutoff = problem_.pairs().cutoff();
     const Matrix<float> no_potentials(problem_.num_cuts(), problem_.size());
     v_ = no_potentials;
@@ -136,10 +109,10 @@ class RoutedRun {
 
   Routing RoutingEverywhere() const {
     Routing routing;
-    routing.paths = paths_;
-    routing.product_limit = squares_.product_limit;
-    routing.product_cutoff = squares_.product_cutoff;
-    routing.by_square = squares_.by_square;
+    routing.paths = plan_.paths;
+    routing.product_limit = plan_.squares.product_limit;
+    routing.product_cutoff = plan_.squares.product_cutoff;
+    routing.by_square = plan_.squares.by_square;
     return routing;
   }
 
@@ -152,7 +125,7 @@ class RoutedRun {
     }
     routing.z = CutSums(options_.marginals);
     routing.threshold =
-        Matrix<float>(model_.num_variables(), static_cast<std::size_t>(paths_.thickness),
+        Matrix<float>(model_.num_variables(), static_cast<std::size_t>(plan_.paths.thickness),
                       static_cast<float>(kSameMarginals));
     return routing;
   }
@@ -232,114 +205,6 @@ class RoutedRun {
     return after < before - worthwhile * std::min(to_gain, size);
   }
 
-  // Paths are the thicker, the less disagreement costs them, and sums take the longer.
-  int Thickness() const {
-    if (options_.thickness > 0) return options_.thickness;
-    int thickness = DefaultThickness(model_.num_labels());
-    const LabelSpace& labels = model_.labels();
-    if (!MostDistancesAreLargest(CutDistance(*labels.cuts, model_.metric().length)))
-      return thickness;
-    const double seconds = std::min(options_.planned_seconds, options_.time_limit_seconds);
-    const auto fits = [&](int k) {
-      return std::pow(model_.num_labels(), k) <= kMostStates &&
-             PathBytes(model_, k) <= static_cast<double>(options_.max_path_bytes) &&
-             kLearnIterations * times_.PathSeconds(k) <= kShareOfPaths * seconds;
-    };
-    while (thickness < ThickestOfStates(model_) && fits(thickness + 1)) ++thickness;
-    return thickness;
-  }
-
-  RoutedPaths Paths(bool in_blocks) {
-    RoutedOrder order = options_.order;
-    if (order == RoutedOrder::kBest && in_blocks) order = RoutedOrder::kBlocks;
-    RoutedPaths paths = MakePath(model_, order, Thickness(), options_.temperature, &result_.order);
-    CutLongPaths(kLeastPathPiece, &paths);
-    times_.thickness = paths.thickness;
-    return paths;
-  }
-
-  double SecondsForSquares() const {
-    return std::max(
-        0.0, std::min(options_.planned_seconds, options_.time_limit_seconds) - clock_.Seconds());
-  }
-
-  // All pairs of squares with kernels above a cutoff where there is time for that, or where products would not save much;
-  // otherwise products where they are good bounds, which leaves few squares to look at. Chooses paths that fit.
-  TilePairsOptions ChooseSquares() {
-    TilePairsOptions squares{
-        .cutoff = options_.cutoff,
-        .max_bytes = options_.max_bytes,
-        .enough_tiles =
-            std::max(0.0, seconds_ - times_.SampleSeconds(kRounds)) / times_.LearnTileSeconds(),
-        .most_tiles = seconds_ / times_.LeastTileSeconds(),
-        .by_square = options_.by_square};
-    if (options_.products == RoutedProducts::kNever) return squares;
-    const std::vector<PlacedKernel> kernels = PlaceKernels(model_, paths_);
-    const std::size_t blocks = NumBlocks(model_.num_variables());
-    // With the cutoff for plenty of time, whatever was chosen for less.
-    TilePairsOptions full = squares;
-    full.cutoff = std::min(squares.cutoff, kCutoffForAll);
-    const SquareCounts all = EstimateSquares(kernels, blocks, full);
-    const bool has_room =
-        all.tiles <= squares.enough_tiles &&
-        SquareBytes(all, squares.by_square) <= static_cast<double>(squares.max_bytes);
-    if (options_.products == RoutedProducts::kWhereTimeIsShort &&
-        (has_room || !ProductsSaveTime(kernels, blocks))) {
-      paths_ = Paths(false);
-      seconds_ = SecondsForSquares();
-      squares.most_tiles = seconds_ / times_.LeastTileSeconds();
-      return squares;
-    }
-    squares.product_limit = kProductLimit;
-    squares.enough_tiles = squares.most_tiles = std::numeric_limits<double>::infinity();
-    // The first of these that there is time and memory for; then ever larger kernel values.
-    struct Candidate {
-      bool thick;
-      bool learns;  // two rounds
-      double cutoff;
-      double product_cutoff;
-    };
-    constexpr Candidate kCandidates[] = {{true, true, 0.05, 0.05}, {true, true, 0.1, 0.05},
-                                         {true, true, 0.2, 0.1},   {true, false, 0.2, 0.1},
-                                         {false, true, 0.1, 0.05}, {false, true, 0.2, 0.1},
-                                         {false, false, 0.2, 0.05}};
-    const int thick = Thickness();
-    const auto fits = [&](const Candidate& candidate) {
-      times_.thickness = paths_.thickness = candidate.thick ? thick : 1;
-      squares.cutoff = candidate.cutoff;
-      squares.product_cutoff = candidate.product_cutoff;
-      const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
-      double seconds =
-          counts.tiles * times_.LeastTileSeconds() + counts.products * times_.LeastProductSeconds();
-      if (candidate.thick) seconds *= kThickRounds;
-      if (candidate.learns) {
-        seconds = counts.tiles * times_.LearnTileSeconds() +
-                  counts.products * times_.LearnProductSeconds() +
-                  times_.SampleSeconds(kLeastRounds);
-      }
-      return seconds <= seconds_ &&
-             SquareBytes(counts, squares.by_square) <= static_cast<double>(squares.max_bytes);
-    };
-    if (std::none_of(std::begin(kCandidates), std::end(kCandidates), fits)) {
-      Candidate least = kCandidates[std::size(kCandidates) - 1];
-      while (!fits(least) && least.cutoff < kCutoffForTime) {
-        least.cutoff = std::min(kCutoffForTime, kRaise * least.cutoff);
-        least.product_cutoff = std::min(kCutoffForTime, kRaiseProducts * least.product_cutoff);
-      }
-    }
-    return squares;
-  }
-
-  bool ProductsSaveTime(const std::vector<PlacedKernel>& kernels, std::size_t blocks) const {
-    TilePairsOptions squares{.cutoff = kCutoffForRounds};
-    const double all = EstimateSquares(kernels, blocks, squares).tiles * times_.LeastTileSeconds();
-    squares.product_limit = kProductLimit;
-    const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
-    return counts.tiles * times_.LeastTileSeconds() +
-               counts.products * times_.LeastProductSeconds() <=
-           kShareOfProducts * all;
-  }
-
   double RouteAllSeconds() const {
     return kPassesToLearn *
            (static_cast<double>(problem_.pairs().num_tiles()) * times_.TileSeconds() +
@@ -373,7 +238,7 @@ class RoutedRun {
                static_cast<double>(problem_.pairs().num_tiles()) * times_.LearnTileSeconds() +
                static_cast<double>(problem_.products().num_squares()) *
                    times_.LearnProductSeconds() <=
-           kOfEstimate * seconds_;
+           kOfEstimate * plan_.seconds;
   }
   double EndOfFirstRoutes() const {
     const double now = clock_.Seconds();
@@ -581,11 +446,7 @@ class RoutedRun {
   RoutedTimes times_;
   Stopwatch clock_;
   RoutedResult result_;
-  RoutedPaths paths_;
-  double seconds_;  // left for squares: to route, iterate and verify
-  // Marginals of a first round that routes everywhere tell more than those given, and more than pairs of small weight
-  // do, but take a round.
-  TilePairsOptions squares_;
+  const RoutesPlanned plan_;
   RoutedProblem problem_;
   // Of the round: what is routed, potentials, the costs of their flow, mean costs, marginals.
   Routing routing_;
@@ -612,14 +473,6 @@ class RoutedRun {
 };
 
 }  // namespace
-
-double MostPathBytes(const DenseCrf& model) {
-  int thickness = DefaultThickness(model.num_labels());
-  while (thickness < ThickestOfStates(model) &&
-         std::pow(model.num_labels(), thickness + 1) <= kMostStates)
-    ++thickness;
-  return PathBytes(model, thickness);
-}
 
 RoutedResult SolveRouted(const DenseCrf& model, const RoutedOptions& options) {
   if (!(options.temperature > 0.0) || !std::isfinite(options.temperature)) {

@@ -79,9 +79,6 @@ struct RoutedResult {
   std::vector<RoutedRecord> records;
 };
 
-// Of the states of the thickest paths that are taken where there are many labels.
-double MostPathBytes(const DenseCrf& model);
-
 // Throws InvalidInput for a temperature that is not positive and finite and marginals that do not fit, and
 // Interrupted where it was stopped before there was any bound.
 RoutedResult SolveRouted(const DenseCrf& model, const RoutedOptions& options);
