@@ -214,7 +214,7 @@ bool MethodInfo::Accepts(ModelKind kind) const {
 
 std::span<const MethodInfo> Methods() {
   // Not a constant: under g++'s sanitizers the address of a function is not known to be one.
-  static const auto infos = [] {
+  static const auto kInfos = [] {
     std::array<MethodInfo, std::size(internal::kMethods)> all{};
     std::transform(std::begin(internal::kMethods), std::end(internal::kMethods), all.begin(),
                    [](const internal::MethodEntry& entry) -> MethodInfo {
@@ -227,7 +227,7 @@ std::span<const MethodInfo> Methods() {
                    });
     return all;
   }();
-  return infos;
+  return kInfos;
 }
 
 const MethodInfo& InfoOf(Method method) { return internal::RowOf(Methods(), method); }

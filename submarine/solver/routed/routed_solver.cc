@@ -427,18 +427,19 @@ class RoutedRun {
     if (result_.iterations >= options_.max_iterations) {
       stopped_ = true;
       result_.end = RoutedEnd::kIterationLimit;
-    } else if (result_.iterations == 0 &&
-               all_seconds_ >
-                   kShareOfIteration * (options_.time_limit_seconds - clock_.Seconds())) {
-      stopped_ = true;
-      result_.end = RoutedEnd::kTimeLimit;
-    } else if (SecondsLeft() < iteration_seconds_ &&
-               (result_.iterations >= kCheapIterations ||
-                kCheapIterations * iteration_seconds_ > kSmallShare * VerifierSeconds())) {
+    } else if (IsLate()) {
       stopped_ = true;
       result_.end = RoutedEnd::kTimeLimit;
     }
     return !stopped_;
+  }
+
+  bool IsLate() const {
+    const double left = options_.time_limit_seconds - clock_.Seconds();
+    if (result_.iterations == 0 && all_seconds_ > kShareOfIteration * left) return true;
+    return SecondsLeft() < iteration_seconds_ &&
+           (result_.iterations >= kCheapIterations ||
+            kCheapIterations * iteration_seconds_ > kSmallShare * VerifierSeconds());
   }
 
   const DenseCrf& model_;
