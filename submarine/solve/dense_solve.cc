@@ -150,15 +150,15 @@ class DenseRun {
     evidence_.bound.modular = {};
     evidence_.bound.state = {};
     ReturnFreedMemory();
-    if (gives_way_ || PlainSaysMore() || GoesOnWithoutRoutes()) return std::nullopt;
+    goes_on_without_routes_ = options_.method == Method::kAuto && part_.refused &&
+                              options_.marginals != DenseMarginals::kRouted && !alarm_.stopped() &&
+                              alarm_.SecondsLeft() > 0.0;
+    if (gives_way_ || goes_on_without_routes_ || PlainSaysMore()) return std::nullopt;
     return Conclude();
   }
 
-  // Whether there is time for a plain run where there is too little memory for routes.
-  bool GoesOnWithoutRoutes() const {
-    return options_.method == Method::kAuto && part_.refused && !alarm_.stopped() &&
-           alarm_.SecondsLeft() > 0.0;
-  }
+  // Whether Solve has left it to a plain run because there is too little memory for routes.
+  bool goes_on_without_routes() const { return goes_on_without_routes_; }
   const std::vector<std::string>& notes_on_routing() const { return part_.notes; }
 
   // The plain bound, with the best lower bound of the run that it had given way to.
@@ -592,6 +592,7 @@ class DenseRun {
   double slowness_ = 1.0;
   double lower_estimate_ = -std::numeric_limits<double>::infinity();
   bool gives_way_ = false;  // to routing
+  bool goes_on_without_routes_ = false;
   DenseEvidence evidence_;
   RoutedPart part_;                                // that is routed
   std::optional<VerifiedLabels> verified_labels_;  // before routing
@@ -618,13 +619,13 @@ SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
   std::optional<DenseRun> first(std::in_place, task, normalised, DenseRun::Kind{}, &alarm);
   if (std::optional<SolveResult> solved = first->Solve()) return *std::move(solved);
   std::vector<std::string> notes = first->notes_on_routing();
-  if (!first->GoesOnWithoutRoutes()) {  // it is a plain one that has given way
+  if (!first->goes_on_without_routes()) {  // it is a plain one that has given way
     DenseRun routed(task, normalised, {.plain = &*first}, &alarm);
     if (std::optional<SolveResult> solved = routed.Solve()) {
       first->TellOfPlainRun(&*solved);
       return *std::move(solved);
     }
-    if (!routed.GoesOnWithoutRoutes()) return first->ConcludeWith(&routed);
+    if (!routed.goes_on_without_routes()) return first->ConcludeWith(&routed);
     notes = routed.notes_on_routing();
   }
   first.reset();
