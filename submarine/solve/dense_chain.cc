@@ -17,8 +17,6 @@
 namespace submarine::internal {
 namespace {
 
-constexpr double kShareForRestart = 0.2;  // of the time left
-
 std::optional<double> Finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }

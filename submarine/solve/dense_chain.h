@@ -70,8 +70,8 @@ DenseEvidence ChainMeanField(const DenseChainTask& task);  // alone
 // The best labeling seen.
 std::vector<int> LabelsOf(const DenseEvidence& evidence);
 
-// --- Mean field finds one of many maxima, and other starts may lead to a better one: the evidence keeps the best. Takes
-// a fifth of the time left at most.
+// --- Mean field finds one of many maxima, and other starts may lead to a better one: the evidence keeps the best.
+inline constexpr double kShareForRestart = 0.2;  // of the time left: it takes no more
 struct MeanFieldRestart {
   double temperature = 1.0;
   int max_iterations = DenseStrategy().mean_field_iterations;

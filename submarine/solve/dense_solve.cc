@@ -177,9 +177,8 @@ class DenseRun {
     return Conclude();
   }
 
-  // Adds what is known from a plain run that has given way.
+  // Adds what is known from a plain run that has given way. Its notes are about pairs that the result has not used.
   void TellOfPlainRun(SolveResult* routed) const {
-    routed->notes.insert(routed->notes.end(), solved_.notes.begin(), solved_.notes.end());
     routed->notes.push_back(AsPublished(evidence_.bound));
     routed->records.insert(routed->records.begin(), evidence_.records.begin(),
                            evidence_.records.end());
@@ -333,7 +332,7 @@ class DenseRun {
 
   // Beside the certificate, which may enumerate pairs.
   bool HasTimeForRestart(bool enumerates) {
-    const double left = (1.0 - kShareForMeanField) * alarm_.SecondsLeft();
+    const double left = (1.0 - kShareForRestart) * alarm_.SecondsLeft();
     return !alarm_.stopped() && options_.temperature > 0.0 &&
            left > (enumerates ? EstimatedCertificate() : 0.0);
   }
