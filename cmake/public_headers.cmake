@@ -23,6 +23,8 @@ set(PUBLIC_HEADERS
   submarine/segmentation/segmentation_model.h
   submarine/segmentation/softmax.h
   submarine/solve/method/method.h
+  submarine/solve/method/options.h
+  submarine/solve/method/result.h
   submarine/solve/solve.h
   submarine/solver/mean_field/filtered_mean_field.h
   submarine/stereo/disparity.h

@@ -18,8 +18,8 @@
 #include "submarine/filter/list/neighbour_list.h"
 #include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solve/dense_certify.h"
-#include "submarine/solve/dense_chain.h"
+#include "submarine/solve/candidate/dense_certify.h"
+#include "submarine/solve/candidate/dense_flows.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/flow/dense_test_util.h"
@@ -298,7 +298,7 @@ class VerifiedBeforeTest : public ::testing::Test {
   }
 
   // What is certified of marginals that are those of one labeling where another one was verified before.
-  CertifiedDense Certify(std::size_t last, std::size_t before, double limit_seconds) {
+  DenseCertificate Certify(std::size_t last, std::size_t before, double limit_seconds) {
     const VerifiedLabels verified{labelings_[before], VerifiedAt(*model_, labelings_[before], {}),
                                   1e-3};
     DenseEvidence evidence;
@@ -308,8 +308,9 @@ class VerifiedBeforeTest : public ::testing::Test {
     options.verified_before = &verified;
     const Stopwatch clock;
     const Watch watch;
-    Alarm alarm(clock, limit_seconds, 1.0, watch);
-    return CertifyDense(*model_, {{}, "none"}, evidence, options, &alarm);
+    const SolveOptions limits{.time_limit_seconds = limit_seconds};
+    Budget budget(clock, limits, watch);
+    return CertifyDense(*model_, {{}, "none"}, evidence, options, &budget);
   }
   double Energy(std::size_t k) const { return VerifiedEnergy(*model_, labelings_[k], {}).value(); }
 
@@ -318,17 +319,17 @@ class VerifiedBeforeTest : public ::testing::Test {
 };
 
 TEST_F(VerifiedBeforeTest, StandsInForLabelsThatThereIsNoTimeFor) {
-  const CertifiedDense certified = Certify(0, 1, 0.0);
+  const DenseCertificate certified = Certify(0, 1, 0.0);
   EXPECT_EQ(certified.labels, labelings_[1]);
   EXPECT_EQ(certified.energy->value(), Energy(1));
   EXPECT_GE(certified.certificate.lower->value(), -Energy(1));
 }
 
 TEST_F(VerifiedBeforeTest, GivesWayToBetterLabelsAndToNoOthers) {
-  const CertifiedDense better = Certify(0, 1, kForever);
+  const DenseCertificate better = Certify(0, 1, kForever);
   EXPECT_EQ(better.labels, labelings_[0]);
   EXPECT_EQ(better.energy->value(), Energy(0));
-  const CertifiedDense worse = Certify(2, 1, kForever);
+  const DenseCertificate worse = Certify(2, 1, kForever);
   EXPECT_EQ(worse.labels, labelings_[1]);
   EXPECT_EQ(worse.energy->value(), Energy(1));
 }

@@ -92,7 +92,7 @@ constexpr MethodEntry kMethods[] = {
              "the limits",
      .sparse = {.run = SparseByUnaries, .first_bound = {SparseWork::kUnaries, 1.0}},
      .tables = TablesByTrw,
-     .dense = {.run = SolveDense, .chain = ChainAuto, .memory = kTwoSolvers}},
+     .dense = {.run = SolveDense, .chain = ChainAuto, .traits = {.memory = kTwoSolvers}}},
 
     {.method = Method::kPdhg,
      .name = "pdhg",
@@ -102,15 +102,14 @@ constexpr MethodEntry kMethods[] = {
                 .zero_temperature = true},
      .dense = {.run = SolveDense,
                .chain = Dense<DensePdhgOptions, SolvePdhg>,
-               .memory = kOneSolver}},
+               .traits = {.memory = kOneSolver}}},
 
     {.method = Method::kQuadratic,
      .name = "quadratic",
      .help = "a cheaper and looser submodular bound (dense models)",
      .dense = {.run = SolveDense,
                .chain = Dense<QuadraticOptions, SolveQuadratic>,
-               .memory = kOneSolver,
-               .applies_flows = false}},
+               .traits = {.memory = kOneSolver, .applies_flows = false}}},
 
     {.method = Method::kFrankWolfe,
      .name = "fw",
@@ -120,9 +119,7 @@ constexpr MethodEntry kMethods[] = {
                 .alternate_extension = true},
      .dense = {.run = SolveDense,
                .chain = Dense<DenseFrankWolfeOptions, SolveFrankWolfe>,
-               .memory = kAllSteps,
-               .iterations = 100,
-               .zero_temperature = false}},
+               .traits = {.memory = kAllSteps, .iterations = 100, .zero_temperature = false}}},
 
     {.method = Method::kBlockFrankWolfe,
      .name = "bcfw",
@@ -151,12 +148,11 @@ constexpr MethodEntry kMethods[] = {
              "with weak unaries; sparse ones with triangles)",
      // Copies of the model, and forest edges whose weights all differ.
      .sparse = {.run = SparseByHybrid, .first_bound = {SparseWork::kRoutedForests, 16.0, 3.0, 1.0}},
-     // Routes from mean field's marginals, see DenseRun::RunRouted.
+     // Routes from mean field's marginals.
      .dense = {.run = SolveDense,
-               .chain = ChainMeanField,
-               .memory = kMeanFieldAlone,
-               .applies_flows = false,
-               .zero_temperature = false}},
+               .traits = {.memory = kMeanFieldAlone,
+                          .applies_flows = false,
+                          .zero_temperature = false}}},
 
     {.method = Method::kMeanField,
      .name = "mf",
@@ -164,8 +160,7 @@ constexpr MethodEntry kMethods[] = {
      .sparse = {.run = SparseByMeanField, .first_bound = {SparseWork::kMeanField, 3.0}},
      .dense = {.run = SolveDense,
                .chain = ChainMeanField,
-               .memory = kMeanFieldAlone,
-               .applies_flows = false}},
+               .traits = {.memory = kMeanFieldAlone, .applies_flows = false}}},
 
     {.method = Method::kExact,
      .name = "exact",

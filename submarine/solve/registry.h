@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "submarine/base/stopwatch.h"
-#include "submarine/solve/dense_chain.h"
+#include "submarine/solve/candidate/dense_flows.h"
 #include "submarine/solve/method/dense_memory.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/solve.h"
@@ -37,13 +37,10 @@ struct SparseMethod {
   bool alternate_extension = false;  // runs on either extension
 };
 
-struct DenseMethod {
+struct DenseEntry {
   Solver<DenseCrf> run = nullptr;
-  DenseChain chain = nullptr;  // the solvers that SolveDense runs
-  DenseMethodMemory memory = {};
-  int iterations = 1000;         // the default limit
-  bool applies_flows = true;     // calls AddFlow of the operator, not only AddProduct
-  bool zero_temperature = true;  // accepts T = 0
+  DenseChain chain = nullptr;  // the solvers of FindFlows, or mean field
+  DenseMethodTraits traits = {};
 };
 
 struct MethodEntry {
@@ -52,7 +49,7 @@ struct MethodEntry {
   std::string_view help;
   SparseMethod sparse = {};
   Solver<FactorGraph> tables = nullptr;
-  DenseMethod dense = {};
+  DenseEntry dense = {};
 };
 
 const MethodEntry& EntryOf(Method method);
@@ -73,8 +70,7 @@ SolveResult SparseByMeanField(const SolveTask<SparseCrf>& task);
 SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task);  // when there is no time for more
 SolveResult TablesByTrw(const SolveTask<FactorGraph>& task);    // on the given tables
 
-// --- dense_solve.cc: normalisation -> operator -> the method's chain of solvers (dense_chain.h) ->
-// verified bounds (dense_certify.h), all within the limits
+// --- dense_portfolio.cc: candidates find evidence, which is certified, until nothing is left to gain within the limits
 SolveResult SolveDense(const SolveTask<DenseCrf>& task);
 
 // --- exact_solve.cc: variable elimination

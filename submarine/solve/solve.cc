@@ -11,10 +11,10 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/model/recognise.h"
-#include "submarine/solve/dense_plan.h"
+#include "submarine/solve/candidate/dense_plan.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
-#include "submarine/solve/strategy.h"
+#include "submarine/solve/sparse_choice.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/common/progress.h"
 
@@ -129,60 +129,12 @@ SolveResult Widened(SolveResult solved, double defect) {
 
 }  // namespace
 
-std::string_view ToString(Certify certify) {
-  switch (certify) {
-    case Certify::kAuto:
-      return "auto";
-    case Certify::kExact:
-      return "exact";
-    case Certify::kOperator:
-      return "operator";
-    case Certify::kLower:
-      return "lower";
-    case Certify::kNone:
-      return "none";
-  }
-  return "unknown";
-}
-
-std::string_view ToString(DenseMarginals marginals) {
-  switch (marginals) {
-    case DenseMarginals::kUpperBound:
-      return "upper-bound";
-    case DenseMarginals::kMeanField:
-      return "mean-field";
-    case DenseMarginals::kMean:
-      return "mean";
-    case DenseMarginals::kRouted:
-      return "routed";
-  }
-  return "unknown";
-}
-
-std::string_view ToString(HybridForest forest) {
-  switch (forest) {
-    case HybridForest::kSpanning:
-      return "spanning";
-    case HybridForest::kRows:
-      return "rows";
-    case HybridForest::kColumns:
-      return "columns";
-    case HybridForest::kBest:
-      return "best";
-    case HybridForest::kAverage:
-      return "average";
-    case HybridForest::kLookAlikes:
-      return "look-alikes";
-  }
-  return "unknown";
-}
-
 double DefaultGap(Method method, ModelKind kind) {
   return kind == ModelKind::kDense ? kDenseGap : EntryOf(method).sparse.gap;
 }
 
 int DefaultIterations(Method method, ModelKind kind) {
-  return kind == ModelKind::kDense ? EntryOf(method).dense.iterations : kSparseIterations;
+  return kind == ModelKind::kDense ? EntryOf(method).dense.traits.iterations : kSparseIterations;
 }
 
 std::size_t DefaultMemory() {
@@ -249,8 +201,14 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
         "the forest average is for sparse models; use best, rows, columns, spanning or "
         "look-alikes");
   }
+  if (options.method == Method::kRouted &&
+      (options.certify == Certify::kOperator || options.certify == Certify::kLower)) {
+    throw InvalidInput(
+        "the method routed proves bounds of the exact Gaussian model, and a certificate about the "
+        "operator is asked for; ask for exact, auto or none");
+  }
   CheckDenseTemperature(options.temperature);
-  if (!EntryOf(options.method).dense.zero_temperature)
+  if (!EntryOf(options.method).dense.traits.zero_temperature)
     RequirePositiveTemperature(options.temperature);
   return call.Finish(EntryOf(options.method).dense.run({model, options, call.clock(), watch}));
 }
@@ -262,7 +220,8 @@ void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variab
   std::vector<WeightedKernel> weighted;
   for (const GaussianKernel& kernel : kernels) weighted.push_back({&kernel, kernel.weight});
   PlanDense(SizeOf(num_variables, labels), weighted, call.options(),
-            {.seconds_left = call.options().time_limit_seconds});
+            {.method = EntryOf(call.options().method).dense.traits,
+             .seconds_left = call.options().time_limit_seconds});
 }
 
 }  // namespace submarine

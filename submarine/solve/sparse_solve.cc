@@ -14,7 +14,7 @@
 #include "submarine/bound/verify/sparse/trw_verifier.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/forest.h"
-#include "submarine/solve/limits.h"
+#include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solver/flow/rounding.h"

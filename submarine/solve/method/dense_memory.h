@@ -45,6 +45,14 @@ struct DenseMethodMemory {
   bool draws_sample = false;         // of listed pairs, and may route them
 };
 
+// What a method is, to those who plan for it.
+struct DenseMethodTraits {
+  DenseMethodMemory memory = {};
+  int iterations = 1000;         // the default limit
+  bool applies_flows = true;     // calls AddFlow of the operator, not only AddProduct
+  bool zero_temperature = true;  // accepts T = 0
+};
+
 struct DenseDemand {
   DenseSize size;
   DenseMethodMemory method;

@@ -10,7 +10,7 @@
 #include "submarine/filter/lattice/lattice.h"
 #include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/operator_choice.h"
-#include "submarine/solve/dense_plan.h"
+#include "submarine/solve/candidate/dense_plan.h"
 #include "submarine/solve/registry.h"
 
 namespace submarine::internal {
@@ -60,7 +60,8 @@ TEST(PlanDense, KnowsWhatEachKernelGets) {
     for (const Method method : {Method::kMeanField, Method::kQuadratic, Method::kFrankWolfe}) {
       SCOPED_TRACE(::testing::Message() << sigma << " " << ToString(method));
       const SolveOptions options = OptionsFor(method);
-      const DensePlan plan = PlanDense(SizeFor(kernels, 6.0), weighted, options, {});
+      const DensePlan plan = PlanDense(SizeFor(kernels, 6.0), weighted, options,
+                                       {.method = EntryOf(method).dense.traits});
       const bool flows = method == Method::kFrankWolfe;
       EXPECT_EQ(plan.kinds,
                 MakeOperator(kernels[0].size(), weighted, {6, flows}, options.pairs).kinds);
@@ -87,7 +88,7 @@ TEST(EstimateDenseMemory, HoldsTheOperatorWhileItSolves) {
     held += op.bytes();
   }
   const DenseDemand demand{
-      .size = size, .method = EntryOf(Method::kMeanField).dense.memory, .by_pairs = false};
+      .size = size, .method = EntryOf(Method::kMeanField).dense.traits.memory, .by_pairs = false};
   const DenseMemory memory = EstimateDenseMemory(demand, weighted, pairs);
   // Three matrices and a few numbers per variable beside the lattices.
   const double expected = static_cast<double>(held) + 3.0 * matrix + 24.0 * size.variables;

@@ -1,4 +1,4 @@
-#include "submarine/solve/strategy.h"
+#include "submarine/solve/sparse_choice.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/solve/registry.h"
+#include "submarine/solve/solve.h"
 
 namespace submarine::internal {
 namespace {
@@ -21,38 +22,6 @@ bool FirstBoundFits(Method method, const SparseSize& size, double temperature, d
 }
 
 }  // namespace
-
-std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double seconds) {
-  std::size_t k = 0;
-  for (; k + 1 < pairs.size(); ++k) {
-    size.pairs = pairs[k];
-    if (ListSeconds(size) + kFewIterations * IterationSeconds(size) + CertificateSeconds(size) <=
-        seconds)
-      break;
-  }
-  return k;
-}
-
-double SolverGap(const DenseStrategy& strategy, double gap, bool certifies_exactly) {
-  return certifies_exactly
-             ? std::max(strategy.share_for_solver * gap, gap - strategy.room_for_far_pairs)
-             : gap;
-}
-
-bool MeanFieldMayHelp(const DenseStrategy& strategy, double energy, double dual) {
-  return -energy >= dual - strategy.mean_field_reach * std::abs(dual);
-}
-
-bool PlainLeavesTooMuch(const DenseStrategy& strategy, double upper, double dual, double lower,
-                        double gap) {
-  const double interval = upper - lower;
-  return interval > std::max(gap, strategy.wide_interval) * std::abs(lower) &&
-         dual - lower > strategy.share_left_by_plain * interval;
-}
-
-bool Stalled(const DenseStrategy& strategy, int stage, double gap_before, double gap) {
-  return stage > strategy.first_stage && gap > strategy.stall_ratio * gap_before;
-}
 
 // TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted
 // bounds") nor far from the hybrid one, and its first sweep is worth many iterations of the others;

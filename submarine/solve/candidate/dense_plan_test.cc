@@ -1,4 +1,4 @@
-#include "submarine/solve/dense_plan.h"
+#include "submarine/solve/candidate/dense_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solve/solve.h"
 
 namespace submarine::internal {
 namespace {
@@ -27,7 +26,8 @@ GaussianKernel Square(double side) {
 OperatorKind Planned(const GaussianKernel& kernel, const SolveOptions& options) {
   const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}};
   const DenseSize size{static_cast<double>(kVariables), 21.0, 21.0, 0.0};
-  return PlanDense(size, kernels, options, {.seconds_left = options.time_limit_seconds}).pairs.kind;
+  return PlanDense(size, kernels, options, {.seconds_left = options.time_limit_seconds})
+      .kinds.front();
 }
 
 TEST(DensePlanTest, LatticesTakeThePlaceOfListsThatWouldLeaveOutTooMuch) {
@@ -36,9 +36,10 @@ TEST(DensePlanTest, LatticesTakeThePlaceOfListsThatWouldLeaveOutTooMuch) {
   options.max_bytes = std::size_t{8} << 30;
   const GaussianKernel wide = Square(8.0);
   EXPECT_EQ(Planned(wide, options), OperatorKind::kLattice);
-  EXPECT_EQ(Planned(Square(200.0), options), OperatorKind::kAuto) << "few pairs are left out";
+  EXPECT_EQ(Planned(Square(200.0), options), OperatorKind::kNeighbourList)
+      << "few pairs are left out";
   options.certify = Certify::kExact;
-  EXPECT_EQ(Planned(wide, options), OperatorKind::kAuto) << "they are to be enumerated";
+  EXPECT_EQ(Planned(wide, options), OperatorKind::kLattice) << "the verifier enumerates pairs";
   options.certify = Certify::kAuto;
   options.pairs.kind = OperatorKind::kNeighbourList;
   EXPECT_EQ(Planned(wide, options), OperatorKind::kNeighbourList) << "somebody asked for lists";

@@ -1,12 +1,10 @@
-#include "submarine/solve/limits.h"
+#include "submarine/solve/candidate/budget.h"
 
 #include <algorithm>
 
-#include "submarine/solver/common/bound_solver.h"
-
 namespace submarine::internal {
 
-bool Alarm::Tell(std::string_view phase, const SolveRecord& record) {
+bool Budget::Tell(std::string_view phase, const SolveRecord& record) {
   phase_ = phase;
   latest_ = record;
   if (!stopped_ && watch_ && !watch_(phase, record)) {
@@ -16,7 +14,7 @@ bool Alarm::Tell(std::string_view phase, const SolveRecord& record) {
   return !stopped_;
 }
 
-bool Alarm::Progress(std::string_view phase, double done, double reserve) {
+bool Budget::Progress(std::string_view phase, double done, double reserve) {
   SolveRecord record = latest_;
   record.k = -1;
   record.seconds = clock_.Seconds();
@@ -27,7 +25,7 @@ bool Alarm::Progress(std::string_view phase, double done, double reserve) {
   return SecondsLeft() > reserve;
 }
 
-bool Alarm::Rings() {
+bool Budget::Expired() {
   constexpr double kBetweenQuestions = 0.02;  // seconds
   const double now = clock_.Seconds();
   if (!stopped_ && now >= next_question_) {
@@ -35,13 +33,6 @@ bool Alarm::Rings() {
     Tell(phase_, latest_);
   }
   return stopped_ || SecondsLeft() <= 0.0;
-}
-
-bool KeepsGap(const Certificate& certificate, double gap) {
-  constexpr double kTolerance = 1.2;
-  constexpr double kFloor = 1e-6;
-  return !certificate.upper || !certificate.dual ||
-         RelativeGap(*certificate.upper, *certificate.dual) <= kTolerance * gap + kFloor;
 }
 
 }  // namespace submarine::internal

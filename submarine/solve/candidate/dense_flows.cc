@@ -1,4 +1,4 @@
-#include "submarine/solve/dense_chain.h"
+#include "submarine/solve/candidate/dense_flows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,14 +8,35 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/loop_interrupt.h"
-#include "submarine/bound/constant_labeling.h"
+#include "submarine/solve/candidate/dense_candidates.h"
+#include "submarine/solve/candidate/dense_mean_field.h"
+#include "submarine/solve/candidate/dense_pairs.h"
+#include "submarine/solve/method/policy.h"
 #include "submarine/solver/common/line_search.h"
 #include "submarine/solver/flow/dense_pdhg.h"
 #include "submarine/solver/flow/quadratic.h"
-#include "submarine/solver/mean_field/label_merging.h"
 
 namespace submarine::internal {
 namespace {
+
+// The most potentials whose convex combination proves the upper bound: the verifier's time grows with them.
+constexpr std::size_t kMaxHullTerms = 3;
+// Gaps on a sample of the pairs equal those on all pairs up to its noise, which is of this size.
+constexpr double kGapOfSample = 0.03;
+// Before it, a few iterations on all pairs prove a first bound; later, all pairs are evaluated after this many iterations
+// on the sample, then after twice as many.
+constexpr int kIterationsBeforeSample = 3;
+constexpr int kFirstLook = 64;
+// Errors of the sample at single variables are corrected fastest with the step sizes of an iteration this early.
+constexpr int kBalanceAfterSample = 10;
+// Then iterations double from stage to stage, and the gap should about halve. If it falls by less than a tenth, more
+// stages will not reach the requested one.
+constexpr int kFirstStage = 64;
+constexpr double kStallRatio = 0.9;
+// Mean field closes the last half of the gap faster than PDHG: it is run as soon as the gap is this multiple of the
+// requested one, and at the end of a stage, unless the labels are worse than the dual value by more than this share.
+constexpr double kCallMeanField = 2.0;
+constexpr double kMeanFieldReach = 0.02;
 
 std::optional<double> Finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -27,7 +48,6 @@ class Chain {
       : extension_(task.extension),
         exact_pairs_(task.exact_pairs),
         options_(task.options),
-        strategy_(task.options.strategy),
         clock_(task.clock),
         tell_(task.tell) {}
 
@@ -57,15 +77,15 @@ class Chain {
     };
     // Where nothing is proven yet, one stage is begun in any case.
     bool first = !std::isfinite(bound().upper);
-    for (int stage = strategy_.first_stage; first || unfinished(); stage *= 2) {
+    for (int stage = kFirstStage; first || unfinished(); stage *= 2) {
       first = false;
       const double gap_before = Gap();
       SolvePairs(stage);
-      if (!Stopped() && Gap() <= strategy_.call_mean_field * options_.relative_gap) {
+      if (!Stopped() && Gap() <= kCallMeanField * options_.relative_gap) {
         calls_mean_field_ = false;
-        if (MeanFieldMayHelp(strategy_, bound().energy, bound().dual)) PolishLower();
+        if (MeanFieldMayHelp(bound().energy, bound().dual)) PolishLower();
       }
-      stalled = Stalled(strategy_, stage, gap_before, Gap());
+      stalled = Stalled(stage, gap_before, Gap());
     }
     if (!polished_ && !Stopped()) PolishLower();
     // The stages end by iterations of their own, and mean field may have been the last to run.
@@ -101,7 +121,7 @@ class Chain {
   }
   // Where a solver of the upper bound stops: early where mean field takes over.
   double StopGap() const {
-    return (calls_mean_field_ ? strategy_.call_mean_field : 1.0) * options_.relative_gap;
+    return (calls_mean_field_ ? kCallMeanField : 1.0) * options_.relative_gap;
   }
 
   void SolvePairs(int iterations) {
@@ -115,16 +135,16 @@ class Chain {
   // same sums. Only their state is taken; one iteration on all pairs tells what it proves.
   void SolveSample() {
     if (!exact_pairs_) return;
-    SolvePairs(strategy_.iterations_before_sample);
+    SolvePairs(kIterationsBeforeSample);
     if (Stopped() || Gap() <= options_.relative_gap) return;
     const std::unique_ptr<GaussianOperator> sample = Sample();
     if (sample == nullptr) return;
     const DenseExtension extension(extension_.model(), *sample, extension_.interrupted());
-    const double aim = std::max(options_.relative_gap, strategy_.gap_of_sample);
+    const double aim = std::max(options_.relative_gap, kGapOfSample);
     double gap = std::numeric_limits<double>::infinity();
     double gap_before = gap;
-    for (int stage = strategy_.first_look;
-         gap > aim && !(gap > strategy_.stall_ratio * gap_before) && !Stopped() && RoomFor(stage);
+    for (int stage = kFirstLook;
+         gap > aim && !(gap > kStallRatio * gap_before) && !Stopped() && RoomFor(stage);
          stage *= 2) {
       DensePdhgOptions solver;
       solver.temperature = options_.temperature;
@@ -147,13 +167,13 @@ class Chain {
       if (stopped_) return;  // what was proven before has to do
       SolvePairs(1);
     }
-    bound().state.iterations = std::min(bound().state.iterations, strategy_.balance_after_sample);
+    bound().state.iterations = std::min(bound().state.iterations, kBalanceAfterSample);
   }
 
   std::unique_ptr<GaussianOperator> Sample() {
     const LoopInterrupt scope(extension_.interrupted());
     try {
-      return extension_.pairs().Sample(strategy_.sample_neighbours);
+      return extension_.pairs().Sample(kSampleNeighbours);
     } catch (const Interrupted&) {
       Interrupt();
       return nullptr;
@@ -220,7 +240,7 @@ class Chain {
     const double least = std::min(bound().upper, result->upper);
     const double share = options_.relative_gap * std::max(1.0, std::abs(least));
     const bool near = std::abs(bound().upper - result->upper) <= share;
-    if (near && bound().proof.size() + result->proof.size() <= strategy_.max_hull_terms) {
+    if (near && bound().proof.size() + result->proof.size() <= kMaxHullTerms) {
       Matrix<float> s = bound().modular;
       Matrix<float> direction = result->modular;
       for (std::size_t j = 0; j < s.size(); ++j) direction.data()[j] -= s.data()[j];
@@ -228,7 +248,7 @@ class Chain {
       for (std::size_t j = 0; j < s.size(); ++j)
         s.data()[j] += static_cast<float>(t) * direction.data()[j];
       const double upper = extension_.Upper(s, options_.temperature);
-      if (upper < least - strategy_.worthwhile_gain * share) {
+      if (upper < least - kWorthwhileGain * share) {
         for (FlowTerm& term : bound().proof) term.share *= 1.0 - t;
         for (FlowTerm& term : result->proof) {
           term.share *= t;
@@ -257,8 +277,8 @@ class Chain {
 
   void ImproveLower() {
     // Gains that are small beside the gap asked for are not worth their time.
-    const double tolerance = std::max(1e-5, strategy_.worthwhile_gain * options_.relative_gap);
-    KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), strategy_.mean_field_iterations, tolerance));
+    const double tolerance = std::max(1e-5, kWorthwhileGain * options_.relative_gap);
+    KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), kMeanFieldIterations, tolerance));
     polished_ = true;
     std::vector<int> labels = ArgmaxLabels(found_.mean_field);
     const double energy = extension_.Energy(labels);
@@ -315,7 +335,6 @@ class Chain {
   const DenseExtension& extension_;
   const bool exact_pairs_;
   const DenseChainOptions& options_;
-  const DenseStrategy& strategy_;
   const Stopwatch& clock_;
   const DenseTell& tell_;
   bool stopped_ = false;
@@ -325,21 +344,12 @@ class Chain {
   DenseEvidence found_;
 };
 
-// Where they have less energy than the labels known.
-void TakeLabels(const DenseExtension& extension, std::vector<int> labels, DenseEvidence* evidence) {
-  DenseResult& bound = evidence->bound;
-  try {
-    if (bound.labels.empty()) {
-      std::vector<int> known = LabelsOf(*evidence);
-      bound.energy = extension.Energy(known);
-      bound.labels = std::move(known);
-    }
-    const double energy = extension.Energy(labels);
-    if (!(energy < bound.energy)) return;
-    bound.energy = energy;
-    bound.labels = std::move(labels);
-  } catch (const Interrupted&) {  // the labels are what they were
-  }
+// What was found before flows, where it says more.
+void KeepMeanField(const DenseExtension& extension, DenseEvidence before, DenseEvidence* found) {
+  if (!(before.lower > found->lower)) return;
+  if (!found->empty()) TakeLabels(extension, LabelsOf(before), found);
+  found->lower = before.lower;
+  found->mean_field = std::move(before.mean_field);
 }
 
 }  // namespace
@@ -358,44 +368,55 @@ std::vector<int> LabelsOf(const DenseEvidence& evidence) {
   return ArgmaxLabels(std::isfinite(bound.upper) ? bound.marginals : evidence.mean_field);
 }
 
-void RestartMeanField(const DenseExtension& extension, const Matrix<float>& start,
-                      const MeanFieldRestart& restart, Alarm* alarm, DenseEvidence* evidence) {
-  DenseMeanFieldOptions again;
-  again.temperature = restart.temperature;
-  again.max_iterations = restart.max_iterations;
-  again.tolerance = restart.tolerance;
-  again.start = start;
-  again.time_limit_seconds = kShareForRestart * std::max(0.0, alarm->SecondsLeft());
-  again.on_iteration = [&](int k, double, double) {
-    alarm->Progress("mean field", static_cast<double>(k) / restart.max_iterations, 0.0);
-    return !alarm->stopped();
+void FindFlows(DenseState* state) {
+  state->has_flows = true;
+  if (!UsePairs(state)) return;
+  const SolveOptions& options = state->options;
+  const DenseView view = ViewOf(*state);
+  DenseChainOptions chain;
+  chain.temperature = options.temperature;
+  chain.harmonic_steps = options.harmonic_steps;
+  // Only `auto` aims at the gap of the certificate; the others stop at their own.
+  chain.relative_gap =
+      SolverGap(state->gap, view.method == Method::kAuto && CertifiesExactly(view));
+  chain.max_iterations = options.max_iterations.value_or(state->method.traits.iterations);
+  chain.max_proof_bytes = options.max_bytes / 2;
+  chain.deadline = DeadlineOf(*state, ReserveOfFlows(view));
+  const DenseTell tell = [state, &view](std::string_view phase, const SolveRecord& record) {
+    if (!state->budget.Tell(phase, record)) return false;
+    if (!record.upper || !record.dual) return true;
+    DenseView now = view;
+    now.left = state->budget.SecondsLeft();
+    now.upper = *record.upper;
+    now.dual = *record.dual;
+    now.lower = std::max(view.lower, record.lower.value_or(view.lower));
+    state->plain_is_wide = EndsFlows(now);
+    return !state->plain_is_wide;
   };
-  DenseMeanFieldResult result = SolveMeanField(extension, again);
-  if (!(result.lower > evidence->lower)) return;
-  evidence->lower = result.lower;
-  evidence->mean_field = std::move(result.marginals);
-  // Where there are no others, labels are mean field's.
-  if (std::isfinite(evidence->bound.upper) || !evidence->bound.labels.empty())
-    TakeLabels(extension, ArgmaxLabels(evidence->mean_field), evidence);
+  DenseEvidence before = std::move(state->found);
+  state->found = state->method.chain({state->method.name, *state->extension, state->pairs.exact,
+                                      chain, state->budget.clock(), tell});
+  KeepMeanField(*state->extension, std::move(before), &state->found);
+  TakeRecords(state);
+  if (!state->found.empty()) state->Change();
 }
 
-void RestartFromFewerLabels(const DenseExtension& extension, const MeanFieldRestart& restart,
-                            Alarm* alarm, DenseEvidence* evidence) {
-  const auto restart_from = [&](const std::vector<int>& labels) {
-    RestartMeanField(extension, Indicator(labels, extension.num_labels()), restart, alarm,
-                     evidence);
-  };
-  const std::vector<int> labels = LabelsOf(*evidence);
-  try {
-    const std::vector<int> merged = MergeLabels(extension, labels);
-    if (merged != labels) restart_from(merged);
-  } catch (const Interrupted&) {
-    return;
-  }
-  const ConstantLabeling one = BestConstantLabeling(extension.model());
-  const std::vector<int> one_for_all(labels.size(), one.label);
-  if (MeanFieldMayHelp({}, one.energy, evidence->lower)) restart_from(one_for_all);
-  TakeLabels(extension, one_for_all, evidence);
+double DeadlineOf(const DenseState& state, double reserve) {
+  const bool limited = std::isfinite(state.options.time_limit_seconds);
+  return limited ? state.budget.deadline() - reserve : std::numeric_limits<double>::infinity();
+}
+
+void TakeRecords(DenseState* state) {
+  for (SolveRecord& record : state->found.records) state->records.push_back(record);
+  state->found.records.clear();
+}
+
+bool MeanFieldMayHelp(double energy, double dual) {
+  return -energy >= dual - kMeanFieldReach * std::abs(dual);
+}
+
+bool Stalled(int stage, double gap_before, double gap) {
+  return stage > kFirstStage && gap > kStallRatio * gap_before;
 }
 
 }  // namespace submarine::internal

@@ -15,18 +15,10 @@
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
-#include "submarine/solve/dense_chain.h"
-#include "submarine/solve/limits.h"
-#include "submarine/solve/solve.h"
+#include "submarine/solve/candidate/budget.h"
+#include "submarine/solve/candidate/dense_state.h"
 
 namespace submarine::internal {
-
-// What was verified of a labeling before the end of a solve.
-struct VerifiedLabels {
-  std::vector<int> labels;
-  VerifiedPoint point;
-  double seconds = 0.0;  // that it took
-};
 
 struct DenseCertifyOptions {
   bool exact = true;  // about the exact Gaussians, else about the operator's pair weights
@@ -43,16 +35,8 @@ struct DenseCertifyOptions {
   double relative_gap = 1e-2;
   // Numbers of pairs at rising cutoffs, the first that of the list, where they are known; else estimated.
   std::vector<std::pair<double, double>> known_pairs = {};
-  OperatorOptions pairs = {};  // as the solver had them: their cutoff is also the verifier's
-  double slowness = 1.0;       // that estimates of time are multiplied by
-  DenseStrategy strategy = {};
-};
-
-struct CertifiedDense {
-  Certificate certificate;
-  std::vector<int> labels;
-  std::optional<Bound> energy;  // of the labels
-  std::vector<std::string> notes;
+  OperatorOptions pairs = {};        // as the solver had them: their cutoff is also the verifier's
+  double machine_time_factor = 1.0;  // that estimates of time are multiplied by
 };
 
 // The operator, which need not exist any more.
@@ -61,12 +45,16 @@ struct OperatorUsed {
   std::string description;
 };
 
-CertifiedDense CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
-                            const DenseEvidence& evidence, const DenseCertifyOptions& options,
-                            Alarm* alarm);
+DenseCertificate CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
+                              const DenseEvidence& evidence, const DenseCertifyOptions& options,
+                              Budget* budget);
 
-// What can be said before all pairs were looked at once.
-void TakeUnaries(const DenseCrf& model, const SolveOptions& options, SolveResult* solved);
+// What unaries alone prove, and one label for all; where there is no other, their labels and marginals. The bounds are
+// about every model with these unaries whose pairs cost nothing or more.
+DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& options);
+
+// Whether the certified gap is at most the one asked for, with some tolerance.
+bool KeepsGap(const Certificate& certificate, double gap);
 
 // The pairs that the verifier enumerates: those of lists with this cutoff, or a few more.
 double VerifierCutoff(const DenseCrf& model, double list_cutoff);

@@ -1,4 +1,4 @@
-#include "submarine/solve/dense_certify.h"
+#include "submarine/solve/candidate/dense_certify.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,10 @@
 #include "submarine/bound/constant_labeling.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/operator_verifier.h"
-#include "submarine/extension/simplex_kernels.h"
+#include "submarine/solve/candidate/dense_candidates.h"
+#include "submarine/solve/candidate/dense_flows.h"
+#include "submarine/solve/candidate/dense_pairs.h"
+#include "submarine/solve/method/policy.h"
 #include "submarine/solve/method/times.h"
 
 namespace submarine::internal {
@@ -26,6 +29,11 @@ constexpr double kShareForUpper = 0.5;
 // What takes no longer than this is done even where no time is left.
 constexpr double kCheapSeconds = 0.25;
 constexpr double kCutoffStep = 4.0;
+// The loss by bounding far pairs in groups, relative to the requested gap, and its upper limit.
+constexpr double kShareForGroups = 1.0 / 50.0;
+constexpr double kMaxFarTolerance = 1e-3;
+// A lower bound that improves on the labels' by less than this share of the requested gap is not verified.
+constexpr double kWorthVerifying = 1.0 / 20.0;
 
 void KeepLarger(const Bound& bound, std::optional<Bound>* kept) {
   if (!*kept || bound > **kept) *kept = bound;
@@ -58,20 +66,20 @@ double AllPairsSeconds(const DenseCrf& model) {
 class Certifier {
  public:
   Certifier(const DenseCrf& model, const OperatorUsed& pairs, const DenseEvidence& evidence,
-            const DenseCertifyOptions& options, Alarm* alarm)
+            const DenseCertifyOptions& options, Budget* budget)
       : model_(model),
         pairs_(pairs),
         evidence_(evidence),
         options_(options),
-        alarm_(*alarm),
+        budget_(*budget),
         has_upper_(std::isfinite(evidence.bound.upper)),
-        coarse_seconds_(options.slowness * CoarseCertificateSeconds(SizeOf(model, 0.0))),
-        reserve_(alarm->stopped() || !options.exact || options.verified_before != nullptr
-                     ? options.slowness * UnaryCertificateSeconds(SizeOf(model, 0.0))
+        coarse_seconds_(options.machine_time_factor * CoarseCertificateSeconds(SizeOf(model, 0.0))),
+        reserve_(budget->stopped() || !options.exact || options.verified_before != nullptr
+                     ? options.machine_time_factor * UnaryCertificateSeconds(SizeOf(model, 0.0))
                      : coarse_seconds_),
         cheap_(AllPairsSeconds(model) <= kCheapSeconds) {}
 
-  CertifiedDense Run() {
+  DenseCertificate Run() {
     Certificate& certificate = result_.certificate;
     certificate.temperature = options_.temperature;
     if (has_upper_) certificate.extension = "optimal";
@@ -93,7 +101,7 @@ class Certifier {
  private:
   // Runs the verification, which takes at least so long, unless its time is up, before or while it runs.
   bool Attempt(const char* what, const std::function<void()>& verify, double seconds = 0.0) {
-    if (alarm_.SecondsLeft() <= reserve_ + seconds && !cheap_) {
+    if (budget_.SecondsLeft() <= reserve_ + seconds && !cheap_) {
       Missed(what);
       return false;
     }
@@ -111,7 +119,7 @@ class Certifier {
   }
 
   std::function<bool(double)> Reporter(std::string_view phase) {
-    return [this, phase](double done) { return alarm_.Progress(phase, done, reserve_) || cheap_; };
+    return [this, phase](double done) { return budget_.Progress(phase, done, reserve_) || cheap_; };
   }
 
   PairOptions Verification(std::string_view phase) {
@@ -124,9 +132,8 @@ class Certifier {
   // For bounds, not for the energy of the labels, which others may be compared with.
   PairOptions BoundVerification(std::string_view phase) {
     PairOptions pairs = Verification(phase);
-    const DenseStrategy& strategy = options_.strategy;
-    pairs.far_tolerance = std::clamp(strategy.share_for_groups * options_.relative_gap,
-                                     pairs.far_tolerance, strategy.max_far_tolerance);
+    pairs.far_tolerance =
+        std::clamp(kShareForGroups * options_.relative_gap, pairs.far_tolerance, kMaxFarTolerance);
     return pairs;
   }
 
@@ -152,7 +159,7 @@ class Certifier {
       Take(VerifiedAt(model_, result_.labels, options));
     };
     if (Attempt("the energy", [&] { verify(Verification("certify energy")); })) return;
-    if (reserve_ != coarse_seconds_ && alarm_.SecondsLeft() <= reserve_ + coarse_seconds_) return;
+    if (reserve_ != coarse_seconds_ && budget_.SecondsLeft() <= reserve_ + coarse_seconds_) return;
     PairOptions coarse = Verification("certify energy");
     coarse.far_tolerance = kCoarse;
     coarse.on_progress = {};
@@ -164,7 +171,7 @@ class Certifier {
   void CertifyLabelsAfter(const VerifiedLabels& before) {
     Take(before.point);
     const std::vector<int> last = std::exchange(result_.labels, before.labels);
-    if (last == before.labels || alarm_.SecondsLeft() < before.seconds + reserve_) return;
+    if (last == before.labels || budget_.SecondsLeft() < before.seconds + reserve_) return;
     try {
       const VerifiedPoint point = VerifiedAt(model_, last, Verification("certify energy"));
       if (!(point.lower > before.point.lower)) return;
@@ -177,7 +184,7 @@ class Certifier {
   // Where all potentials of the proof and all pairs would take more time than is left: one potential, which
   // is almost as good, then fewer pairs.
   void CertifyExactUpper() {
-    const double available = alarm_.SecondsLeft() - reserve_;
+    const double available = budget_.SecondsLeft() - reserve_;
     PairOptions options = Verification("certify upper bound");
     FlowProof one;
     const FlowProof* proof = &evidence_.bound.proof;
@@ -188,8 +195,8 @@ class Certifier {
         if (known) options.cutoff = VerifierCutoff(model_, options_.known_pairs[k].first);
         const double pairs =
             known ? options_.known_pairs[k].second : EstimatePairs(model_, options.cutoff);
-        const double seconds =
-            options_.slowness * kShareOfUpper * CertificateSeconds(SizeOf(model_, pairs));
+        const double seconds = options_.machine_time_factor * kShareOfUpper *
+                               CertificateSeconds(SizeOf(model_, pairs));
         const auto fits = [&] {
           return seconds * static_cast<double>(proof->size()) <= kShareForUpper * available;
         };
@@ -220,7 +227,7 @@ class Certifier {
         has_upper_ && bound.dual > std::max(evidence_.lower, -bound.energy) && !reaches_gap();
     const double gain = (evidence_.lower + energy) / std::max(1.0, std::abs(energy));
     const bool wanted = (!has_upper_ && !options_.upper_elsewhere) ||
-                        gain > options_.strategy.worth_verifying * options_.relative_gap ||
+                        gain > kWorthVerifying * options_.relative_gap ||
                         (has_upper_ && !(own_dual || reaches_gap()));
     if (wanted && evidence_.mean_field.size() > 0) {
       const auto verify = [&] {
@@ -303,7 +310,7 @@ class Certifier {
   const OperatorUsed& pairs_;
   const DenseEvidence& evidence_;
   const DenseCertifyOptions& options_;
-  Alarm& alarm_;
+  Budget& budget_;
   const bool has_upper_;
   const double coarse_seconds_;
   // Kept for what is verified in any case: coarse bounds; after an interrupt, or about an operator's model,
@@ -312,15 +319,15 @@ class Certifier {
   const bool cheap_;  // whatever pairs it takes
   std::string missed_;
   bool energy_is_coarse_ = false;
-  CertifiedDense result_;
+  DenseCertificate result_;
 };
 
 }  // namespace
 
-CertifiedDense CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
-                            const DenseEvidence& evidence, const DenseCertifyOptions& options,
-                            Alarm* alarm) {
-  return Certifier(model, pairs, evidence, options, alarm).Run();
+DenseCertificate CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
+                              const DenseEvidence& evidence, const DenseCertifyOptions& options,
+                              Budget* budget) {
+  return Certifier(model, pairs, evidence, options, budget).Run();
 }
 
 double VerifierCutoff(const DenseCrf& model, double list_cutoff) {
@@ -331,26 +338,121 @@ double VerifierCutoff(const DenseCrf& model, double list_cutoff) {
   return std::isfinite(least) ? list_cutoff * least : list_cutoff;
 }
 
-void TakeUnaries(const DenseCrf& model, const SolveOptions& options, SolveResult* solved) {
-  const Matrix<float>& unary = model.unary();
-  Matrix<float> y(unary.rows(), unary.cols());
-  const auto T = static_cast<float>(options.temperature > 0.0 ? options.temperature : 1.0);
-  SoftmaxRows(unary.data(), T, unary.rows(), unary.cols(), y.data());
-  solved->method = options.method;
-  solved->labels = ArgmaxLabels(y);
-  solved->marginals = std::move(y);
-  solved->notes.emplace_back(
-      "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
-      "those of the unaries.");
-  Certificate& certificate = solved->certificate;
+DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& options) {
+  DenseCertificate certified;
+  Certificate& certificate = certified.certificate;
   certificate.model = model.Description();
-  if (options.certify == Certify::kNone) return;
+  certificate.temperature = options.temperature;
   certificate.lower = Negated(BestConstantLabeling(model).energy);
   if (options.method != Method::kMeanField) {
     PairOptions no_pairs;
     no_pairs.temperature = options.temperature;
     certificate.upper = VerifiedUpper(model, {}, no_pairs);
   }
+  return certified;
+}
+
+bool KeepsGap(const Certificate& certificate, double gap) {
+  constexpr double kTolerance = 1.2;
+  constexpr double kFloor = 1e-6;
+  return !certificate.upper || !certificate.dual ||
+         RelativeGap(*certificate.upper, *certificate.dual) <= kTolerance * gap + kFloor;
+}
+
+namespace {
+
+void KeepSmaller(const std::optional<Bound>& bound, std::optional<Bound>* kept) {
+  if (bound) KeepSmaller(*bound, kept);
+}
+void KeepLarger(const std::optional<Bound>& bound, std::optional<Bound>* kept) {
+  if (bound) KeepLarger(*bound, kept);
+}
+
+// Every side keeps the best that was ever verified of this model.
+void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
+  if (!*kept) {
+    *kept = std::move(found);
+    return;
+  }
+  Certificate& certificate = (*kept)->certificate;
+  if (found.certificate.upper &&
+      !(certificate.upper && *certificate.upper <= *found.certificate.upper))
+    certificate.extension = found.certificate.extension;
+  KeepSmaller(found.certificate.upper, &certificate.upper);
+  KeepLarger(found.certificate.lower, &certificate.lower);
+  KeepLarger(found.certificate.dual, &certificate.dual);
+  (*kept)->notes = std::move(found.notes);
+  if (found.energy && !((*kept)->energy && *(*kept)->energy <= *found.energy)) {
+    (*kept)->energy = found.energy;
+    (*kept)->labels = std::move(found.labels);
+  }
+}
+
+DenseCertifyOptions OptionsFor(const DenseState& state) {
+  DenseCertifyOptions certify;
+  certify.upper_elsewhere = state.has_flows && state.routed.upper.has_value();
+  certify.lower_only = state.options.certify == Certify::kLower;
+  certify.one_label_at_least =
+      state.options.method != Method::kMeanField && state.options.temperature > 0.0;
+  certify.temperature = state.options.temperature;
+  certify.relative_gap = state.gap;
+  certify.known_pairs = state.plan.known_pairs;
+  certify.pairs = state.plan.pairs;
+  certify.machine_time_factor = state.machine_time_factor;
+  return certify;
+}
+
+// What the unaries prove, where nothing else proves an upper bound that was asked for.
+void AddUnaries(const DenseState& state, Certificate* certificate) {
+  if (state.options.method == Method::kMeanField || state.options.certify == Certify::kLower)
+    return;
+  PairOptions no_pairs;
+  no_pairs.temperature = state.options.temperature;
+  KeepSmaller(VerifiedUpper(state.model, {}, no_pairs), &certificate->upper);
+  KeepLarger(certificate->lower, &certificate->dual);
+}
+
+// About the exact Gaussians, of which everything is known that was verified of routes.
+void AddRoutes(const DenseState& state, Certificate* certificate) {
+  const RoutedPart& routed = state.routed;
+  if (routed.upper && (!certificate->upper || *routed.upper < *certificate->upper)) {
+    certificate->upper = routed.upper;
+    certificate->extension = "routed";
+  }
+  if (!certificate->upper || !routed.complete) AddUnaries(state, certificate);
+  if (!routed.upper) return;
+  // No upper bound is below log Z.
+  KeepLarger(certificate->lower, &certificate->dual);
+  KeepLarger(routed.dual, &certificate->dual);
+}
+
+}  // namespace
+
+void CertifyOperator(DenseState* state) {
+  state->changed_for_operator = false;
+  FreePairs(state);
+  if (state->found.empty()) return;
+  DenseCertifyOptions options = OptionsFor(*state);
+  options.exact = false;
+  DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
+                                        state->found, options, &state->budget);
+  if (!found.certificate.upper) AddUnaries(*state, &found.certificate);
+  Keep(std::move(found), &state->of_operator);
+}
+
+void CertifyExactGaussians(DenseState* state) {
+  state->changed_for_exact = false;
+  FreePairs(state);
+  if (state->found.empty() && !state->routed.upper) return;
+  DenseCertifyOptions options = OptionsFor(*state);
+  if (state->verified_labels) {
+    options.verified_before = &*state->verified_labels;
+    options.marginals_seconds = DensePolicy::kMarginalsAtLeast * state->verified_labels->seconds;
+  }
+  DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
+                                        state->found, options, &state->budget);
+  AddRoutes(*state, &found.certificate);
+  Keep(std::move(found), &state->exact);
 }
 
 }  // namespace submarine::internal

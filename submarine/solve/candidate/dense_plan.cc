@@ -1,4 +1,4 @@
-#include "submarine/solve/dense_plan.h"
+#include "submarine/solve/candidate/dense_plan.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,9 @@
 #include "submarine/base/matrix.h"
 #include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/list/neighbour_list.h"
+#include "submarine/solve/candidate/dense_flows.h"
 #include "submarine/solve/method/dense_memory.h"
-#include "submarine/solve/strategy.h"
+#include "submarine/solve/method/policy.h"
 
 namespace submarine::internal {
 namespace {
@@ -19,10 +20,6 @@ namespace {
 // Cutoffs that a time limit may raise the given one to, as factors.
 constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
 constexpr double kLargestCutoff = 0.5;
-// A cutoff c leaves out the share c of the weight of a kernel over two features, and more of it over more. From here
-// on a lattice, which approximates all of it, is better, unless it takes longer.
-constexpr double kCoarseCutoff = 0.03;
-constexpr double kFewVariables = 1024.0;
 constexpr double kCutoffOfFew = 1e-30;
 
 class Planner {
@@ -32,7 +29,7 @@ class Planner {
       : size_(size),
         kernels_(kernels),
         options_(options),
-        method_(situation.method ? *situation.method : EntryOf(options.method).dense),
+        method_(situation.method),
         normalises_(situation.normalises),
         seconds_left_(situation.seconds_left),
         plan_{.pairs = options.pairs} {}
@@ -76,7 +73,7 @@ class Planner {
     demand.classic_updates = options_.classic_updates;
     demand.iterations = options_.max_iterations.value_or(method_.iterations);
     demand.normalises = normalises_;
-    demand.sample_neighbours = DenseStrategy().sample_neighbours;
+    demand.sample_neighbours = kSampleNeighbours;
     const Certify certify = options_.certify;
     demand.by_pairs = certify == Certify::kExact || (certify == Certify::kAuto && by_pairs_);
     demand.by_operator = certify == Certify::kOperator || certify == Certify::kLower ||
@@ -117,12 +114,9 @@ class Planner {
       chosen = ChooseCutoff(size_, unordered, seconds_left_);
     size_.pairs = unordered[chosen];
     const double by_list = LeastSeconds(size_);
-    const bool lattices_pay = chosen > 0 && cutoffs[chosen] > kCoarseCutoff &&
-                              options_.certify != Certify::kExact &&
-                              pairs.kind == OperatorKind::kAuto && SecondsByLattice() < by_list;
-    if (flows && (lattices_pay || !FitsTime(by_list, seconds_left_))) {
-      TakeLattices(by_list);
-      return std::vector<double>(kernels_.size(), 0.0);
+    if (flows && (LatticesPay(cutoffs[chosen]) || !FitsTime(by_list, seconds_left_))) {
+      CheckTimeForLattices(by_list);
+      return TakeLattices(entries);
     }
     if (chosen > 0) {
       plan_.notes.push_back(
@@ -139,11 +133,22 @@ class Planner {
     return chosen_entries;
   }
 
+  // Where a list takes most of the time, or leaves out too much.
+  bool LatticesPay(double cutoff) const {
+    if (plan_.pairs.kind != OperatorKind::kAuto || !std::isfinite(options_.time_limit_seconds) ||
+        HoldsAllPairs(size_) || SecondsByLattice() >= LeastSeconds(size_))
+      return false;
+    const double with_list = ListSeconds(size_) +
+                             DensePolicy::kFewIterations * IterationSeconds(size_) +
+                             CertificateSeconds(size_);
+    return cutoff > DensePolicy::kCoarseCutoff ||
+           with_list > DensePolicy::kShareOfList * seconds_left_;
+  }
+
   // As the solve will, once it knows how fast the machine is.
   void DecideVerifier() {
-    const DenseStrategy strategy;
-    const double patience = std::min(strategy.patience_seconds,
-                                     strategy.certificate_share * std::max(0.0, seconds_left_));
+    const double patience = std::min(DensePolicy::kPatience,
+                                     DensePolicy::kForCertificate * std::max(0.0, seconds_left_));
     by_pairs_ = CertificateSeconds(size_) <= patience;
     certainly_by_pairs_ = by_pairs_;
   }
@@ -152,13 +157,28 @@ class Planner {
     return LeastSecondsByLattice(size_, NumCorners(kernels_), plan_.pairs.lattice.levels);
   }
 
-  void TakeLattices(double by_list) {
+  void CheckTimeForLattices(double by_list) {
     const double by_lattice = SecondsByLattice();
     const bool may_choose = plan_.pairs.kind == OperatorKind::kAuto;
-    if (!may_choose || !FitsTime(by_lattice, seconds_left_))
+    if (may_choose && FitsTime(by_lattice, seconds_left_)) return;
+    plan_.has_time = false;
+    if (options_.method != Method::kAuto)
       RefuseForTime(may_choose ? std::min(by_lattice, by_list) : by_list);
+  }
+
+  // In place of lists, but for kernels so narrow that a list of their own is faster than a lattice.
+  std::vector<double> TakeLattices(const Matrix<double>& entries) {
     plan_.notes.emplace_back("Lattices took the place of neighbour lists to keep the time limit.");
-    plan_.pairs.kind = OperatorKind::kLattice;
+    std::vector<double> listed(kernels_.size(), 0.0);
+    for (std::size_t m = 0; m < kernels_.size(); ++m) {
+      DenseSize size = size_;
+      size.pairs = 0.5 * entries(m, 0);
+      const double corners = NumCorners(kernels_.subspan(m, 1));
+      const bool narrow =
+          LeastSeconds(size) <= LeastSecondsByLattice(size, corners, plan_.pairs.lattice.levels);
+      listed[m] = narrow ? entries(m, 0) : std::numeric_limits<double>::infinity();
+    }
+    return listed;
   }
 
   [[noreturn]] void RefuseForTime(double seconds) const {
@@ -173,7 +193,7 @@ class Planner {
   DenseSize size_;
   const std::span<const WeightedKernel> kernels_;
   const SolveOptions& options_;
-  const DenseMethod& method_;
+  const DenseMethodTraits method_;
   const bool normalises_;
   const double seconds_left_;
   // Which verifier kAuto will take: where nobody has counted pairs, either.
@@ -191,7 +211,7 @@ double NumCorners(std::span<const WeightedKernel> kernels) {
   return corners;
 }
 
-bool HoldsAllPairs(const DenseSize& size) { return size.variables <= kFewVariables; }
+bool HoldsAllPairs(const DenseSize& size) { return size.variables <= DensePolicy::kFewVariables; }
 
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
                     const SolveOptions& options, const DenseSituation& situation) {

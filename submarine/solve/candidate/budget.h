@@ -1,4 +1,4 @@
-// Keeping the time limit of a call: the deadline, which an interrupt brings forward.
+// The limits of a call, which one object holds: the deadline, which an interrupt brings forward, and memory.
 #pragma once
 
 #include <cstddef>
@@ -6,19 +6,29 @@
 #include <string_view>
 
 #include "submarine/base/stopwatch.h"
-#include "submarine/solve/solve.h"
+#include "submarine/solve/method/options.h"
+#include "submarine/solve/method/result.h"
 
 namespace submarine::internal {
 
-// The time limit of a call and the watch that may end it sooner: after that, `grace` seconds are
-// left.
-class Alarm {
+// The watch may end a call before its deadline: after that, options.interrupt_seconds are left.
+class Budget {
  public:
-  Alarm(const Stopwatch& clock, double limit_seconds, double grace, const Watch& watch)
-      : clock_(clock), deadline_(limit_seconds), grace_(grace), watch_(watch) {}
+  Budget(const Stopwatch& clock, const SolveOptions& options, const Watch& watch)
+      : clock_(clock),
+        limit_(options.time_limit_seconds),
+        deadline_(limit_),
+        grace_(options.interrupt_seconds),
+        max_bytes_(static_cast<double>(options.max_bytes)),
+        watch_(watch) {}
 
+  double limit() const { return limit_; }  // seconds that were given
+  double max_bytes() const { return max_bytes_; }
+
+  const Stopwatch& clock() const { return clock_; }
   double Seconds() const { return clock_.Seconds(); }
   double SecondsLeft() const { return deadline_ - clock_.Seconds(); }
+  bool over() const { return stopped_ || SecondsLeft() <= 0.0; }
   double deadline() const { return deadline_; }
   bool stopped() const { return stopped_; }
 
@@ -29,20 +39,19 @@ class Alarm {
   bool Progress(std::string_view phase, double done, double reserve);
   // For work that checks often and has nothing new to report: whether the watch, which is called
   // again from time to time, or the time limit ends it.
-  bool Rings();
+  bool Expired();
 
  private:
   const Stopwatch& clock_;
+  const double limit_;
   double deadline_;
   const double grace_;
+  const double max_bytes_;
   const Watch& watch_;
   bool stopped_ = false;
   std::string phase_;
   SolveRecord latest_;
-  double next_question_ = 0.0;  // when Rings calls the watch again
+  double next_question_ = 0.0;  // when Expired calls the watch again
 };
-
-// Whether the certified gap is at most the one asked for, with some tolerance.
-bool KeepsGap(const Certificate& certificate, double gap);
 
 }  // namespace submarine::internal

@@ -15,34 +15,20 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
-#include "submarine/solve/limits.h"
-#include "submarine/solve/solve.h"
-#include "submarine/solve/strategy.h"
+#include "submarine/solve/candidate/dense_state.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/dense_mean_field.h"
 
 namespace submarine::internal {
 
-// What the solvers have found; all values are their own, about the operator's model, and prove nothing.
-struct DenseEvidence {
-  Termination termination = Termination::kNotRun;
-  DenseResult bound;         // upper stays infinite where no upper bound was asked for
-  Matrix<float> mean_field;  // marginals; empty where there was no time for it
-  double lower = -std::numeric_limits<double>::infinity();
-  std::vector<SolveRecord> records;
-
-  bool empty() const { return !std::isfinite(bound.upper) && mean_field.size() == 0; }
-};
-
 struct DenseChainOptions {
   double temperature = 1.0;
   bool harmonic_steps = false;
   bool classic_updates = false;  // of mean field on its own, see SolveOptions
-  double relative_gap = 1e-2;    // of the solver, see SolverGap
+  double relative_gap = 1e-2;    // of the solver, see SolverGap (method/policy.h)
   int max_iterations = 1000;
   double deadline = std::numeric_limits<double>::infinity();  // on the clock given
   std::size_t max_proof_bytes = std::size_t{4} << 30;         // of Frank-Wolfe's steps
-  DenseStrategy strategy = {};
 };
 
 // Something is proven even where there is no time for anything: one iteration is always made, unless the
@@ -57,7 +43,6 @@ struct DenseChainTask {
   const Stopwatch& clock;
   const DenseTell& tell;
 };
-using DenseChain = DenseEvidence (*)(const DenseChainTask& task);
 
 DenseEvidence ChainAuto(const DenseChainTask& task);
 // One solver, then mean field from its marginals. Its options are the limits given here, and those of
@@ -70,18 +55,22 @@ DenseEvidence ChainMeanField(const DenseChainTask& task);  // alone
 // The best labeling seen.
 std::vector<int> LabelsOf(const DenseEvidence& evidence);
 
-// --- Mean field finds one of many maxima, and other starts may lead to a better one: the evidence keeps the best.
-inline constexpr double kShareForRestart = 0.2;  // of the time left: it takes no more
-struct MeanFieldRestart {
-  double temperature = 1.0;
-  int max_iterations = DenseStrategy().mean_field_iterations;
-  double tolerance = 1e-6;  // a relative gain of an iteration that is worth no more
-};
-void RestartMeanField(const DenseExtension& extension, const Matrix<float>& start,
-                      const MeanFieldRestart& restart, Alarm* alarm, DenseEvidence* evidence);
-// It may have ended with labels too many: goes on from those of them that are worth it, or from one label for all,
-// where these are better or about as good.
-void RestartFromFewerLabels(const DenseExtension& extension, const MeanFieldRestart& restart,
-                            Alarm* alarm, DenseEvidence* evidence);
+// On the budget's clock: where so many seconds are to be left.
+double DeadlineOf(const DenseState& state, double reserve);
+// Moves those of the evidence to the state's.
+void TakeRecords(DenseState* state);
+
+// --- Numbers of the chain that others go by, too.
+
+// The least gain of an iteration of mean field, or of one more potential in a proof, relative to the gap asked for.
+inline constexpr double kWorthwhileGain = 1.0 / 25.0;
+inline constexpr int kMeanFieldIterations = 100;
+// Neighbours per variable in a sample of the pairs, on average. With fewer, it takes longer to converge on all pairs
+// afterwards; with more, pairs dominate the time of an iteration.
+inline constexpr double kSampleNeighbours = 96.0;
+// Whether mean field from labels of this energy can reach the dual value: it cannot make up for more than 2% of it.
+bool MeanFieldMayHelp(double energy, double dual);
+// Whether another stage of so many iterations is unlikely to reduce the gap.
+bool Stalled(int stage, double gap_before, double gap);
 
 }  // namespace submarine::internal

@@ -1,0 +1,125 @@
+// From what the candidates have left to the result of a dense solve.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "submarine/extension/simplex_kernels.h"
+#include "submarine/solve/candidate/dense_candidates.h"
+#include "submarine/solve/candidate/dense_certify.h"
+#include "submarine/solve/candidate/dense_flows.h"
+#include "submarine/solve/method/policy.h"
+
+namespace submarine::internal {
+namespace {
+
+double Width(const std::optional<DenseCertificate>& certified) {
+  if (!certified || !certified->certificate.upper || !certified->certificate.lower)
+    return std::numeric_limits<double>::infinity();
+  return *certified->certificate.upper - *certified->certificate.lower;
+}
+
+// The certificate to report: about the exact Gaussians where that says enough.
+DenseCertificate ChooseCertificate(DenseState* state) {
+  if (!state->exact && !state->of_operator) {
+    DenseCertificate unaries = CertifyUnaries(state->model, state->options);
+    unaries.labels = LabelsOf(state->found);
+    return unaries;
+  }
+  if (!state->of_operator) return *std::move(state->exact);
+  if (!state->exact) return *std::move(state->of_operator);
+  const double exact = Width(state->exact);
+  const double of_operator = Width(state->of_operator);
+  if (ReportsExact(exact, of_operator)) return *std::move(state->exact);
+  state->notes.push_back(fmt::format(
+      "About the exact Gaussians the interval is {:.2g} times as wide, so that it is about the "
+      "pair weights that were applied.",
+      exact / of_operator));
+  return *std::move(state->of_operator);
+}
+
+Matrix<float> ChooseMarginals(DenseState* state) {
+  Matrix<float> upper = std::move(state->routed.marginals);
+  if (upper.size() == 0) upper = std::move(state->found.bound.marginals);
+  Matrix<float>& mean_field = state->found.mean_field;
+  if (upper.size() == 0) return std::move(mean_field);
+  if (mean_field.size() == 0) return upper;
+  if (state->options.marginals == DenseMarginals::kMean) {
+    for (std::size_t n = 0; n < upper.size(); ++n)
+      upper.data()[n] = 0.5F * (upper.data()[n] + mean_field.data()[n]);
+  }
+  return state->options.marginals == DenseMarginals::kMeanField ? std::move(mean_field) : upper;
+}
+
+// What there is before all pairs were looked at once.
+SolveResult ResultOfUnaries(const DenseState& state) {
+  SolveResult solved;
+  const Matrix<float>& unary = state.model.unary();
+  Matrix<float> y(unary.rows(), unary.cols());
+  const double T = state.options.temperature;
+  SoftmaxRows(unary.data(), static_cast<float>(T > 0.0 ? T : 1.0), unary.rows(), unary.cols(),
+              y.data());
+  solved.labels = ArgmaxLabels(y);
+  solved.marginals = std::move(y);
+  solved.certificate.model = state.model.Description();
+  if (state.options.certify != Certify::kNone)
+    solved.certificate = CertifyUnaries(state.model, state.options).certificate;
+  solved.notes.emplace_back(
+      "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
+      "those of the unaries.");
+  return solved;
+}
+
+Termination TerminationOf(const DenseState& state, const Certificate& certificate) {
+  if (state.budget.stopped()) return Termination::kInterrupted;
+  const bool routed = state.routed.upper.has_value();
+  const Termination found = routed ? state.routed.termination : state.found.termination;
+  if (state.options.certify == Certify::kNone || !certificate.upper) return found;
+  if (KeepsGap(certificate, state.gap) && routed && state.has_flows)
+    return Termination::kGapReached;
+  return found == Termination::kGapReached && !KeepsGap(certificate, state.gap)
+             ? Termination::kStalled
+             : found;
+}
+
+}  // namespace
+
+SolveResult TakeResult(DenseState* state) {
+  SolveResult solved;
+  if (state->found.empty() && !state->routed.upper) {
+    solved = ResultOfUnaries(*state);
+    solved.termination =
+        state->budget.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
+    solved.method = state->options.method;
+  } else {
+    const RoutedPart& routed = state->routed;
+    if (state->options.certify == Certify::kNone) {
+      solved.labels = LabelsOf(state->found);
+      solved.certificate.model = state->model.Description();
+    } else {
+      DenseCertificate chosen = ChooseCertificate(state);
+      solved.certificate = std::move(chosen.certificate);
+      solved.labels = std::move(chosen.labels);
+      solved.energy = chosen.energy;
+      for (std::string& note : chosen.notes) state->notes.push_back(std::move(note));
+    }
+    const bool is_routed = state->options.method == Method::kRouted || routed.upper ||
+                           solved.certificate.extension == "routed";
+    for (const std::string& note : routed.notes) state->notes.push_back(note);
+    if (!routed.description.empty() && is_routed)
+      state->notes.push_back(fmt::format("The upper bound is that of {}.", routed.description));
+    solved.termination = TerminationOf(*state, solved.certificate);
+    solved.method = is_routed && (state->plain_is_wide || !state->has_flows)
+                        ? Method::kRouted
+                        : state->options.method;
+    solved.marginals = ChooseMarginals(state);
+    solved.pairs = state->description;
+  }
+  solved.records = std::move(state->records);
+  solved.estimated_bytes = state->estimated_bytes;
+  solved.notes.insert(solved.notes.begin(), state->notes.begin(), state->notes.end());
+  return solved;
+}
+
+}  // namespace submarine::internal

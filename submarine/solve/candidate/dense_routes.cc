@@ -1,0 +1,412 @@
+#include "submarine/solve/candidate/dense_routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/freed_memory.h"
+#include "submarine/bound/verify/dense/routed/routed_verifier.h"
+#include "submarine/extension/plain_bound_floor.h"
+#include "submarine/solve/candidate/dense_candidates.h"
+#include "submarine/solve/candidate/dense_flows.h"
+#include "submarine/solve/candidate/dense_mean_field.h"
+#include "submarine/solve/candidate/dense_pairs.h"
+#include "submarine/solve/method/policy.h"
+#include "submarine/solve/method/times.h"
+#include "submarine/solver/routed/listed_solver.h"
+#include "submarine/solver/routed/routed_plan.h"
+#include "submarine/solver/routed/routed_solver.h"
+#include "submarine/solver/routed/routed_times.h"
+
+namespace submarine::internal {
+namespace {
+
+// How much work to put into routing, from the most to the least. Thick paths and small kernel values matter once flows
+// have converged; before that, plain paths and the largest kernel values prove nearly as much.
+struct Effort {
+  int thickness;  // 0: the thickest that sums allow
+  double cutoff;  // see RoutedOptions; raised further where there is no time
+  double passes;  // time of the whole, in units of RoutingPassSeconds
+};
+constexpr std::array<Effort, 3> kEfforts = {{{0, 0.05, 4.2}, {0, 0.2, 2.2}, {1, 0.5, 0.22}}};
+constexpr double kPassesPerCut = 0.02;  // by which they grow with every cut beyond two
+constexpr double kShareOfMemory = 0.4;
+constexpr double kShareOfPathMemory = 0.1;
+constexpr double kShareOfReserve = 0.3;
+constexpr double kWorthwhileGainOfRoutes =
+    1.0 / 25.0;  // of four iterations, relative to the gap asked for
+// Mean field after listed routes: at most this many iterations, which gain this share of what they must gain otherwise.
+constexpr int kFewUpdates = 5;
+constexpr double kRoutedGain = 0.1;
+// Where all pairs are soon looked at, next to none are left out.
+constexpr double kFewPairs = 1e9;
+constexpr double kCutoffOfFewPairs = 1e-3;
+constexpr double kVerifiedOfFewPairs = 1e-6;
+// From so many cuts on flows pair by pair take longer than all else. Of few pairs: so long for each of them and every cut.
+constexpr int kManyCuts = 6;
+constexpr double kFlowSeconds = 1.4e-9;
+
+bool HasFewPairs(const DenseCrf& model) {
+  const auto n = static_cast<double>(model.num_variables());
+  return n * n <= kFewPairs;
+}
+
+bool FlowsBySquare(const DenseCrf& model, double seconds) {
+  const auto n = static_cast<double>(model.num_variables());
+  return model.num_cuts() >= kManyCuts &&
+         (!HasFewPairs(model) || kFlowSeconds * n * n * model.num_cuts() > seconds);
+}
+
+Termination TerminationOf(RoutedEnd end) {
+  switch (end) {
+    case RoutedEnd::kIterationLimit:
+      return Termination::kIterationLimit;
+    case RoutedEnd::kTimeLimit:
+      return Termination::kTimeLimit;
+    case RoutedEnd::kInterrupted:
+      return Termination::kInterrupted;
+    default:
+      return Termination::kConverged;
+  }
+}
+
+std::optional<double> Known(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+// Tells the budget of every iteration, and keeps what it was told.
+std::function<bool(const RoutedRecord&)> TellOf(DenseState* state) {
+  const double begin = state->budget.Seconds();
+  const double lower = state->found.lower;
+  return [state, begin, lower](const RoutedRecord& record) {
+    const SolveRecord shown{.k = record.k,
+                            .seconds = begin + record.seconds,
+                            .upper = Known(record.upper),
+                            .dual = Known(lower),
+                            .lower = Known(lower)};
+    state->records.push_back(shown);
+    return state->budget.Tell("routed", shown);
+  };
+}
+
+// Takes what was found, and verifies as much of it as leaves `reserve` seconds.
+void Verify(RoutedResult result, double cutoff, double reserve, DenseState* state,
+            RoutedPart* part) {
+  const DenseCrf& model = state->model;
+  const SolveOptions& options = state->options;
+  part->termination = TerminationOf(result.end);
+  const RoutedPaths& paths = result.proof.routing.paths;
+  part->description = fmt::format(
+      "a path along {}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
+      "below {:.2g} left out{}{}",
+      ToString(result.order), paths.thickness, result.routed_weight, result.left_weight, cutoff,
+      result.proof.routing.product_limit > 0.0
+          ? fmt::format(" ({:.2g} where products bound those of two blocks)",
+                        result.proof.routing.product_cutoff)
+          : "",
+      result.proof.routing.by_square ? ", routes and flows by squares of 32 x 32 pairs" : "");
+  part->marginals = std::move(result.marginals);
+  if (options.certify == Certify::kNone) return;
+  PairOptions verification;
+  verification.temperature = options.temperature;
+  const bool raised = cutoff > kCutoffOfFewPairs;  // because of a time limit
+  verification.cutoff =
+      HasFewPairs(model) && !raised ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
+  RoutedTimes times(model, result.proof.routing.by_square, true);
+  times.thickness = paths.thickness;
+  const double at_end = times.VerifierPathSeconds(!result.proof.dual_point.empty());
+  verification.on_progress = [&](double done) {
+    return state->budget.Progress("certify upper bound", done, at_end + reserve);
+  };
+  const RoutedBounds bounds = VerifiedRoutedBounds(model, result.proof, verification);
+  part->upper = bounds.upper;
+  part->dual = bounds.dual;
+  part->complete = bounds.complete;
+  if (!bounds.complete) {
+    part->notes.emplace_back(
+        "There was no time to certify all routes: the routed bound is looser for it.");
+  }
+}
+
+RoutedOrder OrderOf(const std::optional<HybridForest>& forest) {
+  switch (forest.value_or(HybridForest::kBest)) {
+    case HybridForest::kSpanning:
+      return RoutedOrder::kSpanning;
+    case HybridForest::kRows:
+      return RoutedOrder::kRows;
+    case HybridForest::kColumns:
+      return RoutedOrder::kColumns;
+    case HybridForest::kLookAlikes:
+      return RoutedOrder::kLookAlikes;
+    case HybridForest::kBest:
+    case HybridForest::kAverage:  // refused by Solve
+      break;
+  }
+  return RoutedOrder::kBest;
+}
+
+double GrowthByCuts(const DenseCrf& model) {
+  return 1.0 + kPassesPerCut * std::max(0, model.num_cuts() - 2);
+}
+
+double SecondsOf(const Effort& effort, const DenseCrf& model) {
+  return effort.passes * GrowthByCuts(model) *
+         RoutingPassSeconds(static_cast<double>(model.num_variables()));
+}
+
+// The most that there is time for, or the least.
+const Effort& EffortFor(const DenseCrf& model, double seconds) {
+  return *std::find_if(kEfforts.begin(), std::prev(kEfforts.end()),
+                       [&](const Effort& effort) { return SecondsOf(effort, model) <= seconds; });
+}
+
+bool HasPairs(const DenseCrf& model) {
+  return std::any_of(model.kernels().begin(), model.kernels().end(),
+                     [](const GaussianKernel& kernel) { return kernel.weight > 0.0; });
+}
+
+}  // namespace
+
+double LeastRoutingSeconds(const DenseCrf& model) {
+  return HasPairs(model) ? SecondsOf(kEfforts.back(), model)
+                         : std::numeric_limits<double>::infinity();
+}
+
+double MostRoutingSeconds(const DenseCrf& model) {
+  return HasPairs(model) ? SecondsOf(kEfforts.front(), model)
+                         : std::numeric_limits<double>::infinity();
+}
+
+double UnaryBound(const DenseCrf& model, double temperature) {
+  double sum = 0.0;
+  for (std::size_t a = 0; a < model.num_variables(); ++a) {
+    const auto phi = model.unary().row(a);
+    const double least = *std::min_element(phi.begin(), phi.end());
+    double mass = 0.0;
+    for (const float value : phi) mass += std::exp((least - value) / temperature);
+    sum += temperature * std::log(mass) - least;
+  }
+  return sum - model.constant();
+}
+
+double RoutedBytes(const DenseCrf& model, double max_bytes) {
+  const auto n = static_cast<double>(model.num_variables());
+  const double all_pairs = n * n;  // two bytes for each
+  // The verifier has eight sums under way, in double, of every cut and edge of a position.
+  const double sums = 64.0 * n * static_cast<double>(model.num_cuts() + kMaxThickness);
+  return std::min(kShareOfMemory * max_bytes, all_pairs) +
+         std::min(kShareOfPathMemory * max_bytes, MostPathBytes(model)) + sums;
+}
+
+std::string AsPublished(const DenseResult& bound) {
+  return fmt::format(
+      "Without routing, as published, the upper bound would be about {:.0f}; at best {:.0f}.",
+      bound.upper, bound.dual);
+}
+
+RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
+  const DenseCrf& model = state->model;
+  const SolveOptions& options = state->options;
+  Budget& budget = state->budget;
+  RoutedPart part;
+  RoutedOptions solver;
+  const double seconds = std::min(plan.patience, budget.SecondsLeft());
+  const Effort& effort = EffortFor(model, seconds);
+  solver.order = OrderOf(options.forest);
+  solver.thickness = effort.thickness;
+  solver.temperature = options.temperature;
+  solver.marginals = state->found.mean_field;
+  solver.lower = state->found.lower;
+  solver.time_limit_seconds = std::max(0.0, budget.SecondsLeft() - plan.reserve);
+  solver.planned_seconds = std::max(0.0, plan.patience - plan.reserve);
+  solver.finishes_first_bound = plan.finishes_first_bound;
+  solver.leaves_time_to_verify = options.certify != Certify::kNone;
+  solver.max_bytes = static_cast<std::size_t>(kShareOfMemory * budget.max_bytes());
+  solver.max_path_bytes = static_cast<std::size_t>(kShareOfPathMemory * budget.max_bytes());
+  solver.cutoff = HasFewPairs(model)
+                      ? kCutoffOfFewPairs
+                      : std::max(kCutoffOfFewPairs, plan.cutoff_factor * effort.cutoff);
+  if (!HasFewPairs(model)) solver.products = RoutedProducts::kWhereTimeIsShort;
+  solver.by_square = FlowsBySquare(model, seconds);
+  if (options.max_iterations) solver.max_iterations = *options.max_iterations;
+  solver.on_iteration = TellOf(state);
+  solver.on_routing = [&](double done) {
+    budget.Progress("routing pairs", done, 0.0);
+    return !budget.stopped();
+  };
+  RoutedResult result;
+  try {
+    result = SolveRouted(model, solver);
+  } catch (const Interrupted&) {
+    part.termination = Termination::kInterrupted;
+    part.notes.emplace_back("It ended while pairs were routed: there is no upper bound from them.");
+    return part;
+  } catch (const TooLarge& error) {
+    if (options.method == Method::kRouted) throw;
+    part.termination = Termination::kStalled;
+    part.refused = true;
+    part.notes.push_back(fmt::format("There is no routed bound: {}.", error.what()));
+    return part;
+  }
+  part.termination = TerminationOf(result.end);
+  part.left_pairs_out = result.cutoff > kCutoffOfFewPairs;
+  if (plan.is_worth_verifying && !plan.is_worth_verifying(result.upper)) return part;
+  const double floor = PlainBoundFloor(model, options.temperature);
+  if (options.certify != Certify::kNone && floor > result.upper) {
+    part.notes.push_back(fmt::format(
+        "Without routing, no flow whatever proves an upper bound below about {:.0f}: that "
+        "is what the published extension could say at best.",
+        std::round(floor) + 0.0));  // no -0
+  }
+  const double cutoff = result.cutoff;
+  // Where verifying takes longer than expected, it may use most of the reserve.
+  Verify(std::move(result), cutoff, kShareOfReserve * plan.reserve, state, &part);
+  return part;
+}
+
+RoutedPart FindListedRoutes(const NeighbourList& pairs, double reserve, DenseState* state) {
+  const DenseEvidence& found = state->found;
+  RoutedPart part;
+  ListedOptions solver;
+  solver.temperature = state->options.temperature;
+  solver.time_limit_seconds = std::max(0.0, state->budget.SecondsLeft() - reserve);
+  solver.worthwhile_gain = kWorthwhileGainOfRoutes * state->gap;
+  solver.on_iteration = TellOf(state);
+  RoutedResult result;
+  try {
+    result = RouteListed(*state->extension, pairs, found.bound.state, solver);
+  } catch (const Interrupted&) {
+    return {};
+  }
+  if (!(result.upper < found.bound.upper)) return {};
+  part.notes.push_back(AsPublished(found.bound));
+  Verify(std::move(result), pairs.cutoff(), reserve, state, &part);
+  return part;
+}
+
+namespace {
+
+// Of mean field, so that there is a lower bound whatever time routing leaves.
+void VerifyLabels(DenseState* state) {
+  if (state->options.certify == Certify::kNone || state->verified_labels) return;
+  Budget& budget = state->budget;
+  const double begin = budget.Seconds();
+  const double end = begin + DensePolicy::kForLabels * budget.SecondsLeft();
+  PairOptions verification;
+  verification.temperature = state->options.temperature;
+  verification.on_progress = [&](double done) {
+    return budget.Progress("certify energy", done, 0.0) && budget.Seconds() < end;
+  };
+  try {
+    std::vector<int> labels = LabelsOf(state->found);
+    const VerifiedPoint point = VerifiedAt(state->model, labels, verification);
+    state->verified_labels = {std::move(labels), point, budget.Seconds() - begin};
+  } catch (const Interrupted&) {  // there may be time at the end
+  }
+}
+
+// For the lower bound, after routing.
+double ReserveForLower(const DenseState& state) {
+  const DenseView view = ViewOf(state);
+  const double left = std::max(0.0, view.left);
+  if (view.certify == Certify::kNone || !std::isfinite(left)) return 0.0;
+  const double most = DensePolicy::kForMeanField * left;
+  if (!state.verified_labels) return std::min(view.exact_certificate, most);
+  const double labels = state.verified_labels->seconds;
+  const bool marginals_may_fit = DensePolicy::kMarginalsAtLeast * labels <= most;
+  return std::min(marginals_may_fit ? DensePolicy::kMarginalsByLabels * labels : labels, most);
+}
+
+// Whether there is time to certify the plain bound after all.
+bool PlainFitsInto(double seconds, const DenseState& state) {
+  const DenseView view = ViewOf(state);
+  return std::isfinite(view.upper) &&
+         (view.exact_pairs ? view.exact_certificate : view.lattice_certificate) <= seconds;
+}
+
+// Keeps the better of two; the plain bound is dropped where routes prove as much.
+void KeepRoutes(RoutedPart routes, DenseState* state) {
+  RoutedPart& kept = state->routed;
+  if (kept.upper && !(routes.upper && *routes.upper < *kept.upper)) {
+    kept.termination = routes.termination;
+    return;
+  }
+  if (state->has_flows && routes.upper && std::isfinite(state->found.bound.upper))
+    routes.notes.insert(routes.notes.begin(), AsPublished(state->found.bound));
+  kept = std::move(routes);
+  DenseResult& plain = state->found.bound;
+  if (kept.upper && kept.complete && *kept.upper <= plain.upper) {
+    plain.upper = std::numeric_limits<double>::infinity();
+    plain.proof = {};
+  }
+  state->changed_for_exact = true;
+}
+
+}  // namespace
+
+void RouteAllPairs(DenseState* state) {
+  state->routes_sought = true;
+  if (!UsePairs(state) || state->found.mean_field.size() == 0) return;
+  Budget& budget = state->budget;
+  VerifyLabels(state);
+  const double begin = budget.Seconds();
+  RoutesPlan plan{.patience = RoutingPatience(state->view),
+                  .reserve = ReserveForLower(*state),
+                  .cutoff_factor = state->routes_cutoff_factor};
+  if (std::isfinite(state->found.bound.upper)) {
+    plan.finishes_first_bound = !PlainFitsInto(state->options.interrupt_seconds, *state);
+    plan.is_worth_verifying = [state](double upper) {
+      return upper < state->found.bound.upper ||
+             !PlainFitsInto(state->budget.SecondsLeft(), *state);
+    };
+  } else if (state->routed.upper) {
+    plan.is_worth_verifying = [state](double upper) { return upper < *state->routed.upper; };
+  }
+  RoutedPart part = FindRoutes(plan, state);
+  state->seconds_of_routes = budget.Seconds() - begin;
+  if (part.refused) {  // for want of memory: by flows, then
+    state->view.memory_for_routes = false;
+    for (std::string& note : part.notes) state->notes.push_back(std::move(note));
+    FreePairs(state);
+    return;
+  }
+  const double before = state->found.lower;
+  const auto may_go_on = [&] { return part.marginals.size() > 0 && !budget.over(); };
+  const MeanFieldRestart restart{.temperature = state->options.temperature};
+  if (may_go_on())
+    RestartMeanField(*state->extension, part.marginals, restart, &budget, &state->found);
+  if (may_go_on()) RestartFromFewerLabels(*state->extension, restart, &budget, &state->found);
+  KeepRoutes(std::move(part), state);
+  if (state->found.lower > before) state->Change();
+}
+
+void RouteMorePairs(DenseState* state) {
+  state->routes_cutoff_factor *= DensePolicy::kMorePairs;
+  RouteAllPairs(state);
+}
+
+void RouteListedPairs(DenseState* state) {
+  ReturnFreedMemory();  // of the chain
+  const NeighbourList* const pairs = ListOf(*state->pairs.op);
+  RoutedPart part = FindListedRoutes(*pairs, ViewOf(*state).exact_certificate, state);
+  DenseResult& plain = state->found.bound;
+  // Cut short, it may prove less than the plain bound, for which there is still time then.
+  if (!part.upper || (!part.complete && !(*part.upper < plain.upper))) return;
+  // Its own gap is what mean field was worth to the plain bound; the routed one leaves less to be gained.
+  MeanFieldRestart restart{.temperature = state->options.temperature};
+  restart.max_iterations = kFewUpdates;
+  restart.tolerance = kWorthwhileGain * kRoutedGain * state->gap;
+  RestartMeanField(*state->extension, state->found.mean_field, restart, &state->budget,
+                   &state->found);
+  state->routed = std::move(part);
+  plain.upper = std::numeric_limits<double>::infinity();
+  plain.proof = {};
+  state->Change();
+}
+
+}  // namespace submarine::internal

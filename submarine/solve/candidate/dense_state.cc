@@ -1,0 +1,67 @@
+#include "submarine/solve/candidate/dense_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "submarine/bound/constant_labeling.h"
+#include "submarine/extension/plain_bound_floor.h"
+#include "submarine/solve/candidate/dense_pairs.h"
+#include "submarine/solve/candidate/dense_routes.h"
+
+namespace submarine::internal {
+
+DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
+                       const DenseMethod& of_method, double target_gap, bool was_normalised,
+                       Budget* limits)
+    : model(given),
+      options(of_call),
+      method(of_method),
+      gap(target_gap),
+      normalised(was_normalised),
+      budget(*limits) {
+  view.method = options.method;
+  view.certify = options.certify;
+  view.zero_temperature = options.temperature == 0.0;
+  view.limit = options.time_limit_seconds;
+  view.gap = gap;
+  view.cuts = model.num_cuts();
+  view.lattices_forced = options.pairs.kind != OperatorKind::kAuto;
+  if (options.method == Method::kAuto && options.temperature > 0.0) {
+    view.unaries_upper = UnaryBound(model, options.temperature);
+    view.one_label = -BestConstantLabeling(model).energy.value();
+    view.plain_floor = PlainBoundFloor(model, options.temperature);
+    view.least_routing = LeastRoutingSeconds(model);
+    view.most_routing = MostRoutingSeconds(model);
+  }
+}
+
+DenseView ViewOf(const DenseState& state) {
+  DenseView view = state.view;
+  view.left = state.budget.SecondsLeft();
+  view.stopped = state.budget.stopped();
+  view.machine_time_factor = state.machine_time_factor;
+  view.exact_certificate = state.machine_time_factor * state.exact_certificate_seconds;
+  view.lattice_certificate = state.machine_time_factor * state.lattice_certificate_seconds;
+  view.exact_pairs = state.pairs_are_exact;
+  view.listed =
+      state.plan.routes_listed && state.pairs.op != nullptr && ListOf(*state.pairs.op) != nullptr;
+  const DenseEvidence& found = state.found;
+  view.has_mean_field = state.has_mean_field || found.mean_field.size() > 0;
+  view.labels_verified = state.verified_labels.has_value();
+  view.has_flows = state.has_flows;
+  view.lower = found.lower;
+  if (std::isfinite(found.bound.energy)) view.lower = std::max(view.lower, -found.bound.energy);
+  view.upper = found.bound.upper;
+  view.dual = found.bound.dual;
+  view.gap_reached = found.termination == Termination::kGapReached;
+  view.plain_is_wide = state.plain_is_wide;
+  if (state.routed.upper) view.routed = *state.routed.upper;
+  view.routes_converged = state.routed.termination == Termination::kConverged;
+  view.routes_left_pairs_out = state.routed.left_pairs_out;
+  view.seconds_of_routes = state.seconds_of_routes;
+  view.changed_for_exact = state.changed_for_exact;
+  view.changed_for_operator = state.changed_for_operator;
+  return view;
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,80 @@
+// What a call of Solve is asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "submarine/extension/kinds.h"
+#include "submarine/filter/kernel/operator_options.h"
+#include "submarine/solve/method/method.h"
+
+namespace submarine {
+
+// What the certificate of a dense model is about.
+enum class Certify {
+  kAuto,  // the exact Gaussian model where enumerating its pairs takes seconds, else the operator's
+  kExact,     // the exact Gaussian model, however long that takes
+  kOperator,  // the model with the operator's pair weights (bound/verify/dense/operator_verifier.h)
+  kLower,     // the same model, but only the lower bound of the marginals: one product each
+  kNone,      // nothing: marginals and labels only
+};
+std::string_view ToString(Certify certify);
+
+// Which marginals are returned. Those of the upper bound are too flat: with weak unaries and strong
+// pairs, all pixels can share one distribution at no cost. Those of mean field are too confident.
+// Their mean has half the error of either on small models of degree 3 to 6, compared with exact
+// inference.
+enum class DenseMarginals {
+  kUpperBound,
+  kMeanField,
+  kMean,
+  kRouted,  // those of the upper bound, which must be the routed one
+};
+std::string_view ToString(DenseMarginals marginals);
+std::string_view ToString(HybridForest forest);
+
+struct SolveOptions {
+  Method method = Method::kAuto;
+  double temperature = 1.0;  // T of exp(-E/T); 0 solves the linear relaxation, or finds the MAP
+
+  // Limits. The gap and the number of iterations default to DefaultGap and DefaultIterations.
+  std::optional<double> relative_gap = {};  // stop when upper - dual <= this * max(1, |upper|)
+  std::optional<int> max_iterations = {};
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  double interrupt_seconds =
+      1.2;                    // dense models: for the certificate once `watch` has asked to stop
+  std::size_t max_bytes = 0;  // 0: DefaultMemory()
+  std::string shrink_option = {};  // named in refusals as the way to shrink pictures: "--shrink"
+  int threads = 0;                 // 0: all cores
+  bool deterministic = false;      // no decision depends on the clock
+
+  // Hybrid and routed. Not given: on 4-connected grids and dense models kBest, else kSpanning.
+  std::optional<HybridForest> forest = {};
+
+  // Sparse models and tables.
+  ExtensionKind extension = ExtensionKind::kOptimal;
+  std::optional<double> rho = {};  // TRW: the probability of every edge
+  int rho_steps = 0;               // TRW: optimisation of rho after the first solve
+  // Of the lower bound; default: naive for kMeanField, the better of both if there is an upper
+  // bound.
+  std::optional<MeanFieldKind> mean_field = {};
+  int rounding_draws = 16;
+  int starts = 4;  // of mean field; 0: none after an upper bound; the labels give the lower bound
+  std::uint64_t seed = 1;
+
+  bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
+
+  // Dense models.
+  OperatorOptions pairs = {};
+  // Mean field: max_iterations classic updates, without evaluating the bound in between. If false,
+  // steps are damped so that the bound never falls, and made until it no longer rises.
+  bool classic_updates = false;
+  Certify certify = Certify::kAuto;
+  DenseMarginals marginals = DenseMarginals::kUpperBound;
+};
+
+}  // namespace submarine

@@ -1,0 +1,171 @@
+#include "submarine/solve/method/policy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "submarine/solver/common/bound_solver.h"
+
+namespace submarine::internal {
+namespace {
+
+using P = DensePolicy;
+
+bool IsOver(const DenseView& v) { return v.stopped || v.left <= 0.0; }
+
+// What is about the operator's pair weights whatever they are.
+bool AsksForOperator(const DenseView& v) {
+  return v.certify == Certify::kOperator || v.certify == Certify::kLower;
+}
+
+bool IsLimited(const DenseView& v) { return std::isfinite(v.limit); }
+
+// Listed pairs are routed after the plain bound. Where there will be no time for that, all routes of a model with few cuts
+// still take less.
+bool ListedRoutesAreBetter(const DenseView& v) {
+  return v.cuts > P::kFewCuts ||
+         P::kListedCertificates * v.exact_certificate <= P::kLeastAfterPlain * v.limit;
+}
+
+bool IsOutOfPatience(const DenseView& v) {
+  // Patience is not a matter of what else the machine does at the moment.
+  return v.exact_certificate / v.machine_time_factor > P::kPatience ||
+         v.exact_certificate > P::kForCertificate * std::max(0.0, v.left);
+}
+
+double RelativeWidth(const DenseView& v) { return RelativeGap(v.upper, v.lower); }
+
+}  // namespace
+
+double RoutingPatience(const DenseView& v) {
+  if (v.method == Method::kRouted) return kUnlimited;
+  return IsLimited(v) ? v.limit : P::kRoutingPatience;
+}
+
+bool RoutesFirst(const DenseView& v) {
+  if (v.method == Method::kRouted) return true;
+  return v.method == Method::kAuto && !AsksForOperator(v) && !v.zero_temperature &&
+         v.memory_for_routes && v.least_routing <= RoutingPatience(v) &&
+         v.unaries_upper - v.plain_floor < P::kLittleToGain * (v.unaries_upper - v.one_label);
+}
+
+bool RoutesAreQuick(const DenseView& v) {
+  return v.method == Method::kAuto && v.certify != Certify::kNone && !v.zero_temperature &&
+         v.memory_for_routes &&
+         v.most_routing <= std::min(P::kQuickSeconds, P::kShareOfQuick * v.left);
+}
+
+bool MayRouteAfterFlows(const DenseView& v) {
+  return v.method == Method::kAuto && !RoutesFirst(v) && !RoutesAreQuick(v) &&
+         !v.zero_temperature && !(v.exact_pairs && ListedRoutesAreBetter(v)) &&
+         !AsksForOperator(v) && v.certify != Certify::kNone && v.memory_for_routes &&
+         v.least_routing <= P::kShareAfterPlain * RoutingPatience(v);
+}
+
+bool PlainLeavesTooMuch(double upper, double dual, double lower, double gap) {
+  const double interval = upper - lower;
+  return interval > std::max(gap, P::kWideInterval) * std::abs(lower) &&
+         dual - lower > P::kShareLeftByPlain * interval;
+}
+
+bool EndsFlows(const DenseView& v) {
+  return MayRouteAfterFlows(v) && std::isfinite(v.lower) &&
+         PlainLeavesTooMuch(v.upper, v.dual, v.lower, v.gap) &&
+         !(v.left < P::kLeastAfterPlain * v.limit);
+}
+
+bool WantsMeanField(const DenseView& v) {
+  if (v.has_mean_field || v.has_flows) return false;
+  return v.method == Method::kMeanField || RoutesFirst(v) || (MayRouteAfterFlows(v) && !IsOver(v));
+}
+
+bool WantsFlows(const DenseView& v) {
+  return !v.has_flows && v.method != Method::kMeanField && !RoutesFirst(v);
+}
+
+bool WantsFewerLabels(const DenseView& v) {
+  if (IsOver(v) || v.zero_temperature) return false;
+  if (RoutesFirst(v)) return true;
+  const double certificate = v.exact_pairs || CertifiesExactly(v) ? v.exact_certificate : 0.0;
+  return v.method == Method::kAuto && !v.gap_reached && !v.plain_is_wide &&
+         (1.0 - P::kForRestart) * v.left > certificate;
+}
+
+bool WantsListedRoutes(const DenseView& v) {
+  return !IsOver(v) && v.method == Method::kAuto && v.listed && v.has_flows &&
+         !v.zero_temperature && CertifiesExactly(v) && RelativeWidth(v) > v.gap &&
+         v.left >= P::kListedCertificates * v.exact_certificate;
+}
+
+bool WantsRoutes(const DenseView& v) {
+  if (RoutesFirst(v)) return v.has_mean_field;
+  if (IsOver(v) || !v.has_mean_field || !v.has_flows) return false;
+  if (v.plain_is_wide) return MayRouteAfterFlows(v);
+  return RoutesAreQuick(v) && CertifiesExactly(v) &&
+         RelativeGap(std::min(v.upper, v.routed), v.lower) > v.gap &&
+         v.left >= P::kListedCertificates * v.exact_certificate;
+}
+
+bool CertifiesExactly(const DenseView& v) {
+  if (v.certify != Certify::kAuto) return v.certify == Certify::kExact;
+  if (RoutesFirst(v) || std::isfinite(v.routed)) return true;
+  // Lists are the exact Gaussians but for the pairs left out, and verified in the same time.
+  if (IsLimited(v) && v.exact_pairs) return true;
+  // What is found of the operator's weights is verified soon; the exact Gaussians get what time is left then.
+  if (IsLimited(v) && v.has_flows) return !IsOver(v);
+  // Mean field took lattices because there is no time for all pairs, and none to verify them.
+  if (IsLimited(v) && !v.lattices_forced) return false;
+  return !IsOutOfPatience(v);
+}
+
+bool CertifiesOperator(const DenseView& v) {
+  if (v.certify != Certify::kAuto) return AsksForOperator(v);
+  if (v.exact_pairs || v.routed <= v.upper) return !CertifiesExactly(v);
+  return v.has_flows || !CertifiesExactly(v);
+}
+
+bool WantsExactCertificate(const DenseView& v) {
+  return v.changed_for_exact && (CertifiesExactly(v) || v.labels_verified);
+}
+
+bool WantsOperatorCertificate(const DenseView& v) {
+  return v.changed_for_operator && CertifiesOperator(v);
+}
+
+bool WantsMoreRoutes(const DenseView& v) {
+  return !IsOver(v) && IsLimited(v) && v.certify != Certify::kNone && v.routes_converged &&
+         v.routes_left_pairs_out && std::isfinite(v.routed) &&
+         RelativeGap(v.routed, v.lower) > v.gap &&
+         v.left > P::kTimeOfMorePairs * v.seconds_of_routes;
+}
+
+double ReserveOfFlows(const DenseView& v) {
+  if (v.certify == Certify::kNone || !IsLimited(v)) return 0.0;
+  const double left = std::max(0.0, v.left);
+  const double most = P::kForCertificate * left;
+  if (v.exact_pairs) return std::min(v.exact_certificate, most);
+  const double of_operator = v.has_flows || v.method != Method::kMeanField
+                                 ? std::min(v.lattice_certificate, most)
+                                 : P::kForLattice * left;
+  return AsksForOperator(v) ? of_operator : std::max(of_operator, P::kForExactAfterLattice * left);
+}
+
+double SolverGap(double gap, bool certifies_exactly) {
+  return certifies_exactly ? std::max(P::kShareForSolver * gap, gap - P::kRoomForFarPairs) : gap;
+}
+
+bool ReportsExact(double width_of_exact, double width_of_operator) {
+  return width_of_exact <= P::kMuchWider * width_of_operator;
+}
+
+std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double seconds) {
+  std::size_t k = 0;
+  for (; k + 1 < pairs.size(); ++k) {
+    size.pairs = pairs[k];
+    if (ListSeconds(size) + P::kFewIterations * IterationSeconds(size) + CertificateSeconds(size) <=
+        seconds)
+      break;
+  }
+  return k;
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,168 @@
+// What is decided between candidates, and how time and memory are divided among them: pure functions of numbers, and every
+// constant that they go by, with the measurement that chose it. What belongs to the numerics of one solver stands there.
+//
+// A dense solve looks at what it knows (DenseView) before every step; solve/dense_portfolio.cc is the loop.
+#pragma once
+
+#include <limits>
+#include <span>
+
+#include "submarine/solve/method/options.h"
+#include "submarine/solve/method/times.h"
+
+namespace submarine::internal {
+
+inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// --- Dense models
+
+struct DensePolicy {
+  // --- Pairs. A cutoff c leaves out the share c of the weight of a kernel over two features, and more of it over more: from
+  // here on a lattice, which approximates all of it, is better, unless it takes longer.
+  static constexpr double kCoarseCutoff = 0.03;
+  // With fewer iterations than this a list proves nothing useful (Tsukuba: 17% wide after 50 iterations).
+  static constexpr double kFewIterations = 12.0;
+  // Lists may take this share of the time to the first bound and its certificate; on a machine that others use, lists of
+  // 2e8 pairs had taken 26 of 30 s, and nothing was left to solve. Lattices take their place.
+  static constexpr double kShareOfList = 0.6;
+  // So few variables hold all pairs in lists, which are built in no time.
+  static constexpr double kFewVariables = 1024.0;
+
+  // --- Time, as shares of what is left.
+  static constexpr double kForNormalisation = 0.2;  // of the limit
+  static constexpr double kForQuickLower =
+      0.05;  // mean field before flows that may be followed by routes
+  static constexpr double kForRestart = 0.2;      // mean field from another start
+  static constexpr double kForLabels = 0.3;       // certified energy of labels before routing
+  static constexpr double kForMeanField = 0.2;    // mean field's certificate after routing
+  static constexpr double kForCertificate = 0.5;  // at most, of flows
+  static constexpr double kForLattice =
+      0.2;  // certificates about a lattice, without an upper bound;
+  static constexpr double kBoundsForLattice =
+      3.0;  // with one: as long as so many first bounds take
+  // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
+  // levels converge within 10 of 30 s, the certificate goes from 15% to 5% wide with a hundred times the pairs.
+  static constexpr double kForExactAfterLattice = 0.5;
+  // Verifying marginals takes so many times as long as the labels, as a rule and at least.
+  static constexpr double kMarginalsByLabels = 8.0;
+  static constexpr double kMarginalsAtLeast = 5.0;
+
+  // --- Certificates. Seconds that somebody who gave no limit waits for enumerating pairs, and for routing.
+  static constexpr double kPatience = 60.0;
+  static constexpr double kRoutingPatience = 300.0;
+  // Of the interval about the exact Gaussians, relative to that of the operator: wider ones are not reported.
+  static constexpr double kMuchWider = 2.0;
+  // The certificate also counts the pairs that lists leave out: the solver aims at a smaller gap to make room. At the
+  // default cutoff they cost some 0.3% of the bound.
+  static constexpr double kShareForSolver = 0.5;
+  static constexpr double kRoomForFarPairs = 0.004;
+
+  // --- Routes. The plain bound lies between that of the unaries alone and that of a shared distribution: where these are
+  // closer than this share of what there is to gain, it says next to nothing (97 to 99% wide).
+  static constexpr double kLittleToGain = 0.25;
+  // The plain bound leaves too much once its dual value says that it leaves this share of an interval wider than that.
+  static constexpr double kShareLeftByPlain = 0.5;
+  static constexpr double kWideInterval = 0.05;
+  // Of the time limit: what routing must fit into where it may follow the plain bound, and what must be left for it then.
+  static constexpr double kShareAfterPlain = 0.75;
+  static constexpr double kLeastAfterPlain = 0.5;
+  // Time to leave for routing of listed pairs, its verifier and the lower bound's, in units of a plain certificate; where
+  // there is none, all routes of a model with few cuts still take less.
+  static constexpr double kListedCertificates = 4.0;
+  static constexpr int kFewCuts = 5;
+  // Routes that converged are sought again among more pairs if so many times their time is left: pairs of an eighth of the
+  // kernel value are two to three times as many.
+  static constexpr double kMorePairs = 0.125;
+  static constexpr double kTimeOfMorePairs = 1.5;
+  // Routing of small models is quick: at most this long, and at most this share of the time left.
+  static constexpr double kQuickSeconds = 4.0;
+  static constexpr double kShareOfQuick = 0.2;
+};
+
+// --- What is known of a solve.
+
+struct DenseView {
+  // The call
+  Method method = Method::kAuto;
+  Certify certify = Certify::kAuto;
+  bool zero_temperature = false;
+  bool routed_marginals = false;  // asked for
+  double limit = kUnlimited;      // seconds
+  double left = kUnlimited;
+  bool stopped = false;
+  double gap = 0.01;
+  int cuts = 1;
+  // Bounds on log Z without pairs: by unaries, one label for all; and what no plain bound is below.
+  double unaries_upper = 0.0;
+  double one_label = 0.0;
+  double plain_floor = -kUnlimited;
+  // Seconds: the least that routing takes, the most effort worth it; certificates with the machine's factor.
+  double least_routing = kUnlimited;
+  double most_routing = kUnlimited;
+  double exact_certificate = 0.0;
+  double lattice_certificate = 0.0;
+  double machine_time_factor = 1.0;
+  bool memory_for_routes = true;
+
+  // The pairs in use
+  bool exact_pairs = false;      // no lattice among them
+  bool lattices_forced = false;  // by an option, not by want of time
+  bool listed = false;           // one list, with room for routing it
+  // Found: which candidates ran, and their values
+  bool has_mean_field = false;
+  bool has_flows = false;
+  double lower = -kUnlimited;
+  double upper = kUnlimited;
+  double dual = -kUnlimited;
+  bool gap_reached = false;
+  bool plain_is_wide = false;
+  double routed = kUnlimited;      // verified
+  bool labels_verified = false;    // about the exact Gaussians
+  bool routes_converged = false;   // with time left
+  double seconds_of_routes = 0.0;  // that the last ones took
+  bool routes_left_pairs_out = false;
+  bool changed_for_exact =
+      false;  // since the certificate about the exact Gaussians, and the operator's
+  bool changed_for_operator = false;
+};
+
+// Whether the method routes; `auto`: whether the plain bound, which is nowhere below the value of a distribution that all
+// variables share, cannot gain much from the pairs, and the least that routing takes fits.
+bool RoutesFirst(const DenseView& view);
+// Whether flows may be followed by routes of all pairs: that mean field is needed before.
+bool MayRouteAfterFlows(const DenseView& view);
+// All routes of a small model take a few seconds.
+bool RoutesAreQuick(const DenseView& view);
+// While flows run: whether no flow whatever brings the plain bound near the lower bound, and there is time to route.
+bool PlainLeavesTooMuch(double upper, double dual, double lower, double gap);
+bool EndsFlows(const DenseView& view);
+
+// Whether it is time for each of these.
+bool WantsMeanField(const DenseView& view);
+bool WantsFlows(const DenseView& view);
+bool WantsFewerLabels(const DenseView& view);
+bool WantsListedRoutes(const DenseView& view);
+bool WantsRoutes(const DenseView& view);
+bool WantsMoreRoutes(const DenseView& view);
+// About which model certificates are made, and whether now.
+bool CertifiesExactly(const DenseView& view);
+bool CertifiesOperator(const DenseView& view);
+bool WantsExactCertificate(const DenseView& view);
+bool WantsOperatorCertificate(const DenseView& view);
+
+// Seconds of the time left that flows leave for what follows.
+double ReserveOfFlows(const DenseView& view);
+double RoutingPatience(const DenseView& view);
+
+// The gap at which a solver of the upper bound stops so that the certificate, which also counts far pairs, has the
+// requested gap.
+double SolverGap(double gap, bool certifies_exactly);
+
+// Of certificates about the exact Gaussians and about an operator's weights: whether the first is the one to report.
+bool ReportsExact(double width_of_exact, double width_of_operator);
+
+// The first of the ascending cutoffs, given their numbers of pairs, whose list can be built, used for a few iterations and
+// verified within the time; the last one if none can.
+std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double seconds);
+
+}  // namespace submarine::internal

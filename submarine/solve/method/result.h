@@ -1,0 +1,56 @@
+// What a call of Solve returns, and reports on its way.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "submarine/base/matrix.h"
+#include "submarine/base/termination.h"
+#include "submarine/bound/certificate.h"
+#include "submarine/solve/method/method.h"
+
+namespace submarine {
+
+struct SolveRecord {
+  int k = 0;             // iterations; -1 in a phase without any, which only the watch sees
+  double seconds = 0.0;  // since the start of the solve
+  std::optional<double> upper = {};
+  std::optional<double> dual = {};
+  std::optional<double> lower = {};
+  std::optional<double> done =
+      {};  // fraction done of a phase without iterations; only the watch sees it
+};
+
+// One row per variable; in single precision for dense models, which have many rows; lists if
+// variables have different numbers of labels, which exact inference and TRW allow.
+using MarginalRows = std::variant<Matrix<double>, Matrix<float>, std::vector<std::vector<double>>>;
+
+// All fields are valid under every termination except kNotRun: whenever a solver stops, it has a
+// certificate. The values in `records` are the solver's own; only those of `certificate` are
+// proven.
+struct SolveResult {
+  Termination termination = Termination::kNotRun;
+  Method method = Method::kAuto;  // the one that was chosen
+  Certificate certificate;
+  MarginalRows marginals;
+  std::vector<int> labels;      // the best labeling seen
+  std::optional<Bound> energy;  // of `labels`, or slightly more: an upper bound on the least energy
+  std::vector<SolveRecord> records;
+  std::vector<std::string> notes;  // remarks for the user, in sentences
+  std::string pairs;               // dense models: a description of the operator used
+  double seconds = 0.0;
+  double estimated_bytes = 0.0;  // dense models: the estimated peak memory
+
+  bool usable() const { return termination != Termination::kNotRun; }
+};
+
+// `watch` is called with every record and its phase, on the caller's thread, several times a
+// second; when it returns false, the best result so far is certified within about a second and
+// returned.
+using Watch = std::function<bool(std::string_view phase, const SolveRecord& record)>;
+
+}  // namespace submarine
