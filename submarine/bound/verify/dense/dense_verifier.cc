@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/temperature.h"
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
+#include "submarine/bound/verify/dense/pairs/exponential.h"
+#include "submarine/bound/verify/dense/pairs/leaf_rows.h"
 
 namespace submarine::internal {
 namespace dense_verifier {
@@ -121,6 +124,10 @@ using dense_verifier::kLeaf;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::LeastFactor;
 using dense_verifier::Progress;
+using leaf_rows::AddFlow;
+using leaf_rows::AddWeights;
+using leaf_rows::AnyWithin;
+using leaf_rows::KernelWeights;
 
 // The squared distance beyond which weight * exp(-squared / 2) is below the cutoff; negative if it
 // is below everywhere.
@@ -134,32 +141,9 @@ double SquaredLimit(double weight, double cutoff) {
 // only one of its two ends: the flow must be antisymmetric.
 double BoxLimit(double limit) { return limit + 1e-12 * (1.0 + std::abs(limit)); }
 
-// Differences are rounded to single precision, to the same magnitude from both ends, and any
-// antisymmetric flow within its bounds is valid. A single quiet comparison of the magnitude, then
-// the sign: compilers vectorise this, while two comparisons in a row become branches.
-SUBMARINE_FOR_WIDE_REGISTERS void AddClip(const float* __restrict v_a, const float* __restrict v_b,
-                                          double weight, std::size_t cuts, double* __restrict out) {
-  for (std::size_t c = 0; c < cuts; ++c) {
-    const float difference = v_a[c] - v_b[c];
-    const float size = std::abs(difference);
-    const float flow = std::copysign(std::isless(size, 1.0F) ? size : 1.0F, difference);
-    out[c] += weight * static_cast<double>(flow);
-  }
-}
-
-SUBMARINE_FOR_WIDE_REGISTERS void AddSign(const float* __restrict v_a, const float* __restrict v_b,
-                                          double weight, std::size_t cuts, double* __restrict out) {
-  for (std::size_t c = 0; c < cuts; ++c) {
-    const float difference = v_a[c] - v_b[c];
-    const float size = std::abs(difference);
-    const float flow = std::copysign(std::isgreater(size, 0.0F) ? 1.0F : 0.0F, difference);
-    out[c] += weight * static_cast<double>(flow);
-  }
-}
-
 // Sums the flow of every pair within the cutoff at both of its ends. Every pair is visited twice,
 // once from each end, so that every variable's sum belongs to one thread; both ends see the same
-// value.
+// value. A lane of a sum grows by one term per leaf and potential, its error by as many roundings.
 class FlowSums {
  public:
   FlowSums(const DenseCrf& model, const FlowProof& proof, const PairOptions& options)
@@ -201,21 +185,24 @@ class FlowSums {
   }
 
  private:
+  // Of the variables of a leaf, with a lane for every slot of the other leaves.
   struct LeafSums {
-    Matrix<double> sum;
-    double degree[kLeaf] = {};
-    double far_degree[kLeaf] = {};  // sum of w_ab |f_a - f_b|^2
-    double pairs[kLeaf] = {};
+    LeafSums(std::size_t size, std::size_t cuts)
+        : sum(size * cuts, kLeaf), degree(size, kLeaf), far_degree(size, kLeaf), leaves(size) {}
+    Matrix<double> sum;  // row i * cuts + c
+    Matrix<double> degree;
+    Matrix<double> far_degree;   // sum of w_ab |f_a - f_b|^2
+    std::vector<double> leaves;  // that were added
   };
 
+  // Row leaf * cuts + c has cut c of the variables of a leaf.
   std::vector<Matrix<float>> InTreeOrder(const PairTree& tree) const {
     std::vector<Matrix<float>> potentials;
     for (const FlowTerm& term : proof_) {
-      Matrix<float> v(tree.size(), active_.size());
+      Matrix<float> v(tree.num_leaves() * active_.size(), kLeaf, 0.0F);
       for (std::size_t p = 0; p < tree.size(); ++p) {
-        for (std::size_t c = 0; c < active_.size(); ++c) {
-          v(p, c) = term.v(tree.variable(p), active_[c]);
-        }
+        for (std::size_t c = 0; c < active_.size(); ++c)
+          v(p / kLeaf * active_.size() + c, p % kLeaf) = term.v(tree.variable(p), active_[c]);
       }
       potentials.push_back(std::move(v));
     }
@@ -226,7 +213,7 @@ class FlowSums {
                const std::vector<Matrix<float>>& potentials, double factor, std::size_t leaf) {
     const std::size_t self = tree.leaf_node(leaf);
     const PairTree::Node& node = tree.node(self);
-    LeafSums sums{Matrix<double>(node.size(), active_.size(), 0.0)};
+    LeafSums sums(node.size(), active_.size());
     tree.Walk([&](std::size_t other) {
       const double limit =
           SquaredLimit(kernel.weight * (node.scale * tree.node(other).scale), cutoff_);
@@ -236,12 +223,17 @@ class FlowSums {
       }
       return true;
     });
+    const auto sum_of = [](std::span<const double> lanes) {
+      return std::accumulate(lanes.begin(), lanes.end(), 0.0);
+    };
     for (std::size_t i = 0; i < node.size(); ++i) {
       const std::size_t a = tree.variable(node.begin + i);
-      for (std::size_t c = 0; c < active_.size(); ++c) sum_(a, c) += sums.sum(i, c);
-      degree_[a] += sums.degree[i];
-      kernel_ulps_[a] += KernelUlps(tree, sums.degree[i], sums.far_degree[i]);
-      roundings_[a] += sums.pairs[i] * static_cast<double>(proof_.size());
+      for (std::size_t c = 0; c < active_.size(); ++c)
+        sum_(a, c) += sum_of(sums.sum.row(i * active_.size() + c));
+      const double degree = sum_of(sums.degree.row(i));
+      degree_[a] += degree;
+      kernel_ulps_[a] += KernelUlps(tree, degree, sum_of(sums.far_degree.row(i)));
+      roundings_[a] += sums.leaves[i] * static_cast<double>(proof_.size()) + kLeaf;
     }
   }
 
@@ -249,39 +241,29 @@ class FlowSums {
                    double factor, std::size_t self, std::size_t other, double limit,
                    LeafSums* sums) const {
     const PairTree::Node& from = tree.node(self);
-    const PairTree::Node& to = tree.node(other);
+    const std::size_t leaf = from.begin / kLeaf;
+    const std::size_t other_leaf = tree.node(other).begin / kLeaf;
+    const std::size_t cuts = active_.size();
     double point[kMaxFeatureDimension];
+    double least[kLeaf];
     double squared[kLeaf];
     double weight[kLeaf];
-    std::size_t position[kLeaf];
+    tree.LeastDistances(leaf, other, least);
     for (std::size_t i = 0; i < from.size(); ++i) {
+      if (least[i] > BoxLimit(limit)) continue;
       tree.Point(from.begin + i, point);
-      if (tree.SquaredDistance(point, other).least > BoxLimit(limit)) continue;
-      tree.SquaredDistances(point, to.begin / kLeaf, squared);
-      std::size_t count = 0;
-      for (std::size_t j = 0; j < to.size(); ++j) {
-        position[count] = to.begin + j;
-        weight[count] = squared[j];
-        count += squared[j] <= limit && to.begin + j != from.begin + i ? 1 : 0;
-      }
-      for (std::size_t k = 0; k < count; ++k) {
-        // Multiply the scales first: their product is the same from both ends.
-        const double far = weight[k];
-        weight[k] = factor *
-                    ((tree.scale(from.begin + i) * tree.scale(position[k])) * std::exp(-0.5 * far));
-        sums->degree[i] += weight[k];
-        sums->far_degree[i] += weight[k] * far;
-      }
-      sums->pairs[i] += static_cast<double>(count);
-      if (count == 0) continue;
+      tree.SquaredDistances(point, other_leaf, squared);
+      if (!AnyWithin(squared, limit)) continue;
+      KernelWeights(squared, tree.scales(other_leaf), tree.scale(from.begin + i), factor, limit,
+                    weight);
+      if (self == other) weight[i] = 0.0;
+      AddWeights(weight, squared, sums->degree.row(i).data(), sums->far_degree.row(i).data());
+      sums->leaves[i] += 1.0;
       for (std::size_t t = 0; t < potentials.size(); ++t) {
-        const Matrix<float>& v = potentials[t];
-        const double share = proof_[t].share * share_scale_;
-        const auto add = proof_[t].shape == FlowShape::kClip ? AddClip : AddSign;
-        for (std::size_t k = 0; k < count; ++k) {
-          add(v.row(from.begin + i).data(), v.row(position[k]).data(), share * weight[k], v.cols(),
-              sums->sum.row(i).data());
-        }
+        AddFlow(weight, proof_[t].share * share_scale_, proof_[t].shape,
+                potentials[t].data() + leaf * cuts * kLeaf + i,
+                potentials[t].data() + other_leaf * cuts * kLeaf, cuts,
+                sums->sum.data() + i * cuts * kLeaf);
       }
     }
   }
@@ -299,8 +281,9 @@ class FlowSums {
         (*s)[static_cast<std::size_t>(i)] += on_cut;
       }
     }
-    AddSoftMaximum(*s, temperature_, largest + degree_[a] * label_length_,
-                   roundings_[a] + static_cast<double>(s->size() + active_.size()), bound);
+    AddSoftMaximum(
+        *s, temperature_, largest + degree_[a] * label_length_,
+        roundings_[a] + kExponentialUlps + static_cast<double>(s->size() + active_.size()), bound);
     bound->Widen(kernel_ulps_[a] * label_length_);
   }
 

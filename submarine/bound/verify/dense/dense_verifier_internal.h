@@ -12,7 +12,7 @@
 #include "submarine/base/safe_sum.h"
 #include "submarine/base/simd/wide_registers.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
-#include "submarine/bound/verify/dense/pair_tree.h"
+#include "submarine/bound/verify/dense/pairs/pair_tree.h"
 
 namespace submarine::internal::dense_verifier {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "submarine/base/parallel.h"
-#include "submarine/bound/verify/dense/pair_tree.h"
+#include "submarine/bound/verify/dense/pairs/pair_tree.h"
 #include "submarine/filter/lattice/lattice_levels.h"
 #include "submarine/filter/lattice/lattice_reference.h"
 

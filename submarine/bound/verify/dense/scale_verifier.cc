@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
-#include "submarine/bound/verify/dense/pair_tree.h"
+#include "submarine/bound/verify/dense/pairs/pair_tree.h"
 
 namespace submarine::internal {
 namespace {

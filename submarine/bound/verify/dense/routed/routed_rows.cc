@@ -1,8 +1,7 @@
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
 #include "submarine/base/simd/wide_registers.h"
+#include "submarine/bound/verify/dense/pairs/exponential.h"
 #include "submarine/bound/verify/dense/routed/routed_rows_internal.h"
 
 namespace submarine::internal::routed_rows {
@@ -36,36 +35,10 @@ SUBMARINE_FOR_WIDE_REGISTERS void WeightRow(const double* __restrict x,
                                             const double* __restrict scale, double own,
                                             double factor, std::size_t count,
                                             double* __restrict w) {
-  constexpr double kFarthest = -700.0;
-  constexpr double kInteger = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to integers
-  constexpr double kLog2e = 1.4426950408889634;
-  constexpr double kLog2High = 6.93147180369123816490e-01;  // 32 bits
-  constexpr double kLog2Low = 1.90821492927058770002e-10;
   for (std::size_t c = 0; c < count; ++c) {
     const double half = -0.5 * x[c];
-    const bool far = half < kFarthest;
-    const double t = far ? kFarthest : half;
-    const double shifted = t * kLog2e + kInteger;
-    const double n = shifted - kInteger;
-    const double r = (t - n * kLog2High) - n * kLog2Low;
-    double sum = 1.0 / 6227020800.0;
-    sum = sum * r + 1.0 / 479001600.0;
-    sum = sum * r + 1.0 / 39916800.0;
-    sum = sum * r + 1.0 / 3628800.0;
-    sum = sum * r + 1.0 / 362880.0;
-    sum = sum * r + 1.0 / 40320.0;
-    sum = sum * r + 1.0 / 5040.0;
-    sum = sum * r + 1.0 / 720.0;
-    sum = sum * r + 1.0 / 120.0;
-    sum = sum * r + 1.0 / 24.0;
-    sum = sum * r + 1.0 / 6.0;
-    sum = sum * r + 0.5;
-    sum = sum * r + 1.0;
-    sum = sum * r + 1.0;
-    // The last bits of `shifted` are those of n.
-    const auto power =
-        std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U);
-    const double value = factor * (own * scale[c]) * (sum * power);
+    const bool far = half < kLeastExponent;
+    const double value = factor * (own * scale[c]) * NegativeExponential(far ? 0.0 : half);
     w[c] = far ? 0.0 : value;
   }
 }

@@ -17,10 +17,7 @@ inline constexpr std::size_t kStride = kSide + 2 * kHalo;
 void SquaredRow(const double* f, std::size_t stride, std::size_t dimension, const double* point,
                 std::size_t count, double* x);
 
-// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). Compilers do not vectorise loops with
-// calls of std::exp. So x / 2 = n log 2 + r, |r| <= 0.35, with log 2 in two parts so that r is off
-// by at most an ulp of 1, and the series up to r^13, whose remainder is below 1e-17. A handful of
-// roundings.
+// w = factor (scale_p scale_q) exp(-x / 2), 0 beyond exp(-700). A handful of roundings.
 void WeightRow(const double* x, const double* scale, double own, double factor, std::size_t count,
                double* w);
 

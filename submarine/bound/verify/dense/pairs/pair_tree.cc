@@ -1,7 +1,9 @@
-#include "submarine/bound/verify/dense/pair_tree.h"
+#include "submarine/bound/verify/dense/pairs/pair_tree.h"
 
 #include <algorithm>
 #include <numeric>
+
+#include "submarine/base/simd/wide_registers.h"
 
 namespace submarine::internal {
 
@@ -16,7 +18,7 @@ PairTree::PairTree(const GaussianKernel& kernel)
   box_.reserve(4 * leaves * dimension_);
   Build(kernel, 0, size());
   points_.assign(leaves * dimension_ * kLeaf, 0.0);
-  scale_.resize(size());
+  scale_.assign(leaves * kLeaf, 0.0);
   for (std::size_t p = 0; p < size(); ++p) {
     const std::size_t a = variable_[p];
     scale_[p] = kernel.scale.empty() ? 1.0 : kernel.scale[a];
@@ -94,19 +96,39 @@ void PairTree::Point(std::size_t position, double* point) const {
   }
 }
 
-void PairTree::SquaredDistances(const double* point, std::size_t leaf, double* squared) const {
-  constexpr std::size_t kAtATime = 8;  // stays in registers over the loop of dimensions
+SUBMARINE_FOR_WIDEST_REGISTERS void PairTree::LeastDistances(std::size_t leaf, std::size_t node,
+                                                             double* __restrict least) const {
   const double* points = points_.data() + leaf * dimension_ * kLeaf;
-  for (std::size_t block = 0; block < kLeaf; block += kAtATime) {
-    double sum[kAtATime] = {};
-    for (std::size_t d = 0; d < dimension_; ++d) {
-      const double* slot = points + d * kLeaf + block;
-      for (std::size_t j = 0; j < kAtATime; ++j) {
-        const double apart = point[d] - slot[j];
-        sum[j] += apart * apart;
-      }
+  for (std::size_t j = 0; j < kLeaf; ++j) least[j] = 0.0;
+  for (std::size_t d = 0; d < dimension_; ++d) {
+    const double* slot = points + d * kLeaf;
+    const double low_d = low(node)[d];
+    const double high_d = high(node)[d];
+    for (std::size_t j = 0; j < kLeaf; ++j) {
+      const double below = slot[j] - high_d;
+      const double above = low_d - slot[j];
+      const double apart = below > above ? below : above;
+      const double near = apart > 0.0 ? apart : 0.0;
+      least[j] += near * near;
     }
-    for (std::size_t j = 0; j < kAtATime; ++j) squared[block + j] = sum[j];
+  }
+}
+
+SUBMARINE_FOR_WIDEST_REGISTERS void PairTree::SquaredDistances(const double* __restrict point,
+                                                               std::size_t leaf,
+                                                               double* __restrict squared) const {
+  const double* points = points_.data() + leaf * dimension_ * kLeaf;
+  for (std::size_t j = 0; j < kLeaf; ++j) {
+    const double apart = point[0] - points[j];
+    squared[j] = apart * apart;
+  }
+  for (std::size_t d = 1; d < dimension_; ++d) {
+    const double* slot = points + d * kLeaf;
+    const double at = point[d];
+    for (std::size_t j = 0; j < kLeaf; ++j) {
+      const double apart = at - slot[j];
+      squared[j] += apart * apart;
+    }
   }
 }
 

@@ -39,6 +39,8 @@ class PairTree {
   std::size_t leaf_node(std::size_t leaf) const { return leaf_node_[leaf]; }
   std::size_t variable(std::size_t position) const { return variable_[position]; }
   double scale(std::size_t position) const { return scale_[position]; }
+  // Of all slots of a leaf, 0 beyond the last variable.
+  const double* scales(std::size_t leaf) const { return scale_.data() + leaf * kLeaf; }
 
   // All |f_a - f_b|^2 with a in A, b in B lie between these, up to rounding.
   struct Range {
@@ -70,7 +72,10 @@ class PairTree {
   // The features at a position, contiguous.
   void Point(std::size_t position, double* point) const;
 
-  // f - f_b|^2 for all kLeaf slots b of a leaf; slots beyond the last variable hold garbage. The
+  // Lower bounds on all |f_a - f_b|^2 with b in the node, for all kLeaf slots a of a leaf, as above.
+  void LeastDistances(std::size_t leaf, std::size_t node, double* least) const;
+
+  // |f - f_b|^2 for all kLeaf slots b of a leaf; slots beyond the last variable hold garbage. The
   // operations are the same for every slot, so the values for (a, b) and (b, a) are bit-identical.
   void SquaredDistances(const double* point, std::size_t leaf, double* squared) const;
 

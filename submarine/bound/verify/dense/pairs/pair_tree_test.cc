@@ -1,4 +1,4 @@
-#include "submarine/bound/verify/dense/pair_tree.h"
+#include "submarine/bound/verify/dense/pairs/pair_tree.h"
 
 #include <gtest/gtest.h>
 
