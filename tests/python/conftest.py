@@ -10,7 +10,7 @@ import pytest
 
 import submarine
 
-SHARED = pathlib.Path(os.environ.get("SUBMARINE_SHARED_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
+SHARED = pathlib.Path(os.environ.get("SUBMARINE_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
 
 
 def require_shared(*names):
@@ -18,7 +18,7 @@ def require_shared(*names):
     paths = [SHARED / name for name in names]
     for path in paths:
         if not path.exists():
-            pytest.skip(f"{path} is not there, and what it says is left out")
+            pytest.skip(f"no {path} (set SUBMARINE_DATA)")
     return paths
 
 

@@ -3,9 +3,8 @@
 import math
 import os
 import subprocess
-import unittest
 
-from submarine_support import PROGRAM, CommandTest, npy_bytes, uai_text, write_npy
+from submarine_support import PROGRAM, CommandTest, main, npy_bytes, uai_text, write_npy
 
 # More than reading a small file takes, much less than what the files of the tests below claim to need.
 MODEST_MEGABYTES = 400
@@ -506,4 +505,4 @@ class Options(BadInputTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -8,10 +8,9 @@ import re
 import signal
 import subprocess
 import time
-import unittest
 
 from submarine_support import (PROGRAM, PROGRESS_LINE, SOURCE_DIR, Array, CommandTest, distance_function,
-                               interval_sentence, npy_bytes, png_size, read_json, read_mar, read_pr, rounded_down,
+                               interval_sentence, main, npy_bytes, png_size, read_json, read_mar, read_pr, rounded_down,
                                write_npy)
 
 UPPER_METHODS = ("auto", "pdhg", "quadratic", "fw")
@@ -649,4 +648,4 @@ class Documentation(DenseTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -3,9 +3,8 @@
 import signal
 import subprocess
 import time
-import unittest
 
-from submarine_support import PROGRAM, CommandTest, png_size, read_json
+from submarine_support import PROGRAM, CommandTest, main, png_size, read_json
 
 KEYS = ["position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight", "iterations",
         "normalisation", "softmax_temperature"]
@@ -110,4 +109,4 @@ class BadInput(FitTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,9 +1,8 @@
 """`submarine generate`: a seed names a model, and bad options are refused before anything is written."""
 
 import itertools
-import unittest
 
-from submarine_support import Array, Bundle, CommandTest, read_json
+from submarine_support import Array, Bundle, CommandTest, main, read_json
 
 
 class Generate(CommandTest):
@@ -101,4 +100,4 @@ class BadOptions(CommandTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

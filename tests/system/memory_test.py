@@ -2,10 +2,8 @@
 
 import os
 import subprocess
-import sys
-import unittest
 
-from submarine_support import PROGRAM, CommandTest, read_json
+from submarine_support import PROGRAM, CommandTest, main, read_json
 
 # Allocators keep some of what is freed, and pictures this small are read and written in a few megabytes.
 LEAST, MOST = 0.8, 1.2
@@ -72,4 +70,4 @@ class Refusals(MemoryTest):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    main()

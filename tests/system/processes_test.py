@@ -5,9 +5,8 @@ import os
 import signal
 import subprocess
 import time
-import unittest
 
-from submarine_support import PROGRAM, CommandTest, read_json, without_progress
+from submarine_support import PROGRAM, CommandTest, main, read_json, without_progress
 
 PATIENCE_SECONDS = 90
 INTERRUPTED = 3
@@ -229,4 +228,4 @@ class Staging(ProcessTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """pydensecrf's own tests and examples against the drop-in, run from a copy of that project, which is not part of this one.
 
-The copy is $SUBMARINE_PYDENSECRF, or cloned from GitHub; where neither can be had, or the Python package is not built,
-exit code 77 and a line that says what is left out. Its examples read pictures by cv2, draw by matplotlib and take a
-density from scipy, for which stand-ins of a few functions are put into the path.
+$SUBMARINE_PYDENSECRF names the copy; without it, or where the Python package is not built, skipped. Its examples read
+pictures by cv2, draw by matplotlib and take a density from scipy, for which stand-ins of a few functions are put into the
+path.
 """
 
 import json
@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(os.environ["SUBMARINE_SOURCE_DIR"])
+from submarine_support import SOURCE_DIR, skip
+
 PACKAGE = pathlib.Path(os.environ["SUBMARINE_BUILD_DIR"]) / "python"
 PYTHON = "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable
-REPOSITORY = "https://github.com/lucasb-eyer/pydensecrf"
+LEFT_OUT = "pydensecrf's own tests and examples are not run against the drop-in"
 
 CV2 = """
 import numpy
@@ -77,35 +78,21 @@ def notebook_code(path):
     return "\n".join(line for line in lines if not line.startswith("%"))
 
 
-def skip(reason):
-    print(f"!!!!!!!! {reason}: pydensecrf's own tests and examples are not run against the drop-in.")
-    return 77
-
-
-def find_copy(folder):
-    given = os.environ.get("SUBMARINE_PYDENSECRF")
-    if given:
-        return pathlib.Path(given)
-    clone = subprocess.run(["git", "clone", "-q", "--depth", "1", REPOSITORY, str(folder / "clone")], check=False,
-                           timeout=120, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
-    return folder / "clone" if clone.returncode == 0 else None
-
-
 def main():
     if not list((PACKAGE / "submarine").glob("_core*.so")):
-        return skip("build/python is not there (-DSUBMARINE_BUILD_PYTHON=ON)")
+        return skip(f"{LEFT_OUT}: build/python is not there (-DSUBMARINE_BUILD_PYTHON=ON)")
+    if not os.environ.get("SUBMARINE_PYDENSECRF"):
+        return skip(f"{LEFT_OUT}: SUBMARINE_PYDENSECRF names no copy of https://github.com/lucasb-eyer/pydensecrf")
+    copy = pathlib.Path(os.environ["SUBMARINE_PYDENSECRF"])
     with tempfile.TemporaryDirectory(prefix="submarine-pydensecrf-") as name:
         folder = pathlib.Path(name)
-        copy = find_copy(folder)
-        if copy is None:
-            return skip(f"{REPOSITORY} cannot be cloned")
         # Only tests and examples: its package must not be found instead of ours.
         shutil.copytree(copy / "tests", folder / "tests")
         shutil.copytree(copy / "pydensecrf" / "tests", folder / "inner")
         for file, text in STAND_INS.items():
             (folder / "stand-in" / file).parent.mkdir(parents=True, exist_ok=True)
             (folder / "stand-in" / file).write_text(text)
-        paths = [PACKAGE / "compat", folder / "stand-in", SOURCE / "tests" / "python", PACKAGE]
+        paths = [PACKAGE / "compat", folder / "stand-in", SOURCE_DIR / "tests" / "python", PACKAGE]
         environment = {**os.environ, "PYTHONPATH": ":".join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1",
                        "SHOWN": str(folder / "shown.npz")}
 

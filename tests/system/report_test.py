@@ -7,10 +7,9 @@ import random
 import re
 import struct
 import subprocess
-import unittest
 import zlib
 
-from submarine_support import PROGRAM, CommandTest, npy_bytes, png_bytes
+from submarine_support import PROGRAM, CommandTest, main, npy_bytes, png_bytes
 
 PNG_BEGIN = b"\x89PNG\r\n\x1a\n"
 
@@ -263,4 +262,4 @@ class Refused(ReportTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

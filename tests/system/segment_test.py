@@ -4,12 +4,10 @@ import itertools
 import math
 import random
 import struct
-import sys
 import time
-import unittest
 import zlib
 
-from submarine_support import Array, CommandTest, png_bytes, png_size, read_json, write_npy
+from submarine_support import Array, CommandTest, main, png_bytes, png_size, read_json, write_npy
 
 WIDTH, HEIGHT = 24, 16
 MODEL = ("--bilateral", "20,20,10")
@@ -333,4 +331,4 @@ class Several(SegmentTest):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    main()

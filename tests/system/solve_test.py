@@ -6,10 +6,9 @@ import math
 import re
 import subprocess
 import time
-import unittest
 
-from submarine_support import (PROGRAM, SOURCE_DIR, Array, Bundle, CommandTest, interval_sentence, png_size, read_json,
-                               read_mar, read_pr, uai_text, write_npy)
+from submarine_support import (PROGRAM, SOURCE_DIR, Array, Bundle, CommandTest, interval_sentence, main, png_size,
+                               read_json, read_mar, read_pr, uai_text, write_npy)
 
 # Sums of a few dozen doubles, added in another order.
 ROUNDING = 1e-9
@@ -455,4 +454,4 @@ class Help(CommandTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -6,9 +6,8 @@ import re
 import signal
 import subprocess
 import time
-import unittest
 
-from submarine_support import PROGRAM, CommandTest, png_size, read_json
+from submarine_support import PROGRAM, CommandTest, main, png_size, read_json
 
 METHODS = ["mf", "fw", "auto", "constant"]
 
@@ -209,4 +208,4 @@ class BadInput(BenchTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -7,11 +7,9 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
-import unittest
 import zlib
 
-from submarine_support import (PROGRAM, Array, CommandTest, png_bytes, png_size, read_json, without_progress,
+from submarine_support import (PROGRAM, Array, CommandTest, main, png_bytes, png_size, read_json, without_progress,
                                write_npy)
 
 QUICK = ("--quiet", "--gap", "0.1", "--max-iterations", "200")
@@ -177,4 +175,4 @@ class StereoTest(CommandTest):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    main()

@@ -45,10 +45,11 @@ class Run:
         return f"exit code {self.code}\nstdout: {self.stdout}\nstderr: {self.stderr}"
 
 
-def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS):
-    """os.wait4 instead of subprocess.run, because it knows the memory of this one child."""
+def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS, before=()):
+    """os.wait4 instead of subprocess.run, because it knows the memory of this one child. `before` are the words of a command
+    that starts ours."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        command = [PROGRAM, *(os.fspath(argument) for argument in arguments)]
+        command = [*before, PROGRAM, *(os.fspath(argument) for argument in arguments)]
         process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
         deadline = time.monotonic() + timeout
         while True:
@@ -261,6 +262,31 @@ class Bundle:
         return -least + temperature * math.log(math.fsum(math.exp((least - e) / temperature) for e in energies))
 
 
+# ---- Tests ----
+
+def skip(reason):
+    """Says in the line that tools/junit_verdicts.py looks for what is left out, and why; returns ctest's SKIP_RETURN_CODE."""
+    print(f"SKIPPED: {reason}", flush=True)
+    return 77
+
+
+class Result(unittest.TextTestResult):
+
+    def printErrors(self):
+        super().printErrors()
+        for _, reason in self.skipped:
+            skip(reason)
+
+
+class Runner(unittest.TextTestRunner):
+    resultclass = Result
+
+
+def main():
+    """unittest's, and says what was skipped."""
+    unittest.main(testRunner=Runner)
+
+
 class CommandTest(unittest.TestCase):
     """A test with a directory of its own, in which the command runs."""
 
@@ -269,8 +295,8 @@ class CommandTest(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
 
-    def run_command(self, *arguments, timeout=TIMEOUT_SECONDS):
-        return run(*map(str, arguments), directory=self.directory, timeout=timeout)
+    def run_command(self, *arguments, **options):
+        return run(*map(str, arguments), directory=self.directory, **options)
 
     def run_well(self, *arguments, timeout=TIMEOUT_SECONDS):
         finished = self.run_command(*arguments, timeout=timeout)

@@ -6,9 +6,8 @@ import math
 import signal
 import subprocess
 import time
-import unittest
 
-from submarine_support import PROGRAM, CommandTest, png_size, read_json
+from submarine_support import PROGRAM, CommandTest, main, png_size, read_json
 
 TINY = ("--width", "6", "--height", "5", "--labels", "3", "--metrics", "potts", "truncated:2", "--weights", "0.5,2",
         "--instances", "2", "--deterministic")  # the only "2" is that of the instances
@@ -258,4 +257,4 @@ class Refused(SynthTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

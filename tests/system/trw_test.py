@@ -2,9 +2,8 @@
 
 import math
 import random
-import unittest
 
-from submarine_support import CommandTest, png_size, read_json, read_mar, read_pr, uai_text
+from submarine_support import CommandTest, main, png_size, read_json, read_mar, read_pr, uai_text
 
 
 def spin_glass(width, height, strength, seed):
@@ -213,4 +212,4 @@ class Refused(CommandTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

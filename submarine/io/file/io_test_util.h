@@ -65,10 +65,4 @@ std::string MessageOf(Call&& call) {
   return "";
 }
 
-// The path of the shared test data, if present; tests skip loudly without it.
-inline std::filesystem::path SharedModel(std::string_view name) {
-  const char* root = std::getenv("SUBMARINE_DATA");
-  return std::filesystem::path(root != nullptr ? root : "/work/shared/data") / "models" / name;
-}
-
 }  // namespace submarine::internal

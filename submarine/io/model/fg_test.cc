@@ -117,16 +117,5 @@ TEST(Fg, DamagedFilesNeverDoMoreThanThrow) {
   EXPECT_LT(accepted, 5000);
 }
 
-TEST(FgShared, ReadsTheExampleOfLibDai) {
-  const auto path = SharedModel("testfast.fg");
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no shared data at " << path;
-  const FactorGraph graph = ReadFg(path);
-  EXPECT_NO_THROW(Validate(graph));
-  EXPECT_EQ(graph.cardinality, std::vector<int>(16, 2));
-  EXPECT_EQ(graph.factors.size(), 40u);
-  EXPECT_THAT(graph.factors[0].scope, ElementsAre(0, 4));
-  EXPECT_DOUBLE_EQ(graph.factors[0].energy[0], -std::log(1.55785));
-}
-
 }  // namespace
 }  // namespace submarine::internal

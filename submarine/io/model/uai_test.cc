@@ -278,23 +278,5 @@ TEST(UaiResults, BadOnesAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(dir / "w"));
 }
 
-TEST(UaiShared, ModelsOfTheCompetitionAreRead) {
-  const auto path = SharedModel("2_17_s.21.uai");
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no shared data at " << path;
-  const FactorGraph graph = ReadUai(path);
-  EXPECT_NO_THROW(Validate(graph));
-  EXPECT_EQ(graph.cardinality.size(), 228u);
-  EXPECT_THAT(graph.cardinality, ::testing::Each(21));
-  for (const char* name : {"DBN_14", "Grids_11", "Segmentation_11", "2_28_s.21.sub30"}) {
-    const FactorGraph small = ReadUai(SharedModel(std::string(name) + ".uai"));
-    const Marginals marginals = ReadUaiMar(SharedModel(std::string(name) + ".uai.MAR"));
-    ASSERT_EQ(marginals.size(), small.cardinality.size());
-    for (std::size_t a = 0; a < marginals.size(); ++a) {
-      EXPECT_EQ(marginals[a].size(), static_cast<std::size_t>(small.cardinality[a]));
-    }
-  }
-  EXPECT_NEAR(ReadUaiPr(SharedModel("2_17_s.21.sub30.uai.PR")), -17.539040911493, 1e-11);
-}
-
 }  // namespace
 }  // namespace submarine::internal
