@@ -422,7 +422,7 @@ DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& direc
 }
 
 void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec) {
-  CheckBundleMetric(spec.metric);
+  CheckBundleMetric(spec.metric, path.parent_path());
   BuildDenseCrf(spec, path.parent_path());
   const Extent extent{spec.width, spec.height, spec.depth};
   const bool flat = extent.axes() == 0;
