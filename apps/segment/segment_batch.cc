@@ -159,7 +159,7 @@ class Batch {
     } catch (const std::bad_alloc&) {
       entry.problem = "there is not enough memory for it";
     } catch (const std::exception& error) {
-      entry.problem = error.what();
+      entry.problem = WithShownNames(error.what());
     }
     return entry;
   }

@@ -3,13 +3,16 @@
 import itertools
 import math
 import random
+import re
+import resource
 import struct
+import subprocess
 import sys
 import time
 import unittest
 import zlib
 
-from submarine_support import Array, CommandTest, png_bytes, png_size, read_json, write_npy
+from submarine_support import PROGRAM, Array, CommandTest, png_bytes, png_size, read_json, write_npy
 
 WIDTH, HEIGHT = 24, 16
 MODEL = ("--bilateral", "20,20,10")
@@ -304,6 +307,19 @@ class Several(SegmentTest):
         self.assertEqual(sorted(path.name for path in (self.directory / "out").glob("p*")), ["p0", "p1", "p2", "p5"])
         problems = [item for item in read_json(self.directory / "out/summary.json")["page"]["gallery"] if "problem" in item]
         self.assertEqual([item["name"] for item in problems], ["p3.png", "p4.png"])
+
+    def test_what_does_not_fit_is_named_for_each(self):
+        """A limit of file sizes is met as a full disk is."""
+        limit = 2048
+        finished = subprocess.run(
+            [PROGRAM, *self.ALL, "--quiet", "--no-report", "--threads", "2"], cwd=self.directory, capture_output=True, text=True,
+            check=False, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(finished.returncode, 2, finished)
+        named = re.findall(r'^submarine: pictures/(p\d)\.png: cannot write "out/(p\d)/', finished.stderr, re.MULTILINE)
+        self.assertEqual(sorted(named), [(f"p{k}", f"p{k}") for k in range(self.COUNT)], finished.stderr)
+        problems = [item["problem"] for item in read_json(self.directory / "out/summary.json")["page"]["gallery"]]
+        for k, problem in enumerate(problems):
+            self.assertIn(f'"out/p{k}/', problem)
 
     def test_what_is_there_is_not_made_again_unless_something_changed(self):
         self.run_well(*self.ALL, "--quiet")
