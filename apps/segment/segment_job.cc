@@ -99,7 +99,8 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   (*progress)("reading", {.k = -1});
   const Json request = RequestJson(settings, job.files);
   SegmentDone done;
-  done.picture = ReadSegmentPicture(job.files, settings.reading);
+  const ReadingLimits limits(solve, clock, LeastBytesPerPixel(LeastLabels(job.files)));
+  done.picture = ReadSegmentPicture(job.files, settings.reading, limits);
   ModelInput input;
   input.dense = BuildModel(settings, &done.picture);
   Bundle bundle(job.directory);

@@ -282,7 +282,8 @@ void RunSolve(SolveCommand command) {
   CatchInterrupts();
   SolveProgress progress(command.solve, command.quiet);
   progress("reading", {.k = -1});
-  ModelInput input = ReadModel(command.model, command.evidence, command.strict_hst);
+  ModelInput input =
+      ReadModel(command.model, command.evidence, command.strict_hst, command.solve, clock);
   for (const std::string& warning : input.warnings) PrintWarning(warning);
   CheckOptions(input, command);
   CheckOutputs(command, input);

@@ -84,6 +84,14 @@ StereoSettings SettingsOf(const StereoCommand& command) {
   return settings;
 }
 
+// For every pixel, whatever the number of disparities turns out to be.
+double LeastBytes(const StereoSettings& settings) {
+  constexpr int kFewest = 2;
+  constexpr double kViews = 2.0 * sizeof(float);
+  return kViews +
+         LeastBytesPerPixel(static_cast<std::size_t>(std::max(kFewest, settings.disparities)));
+}
+
 void RunStereo(const StereoCommand& command) {
   const Stopwatch clock;
   const ThreadLimit thread_limit(command.dense.threads);
@@ -93,12 +101,14 @@ void RunStereo(const StereoCommand& command) {
   solve.shrink_option = "--shrink";
   SolveProgress progress(solve, command.dense.quiet);
   progress("reading", {.k = -1});
-  const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink);
+  const ReadingLimits limits(solve, clock, LeastBytes(settings), command.shrink);
+  const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink, limits);
   StereoTruth truth;
-  if (!command.truth.empty()) truth.disparity = ReadTruth(command.truth, pair, command.shrink);
+  if (!command.truth.empty())
+    truth.disparity = ReadTruth(command.truth, pair, command.shrink, limits);
   if (!command.mask.empty()) {
     if (command.truth.empty()) throw InvalidInput("--mask needs --truth");
-    truth.mask = ReadMask(command.mask, pair, command.shrink);
+    truth.mask = ReadMask(command.mask, pair, command.shrink, limits);
   }
   Bundle bundle(command.directory);
   progress("comparing views", {.k = -1});
