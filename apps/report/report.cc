@@ -265,7 +265,7 @@ class ReportBuilder {
                                    numbers.size() * sizeof(float));
       json_["values"].push_back({{"name", value.name},
                                  {"unit", value.unit},
-                                 {"block", AddBlock(Base64(*Deflate(bytes)))}});
+                                 {"block", AddBlock(Base64(Deflate(bytes)))}});
     }
   }
 
