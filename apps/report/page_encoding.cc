@@ -28,8 +28,8 @@ Bytef* InputOf(std::string_view bytes) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // NOLINT
 }
 
-// The part of a deflate stream for at most `most` bytes from `begin` on: all but the last end at the
-// border of a byte, and what comes before them is their dictionary.
+// The part of a deflate stream for at most `most` bytes from `begin` on: all but the last end at
+// the border of a byte, and what comes before them is their dictionary.
 Piece DeflatePiece(std::string_view all, std::size_t begin, std::size_t most, int level) {
   constexpr int kWindowBits = 15;
   constexpr int kMemoryLevel = 8;  // zlib's default

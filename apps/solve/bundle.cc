@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <string_view>
@@ -32,8 +33,8 @@ fs::path Resolved(const fs::path& directory) {
   return path.filename().empty() ? path.parent_path() : path;
 }
 
-// A name that no bundle of this process has had and that is no beginning of another's: messages that
-// name it, which may be printed when it is gone, are about one bundle only.
+// A name that no bundle of this process has had and that is no beginning of another's: messages
+// that name it, which may be printed when it is gone, are about one bundle only.
 std::string NewStagingName() {
   static std::atomic<unsigned> counter{0};
   return fmt::format("{}{}-{}.tmp", kStagingPrefix, ::getpid(), counter.fetch_add(1));
@@ -124,6 +125,8 @@ void Bundle::ReplaceFiles() {
     fs::rename(staging_ / name, directory_ / name, error);
     if (error) Fail(shown_ / name, "cannot be written", error);
   }
+  if (std::find(names.begin(), names.end(), fs::path("report.html")) == names.end())
+    fs::remove(directory_ / "report.html", error);
   fs::remove_all(staging_, error);
 }
 

@@ -173,6 +173,40 @@ class Labels(SegmentTest):
         self.assertEqual(self.segment("--softmax", "softmax.npy", picture="picture.bmp").values, expected)
 
 
+class TimeLimits(SegmentTest):
+    LEFT_OUT = "no time for report.html"
+
+    def setUp(self):
+        super().setUp()
+        self.write_softmax()
+
+    def test_the_page_is_left_out_where_there_is_no_time_for_it(self):
+        self.segment("--softmax", "softmax.npy")
+        self.assertTrue((self.directory / "out/report.html").exists())
+        finished = self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "-o", "out", *MODEL, "--time-limit", 1e-6)
+        self.assertIn(self.LEFT_OUT, finished.stdout)
+        self.assertNotIn("Results: out/report.html", finished.stdout)
+        self.assertFalse((self.directory / "out/report.html").exists(), "it would be of other results")
+        self.assertTrue(any(self.LEFT_OUT in note for note in read_json(self.directory / "out/summary.json")["notes"]))
+        for name in ("labels.png", "labels.npy", "marginals.npy", "entropy.npy", "image.png"):
+            self.assertTrue((self.directory / "out" / name).exists(), name)
+        self.run_well("report", "out")
+        finished = self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "-o", "out", *MODEL, "--time-limit", 60)
+        self.assertNotIn(self.LEFT_OUT, finished.stdout)
+        self.assertTrue((self.directory / "out/report.html").exists())
+
+    def test_many_pictures_without_pages(self):
+        for folder, name in (("pictures", "picture.png"), ("softmaxes", "softmax.npy")):
+            (self.directory / folder).mkdir()
+            (self.directory / folder / f"a{name[-4:]}").write_bytes((self.directory / name).read_bytes())
+        arguments = ("segment", "pictures", "--softmax", "softmaxes", "-o", "out", *MODEL, "--time-limit", 1e-6)
+        self.run_well(*arguments)
+        first = (self.directory / "out/a/summary.json").stat().st_mtime_ns
+        self.assertNotIn("link", read_json(self.directory / "out/summary.json")["page"]["gallery"][0])
+        self.run_well(*arguments)
+        self.assertEqual((self.directory / "out/a/summary.json").stat().st_mtime_ns, first)
+
+
 class Truth(SegmentTest):
 
     def test_scores_before_and_after(self):
