@@ -98,18 +98,6 @@ void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
           fmt::format("{:.1f} on this machine", static_cast<double>(DefaultMemory()) / 1e9));
 }
 
-double WritingSeconds(std::size_t num_variables, std::size_t num_labels) {
-  // Mostly compression.
-  constexpr double kSecondsPerValue = 8e-8;
-  constexpr double kSecondsPerPixel = 2e-6;
-  return static_cast<double>(num_variables) *
-         (kSecondsPerValue * static_cast<double>(num_labels) + kSecondsPerPixel);
-}
-
-double WritingSeconds(const DenseCrf& model) {
-  return WritingSeconds(model.num_variables(), static_cast<std::size_t>(model.num_labels()));
-}
-
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
   const char* group = "Model";
   sub->add_option("--spatial", *spatial,

@@ -32,10 +32,6 @@ CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
 // --time-limit and --max-memory, which apply to the whole command.
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve);
 
-// The time to write the pictures, arrays and page of such a model.
-double WritingSeconds(std::size_t num_variables, std::size_t num_labels);
-double WritingSeconds(const DenseCrf& model);
-
 // --spatial SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT; the arguments hold the defaults.
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral);
 

@@ -71,18 +71,6 @@ Replacements& AllReplacements() {
   return replacements;
 }
 
-std::string WithShownNames(std::string text) {
-  Replacements& all = AllReplacements();
-  const std::lock_guard lock(all.mutex);
-  for (const auto& [hidden, shown] : all.shown_instead) {
-    for (std::size_t at = text.find(hidden); at != std::string::npos;
-         at = text.find(hidden, at + shown.size())) {
-      text.replace(at, hidden.size(), shown);
-    }
-  }
-  return text;
-}
-
 void Complain(const char* prefix, std::string_view text) noexcept {
   try {
     PrintRaw(fmt::format("{}{}\n", prefix, Escaped(WithShownNames(std::string(text)))));
@@ -148,6 +136,18 @@ void ShowInstead(const std::string& hidden, const std::string& shown) {
   Replacements& all = AllReplacements();
   const std::lock_guard lock(all.mutex);
   all.shown_instead.emplace_back(hidden, shown);
+}
+
+std::string WithShownNames(std::string text) {
+  Replacements& all = AllReplacements();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [hidden, shown] : all.shown_instead) {
+    for (std::size_t at = text.find(hidden); at != std::string::npos;
+         at = text.find(hidden, at + shown.size())) {
+      text.replace(at, hidden.size(), shown);
+    }
+  }
+  return text;
 }
 
 }  // namespace submarine::apps

@@ -29,5 +29,6 @@ void PrintRaw(std::string_view text) noexcept;
 // From now on errors and warnings say `shown` instead of `hidden`: the path of a temporary
 // directory means nothing to the user, who asked for another one.
 void ShowInstead(const std::string& hidden, const std::string& shown);
+std::string WithShownNames(std::string text);
 
 }  // namespace submarine::apps

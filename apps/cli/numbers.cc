@@ -34,4 +34,10 @@ std::string Percent(double share, int decimals) {
   return fmt::format("{:.{}f}%", 100.0 * share, decimals);
 }
 
+std::string BytesText(double bytes) {
+  return bytes >= 1e9   ? fmt::format("{:.1f} GB", bytes / 1e9)
+         : bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
+                        : fmt::format("{:.0f} kB", bytes / 1e3);
+}
+
 }  // namespace submarine::apps

@@ -137,7 +137,7 @@ LabelledPicture ReadLabelledPicture(const LabelledFiles& files, int unknown) {
                           .channels = image.channels,
                           .samples = ColourValues(image),
                           .softmax = internal::ReadSoftmax(files.softmax, size).rows};
-  picture.truth = internal::LabelsFromImage(ReadLabelImage(files.labels, size),
+  picture.truth = internal::LabelsFromImage(ReadLabelImage(files.labels, {.expected = size}),
                                             picture.num_labels(), unknown, files.labels);
   const int shape[] = {image.width, image.height, picture.num_labels()};
   picture.contents = ContentHash(std::span<const int>(shape));

@@ -10,8 +10,56 @@
 #include <vector>
 
 #include "apps/cli/terminal.h"
+#include "submarine/base/parallel.h"
 
 namespace submarine::apps {
+namespace {
+
+using internal::ParallelFor;
+
+struct Piece {
+  std::string deflated;
+  std::size_t bytes = 0;  // before
+  uLong check = 0;        // Adler-32
+};
+
+// zlib does not write to its input; the cast is for its C interface.
+Bytef* InputOf(std::string_view bytes) {
+  return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // NOLINT
+}
+
+// The part of a deflate stream for at most `most` bytes from `begin` on: all but the last end at
+// the border of a byte, and what comes before them is their dictionary.
+Piece DeflatePiece(std::string_view all, std::size_t begin, std::size_t most, int level) {
+  constexpr int kWindowBits = 15;
+  constexpr int kMemoryLevel = 8;  // zlib's default
+  const std::string_view bytes = all.substr(begin, most);
+  const bool last = begin + bytes.size() == all.size();
+  z_stream stream{};
+  if (deflateInit2(&stream, level, Z_DEFLATED, -kWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
+    throw std::bad_alloc();
+  }
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, deflateEnd);
+  const std::size_t before = std::min(begin, std::size_t{1} << kWindowBits);
+  if (before > 0) {
+    deflateSetDictionary(&stream, InputOf(all.substr(begin - before)), static_cast<uInt>(before));
+  }
+  constexpr uLong kFlush = 16;  // for the end at a byte's border
+  Piece piece{std::string(deflateBound(&stream, bytes.size()) + kFlush, '\0'), bytes.size(),
+              adler32(adler32(0, nullptr, 0), InputOf(bytes), static_cast<uInt>(bytes.size()))};
+  stream.next_in = InputOf(bytes);
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(piece.deflated.data());
+  stream.avail_out = static_cast<uInt>(piece.deflated.size());
+  const int status = deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
+  if (status != (last ? Z_STREAM_END : Z_OK) || stream.avail_in > 0 || stream.avail_out == 0)
+    throw std::logic_error("zlib refuses to compress");
+  piece.deflated.resize(stream.total_out);
+  return piece;
+}
+
+}  // namespace
 
 std::string Base64(std::string_view bytes) {
   static constexpr char kDigits[] =
@@ -32,35 +80,26 @@ std::string Base64(std::string_view bytes) {
   return text;
 }
 
-std::optional<std::string> Deflate(std::string_view bytes, std::size_t max_bytes) {
-  z_stream stream{};
+std::string Deflate(std::string_view bytes) {
   // After an interrupt the user waits, so compress fast. Otherwise use a level that takes half the
   // time of zlib's default, for pages that are a few percent larger.
   constexpr int kLevel = 4;
   const int level = Interrupted() ? Z_BEST_SPEED : kLevel;
-  if (deflateInit(&stream, level) != Z_OK) throw std::bad_alloc();
-  const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, deflateEnd);
-  constexpr std::size_t kChunk = std::size_t{1} << 20;  // z_stream counts in 32 bits
-  std::string result;
-  std::vector<unsigned char> out(kChunk);
-  std::size_t taken = 0;
-  int status = Z_OK;
-  while (status != Z_STREAM_END) {
-    if (stream.avail_in == 0 && taken < bytes.size()) {
-      const std::size_t count = std::min(kChunk, bytes.size() - taken);
-      // zlib does not write to its input; the cast is for its C interface.
-      stream.next_in =
-          reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data() + taken));  // NOLINT
-      stream.avail_in = static_cast<uInt>(count);
-      taken += count;
-    }
-    stream.next_out = out.data();
-    stream.avail_out = static_cast<uInt>(out.size());
-    status = deflate(&stream, taken == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
-    if (status == Z_STREAM_ERROR) throw std::logic_error("zlib refuses to compress");
-    result.append(reinterpret_cast<const char*>(out.data()), out.size() - stream.avail_out);
-    if (result.size() > max_bytes) return std::nullopt;
+  // Pieces are compressed in parallel and do not depend on the number of threads.
+  constexpr std::size_t kPiece = std::size_t{1} << 19;
+  const std::size_t count = std::max<std::size_t>(1, (bytes.size() + kPiece - 1) / kPiece);
+  std::vector<Piece> pieces(count);
+  ParallelFor(count, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k)
+      pieces[k] = DeflatePiece(bytes, k * kPiece, kPiece, level);
+  });
+  std::string result = "\x78\x5e";  // zlib: deflate with a window of 32 KiB
+  uLong check = adler32(0, nullptr, 0);
+  for (const Piece& piece : pieces) {
+    result += piece.deflated;
+    check = adler32_combine(check, piece.check, static_cast<z_off_t>(piece.bytes));
   }
+  for (int shift = 24; shift >= 0; shift -= 8) result += static_cast<char>(check >> shift & 0xff);
   return result;
 }
 

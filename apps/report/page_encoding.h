@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,10 +10,8 @@ namespace submarine::apps {
 std::string Base64(std::string_view bytes);
 constexpr std::size_t Base64Size(std::size_t bytes) { return (bytes + 2) / 3 * 4; }
 
-// zlib format, which browsers call "deflate". Returns none as soon as the result is longer than
-// `max_bytes`.
-std::optional<std::string> Deflate(std::string_view bytes,
-                                   std::size_t max_bytes = std::numeric_limits<std::size_t>::max());
+// zlib format, which browsers call "deflate".
+std::string Deflate(std::string_view bytes);
 
 // JSON text that is safe in a <script> element: "<" occurs only inside strings, where it is written
 // as an escape, and without it no tag or comment can begin.

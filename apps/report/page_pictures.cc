@@ -45,23 +45,30 @@ std::uint8_t Mean(const Image& image, const PageGrid& grid, std::int64_t x, std:
   return static_cast<std::uint8_t>(sum * 255 / (count * image.max_value));
 }
 
-Pixels Shrunk(const Image& image, std::int64_t step, Shrinking shrinking) {
+// Appends the rows of a strip or a whole picture.
+void AppendShrunk(const Image& image, std::int64_t step, Shrinking shrinking, Pixels* small) {
   const PageGrid grid{image.width, image.height, 1, step};
-  Pixels small{grid.shown_width(), grid.shown_height(), image.channels, {}};
-  small.samples.reserve(grid.shown_pixels() * static_cast<std::size_t>(image.channels));
-  for (std::int64_t y = 0; y < small.height; ++y) {
-    for (std::int64_t x = 0; x < small.width; ++x) {
+  small->width = grid.shown_width();
+  small->height += grid.shown_height();
+  small->channels = image.channels;
+  for (std::int64_t y = 0; y < grid.shown_height(); ++y) {
+    for (std::int64_t x = 0; x < small->width; ++x) {
       const std::int64_t middle =
           grid.Middle(y, grid.height) * grid.width + grid.Middle(x, grid.width);
       for (int c = 0; c < image.channels; ++c) {
         const std::uint16_t sample =
             image.samples[static_cast<std::size_t>(middle * image.channels + c)];
-        small.samples.push_back(shrinking == Shrinking::kMean
-                                    ? Mean(image, grid, x, y, c)
-                                    : static_cast<std::uint8_t>(sample * 255 / image.max_value));
+        small->samples.push_back(shrinking == Shrinking::kMean
+                                     ? Mean(image, grid, x, y, c)
+                                     : static_cast<std::uint8_t>(sample * 255 / image.max_value));
       }
     }
   }
+}
+
+Pixels Shrunk(const Image& image, std::int64_t step) {
+  Pixels small;
+  AppendShrunk(image, step, Shrinking::kMean, &small);
   return small;
 }
 
@@ -85,17 +92,20 @@ PngFile ReadPngFile(const std::filesystem::path& path) {
 }
 
 PngFile ReadShrunkPng(const std::filesystem::path& path, std::int64_t step, Shrinking shrinking) {
-  return Shrunk(ReadImage(path), step, shrinking).Png();
+  Pixels small;
+  ReadImageStrips(path, static_cast<int>(step), {},
+                  [&](const Image& strip) { AppendShrunk(strip, step, shrinking, &small); });
+  return small.Png();
 }
 
 PngFile OverlayThumbnail(const std::filesystem::path& picture, const std::filesystem::path& labels,
                          std::int64_t side) {
   const Image below = ReadImage(picture);
-  const Image above = ReadImage(labels, ImageSize{below.width, below.height});
+  const Image above = ReadImage(labels, {.expected = ImageSize{below.width, below.height}});
   const std::int64_t longest = std::max(below.width, below.height);
   const std::int64_t step = std::max<std::int64_t>(1, (longest + side - 1) / side);
-  const Pixels small_below = Shrunk(below, step, Shrinking::kMean);
-  const Pixels small_above = Shrunk(above, step, Shrinking::kMean);
+  const Pixels small_below = Shrunk(below, step);
+  const Pixels small_above = Shrunk(above, step);
   Pixels overlay{small_below.width, small_below.height, 3, {}};
   const std::size_t pixels = small_below.samples.size() / static_cast<std::size_t>(below.channels);
   for (std::size_t a = 0; a < pixels; ++a) {

@@ -22,6 +22,7 @@
 #include "apps/report/report_template.h"
 #include "submarine/base/error.h"
 #include "submarine/io/file/atomic_file.h"
+#include "submarine/io/file/bundle_path.h"
 #include "submarine/io/file/npy.h"
 #include "submarine/io/image/colour_map.h"
 
@@ -30,6 +31,7 @@ namespace {
 
 using internal::NpyReader;
 using internal::NpyShape;
+using internal::PathInBundle;
 using internal::ShapeText;
 using internal::WriteFileAtomically;
 
@@ -263,7 +265,7 @@ class ReportBuilder {
                                    numbers.size() * sizeof(float));
       json_["values"].push_back({{"name", value.name},
                                  {"unit", value.unit},
-                                 {"block", AddBlock(Base64(*Deflate(bytes)))}});
+                                 {"block", AddBlock(Base64(Deflate(bytes)))}});
     }
   }
 

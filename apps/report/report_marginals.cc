@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -73,25 +73,49 @@ QuantisedMarginals ReadProbabilities(const std::filesystem::path& path, const Pa
 
 // The k most probable entries of every pixel, in descending order.
 QuantisedMarginals KeepMostProbable(const QuantisedMarginals& all, std::size_t k) {
-  QuantisedMarginals top{all.labels, k, {}, {}};
-  const std::size_t pixels = all.q.size() / all.kept;
-  top.q.reserve(pixels * k);
-  top.label.reserve(pixels * k);
-  std::vector<std::size_t> order(all.kept);
-  for (std::size_t a = 0; a < pixels; ++a) {
-    const std::uint8_t* q = all.q.data() + a * all.kept;
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::partial_sort(
-        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
-        [&](std::size_t i, std::size_t j) { return q[i] != q[j] ? q[i] > q[j] : i < j; });
-    for (std::size_t rank = 0; rank < k; ++rank) {
-      const std::size_t entry = order[rank];
-      top.q.push_back(q[entry]);
-      top.label.push_back(all.label.empty() ? static_cast<std::uint16_t>(entry)
-                                            : all.label[a * all.kept + entry]);
+  const std::size_t pixels = all.pixels();
+  QuantisedMarginals top{all.labels, k, std::vector<std::uint8_t>(pixels * k),
+                         std::vector<std::uint16_t>(pixels * k)};
+  ParallelFor(pixels, kRowGrain, [&](std::size_t begin, std::size_t end) {
+    // Of equal probabilities the first has the largest key.
+    constexpr std::uint32_t kLast = kMaxReportLabels - 1;
+    std::vector<std::uint32_t> keys(all.kept);
+    for (std::size_t a = begin; a < end; ++a) {
+      const std::uint8_t* q = all.q.data() + a * all.kept;
+      for (std::size_t i = 0; i < all.kept; ++i)
+        keys[i] = std::uint32_t{q[i]} << 16 | (kLast - static_cast<std::uint32_t>(i));
+      std::partial_sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(k), keys.end(),
+                        std::greater<>());
+      for (std::size_t rank = 0; rank < k; ++rank) {
+        const std::size_t entry = kLast - (keys[rank] & kLast);
+        top.q[a * k + rank] = q[entry];
+        top.label[a * k + rank] =
+            all.label.empty() ? static_cast<std::uint16_t>(entry) : all.label[a * all.kept + entry];
+      }
     }
-  }
+  });
   return top;
+}
+
+// A few stretches of pixels, long enough to compress as well as all of them, or all.
+QuantisedMarginals Sample(const QuantisedMarginals& all) {
+  constexpr std::size_t kStretches = 8;
+  constexpr std::size_t kBytesOfStretch = std::size_t{1} << 17;
+  const std::size_t length = kBytesOfStretch / all.kept + 1;
+  const std::size_t pixels = all.pixels();
+  if (pixels <= 2 * kStretches * length) return all;
+  QuantisedMarginals sample{all.labels, all.kept, {}, {}};
+  const auto append = [&](const auto& values, std::size_t first, auto* to) {
+    if (values.empty()) return;
+    const auto from = values.begin() + static_cast<std::ptrdiff_t>(first * all.kept);
+    to->insert(to->end(), from, from + static_cast<std::ptrdiff_t>(length * all.kept));
+  };
+  for (std::size_t k = 0; k < kStretches; ++k) {
+    const std::size_t first = k * (pixels - length) / (kStretches - 1);
+    append(all.q, first, &sample.q);
+    append(all.label, first, &sample.label);
+  }
+  return sample;
 }
 
 std::string LabelBytes(const QuantisedMarginals& marginals, std::size_t label_bytes) {
@@ -104,20 +128,14 @@ std::string LabelBytes(const QuantisedMarginals& marginals, std::size_t label_by
   return bytes;
 }
 
-std::optional<PackedMarginals> PackAsTheyAre(const QuantisedMarginals& marginals,
-                                             std::size_t max_bytes) {
-  const std::size_t max_deflated = max_bytes / 4 * 3;
-  const auto q = Deflate({reinterpret_cast<const char*>(marginals.q.data()), marginals.q.size()},
-                         max_deflated);
-  if (!q) return std::nullopt;
-  PackedMarginals packed{marginals.kept, Base64(*q), {}, 0};
-  if (!marginals.label.empty()) {
-    packed.label_bytes = marginals.labels <= 256 ? 1 : 2;
-    const auto label = Deflate(LabelBytes(marginals, packed.label_bytes), max_deflated);
-    if (!label) return std::nullopt;
-    packed.label = Base64(*label);
+PackedMarginals Pack(const QuantisedMarginals& all, std::size_t kept) {
+  if (kept < all.kept) return Pack(KeepMostProbable(all, kept), kept);
+  PackedMarginals packed{
+      kept, Base64(Deflate({reinterpret_cast<const char*>(all.q.data()), all.q.size()})), {}, 0};
+  if (!all.label.empty()) {
+    packed.label_bytes = all.labels <= 256 ? 1 : 2;
+    packed.label = Base64(Deflate(LabelBytes(all, packed.label_bytes)));
   }
-  if (packed.q.size() + packed.label.size() > max_bytes) return std::nullopt;
   return packed;
 }
 
@@ -164,21 +182,31 @@ QuantisedMarginals ReadTopMarginals(const std::filesystem::path& path, const Pag
 
 std::optional<PackedMarginals> PackMarginals(const QuantisedMarginals& marginals,
                                              std::size_t max_bytes) {
-  if (auto packed = PackAsTheyAre(marginals, max_bytes)) return packed;
-  // The size grows with k, so the largest k that fits is found by bisection.
-  std::optional<PackedMarginals> best;
-  std::size_t low = 1;
-  std::size_t high = marginals.kept - 1;
-  while (low <= high) {
-    const std::size_t k = low + (high - low) / 2;
-    if (auto packed = PackAsTheyAre(KeepMostProbable(marginals, k), max_bytes)) {
-      best = std::move(packed);
-      low = k + 1;
-    } else {
-      high = k - 1;
+  // Compressing all pixels takes long, so the number of labels is chosen on a sample of them.
+  const QuantisedMarginals sample = Sample(marginals);
+  double scale = static_cast<double>(marginals.pixels()) / static_cast<double>(sample.pixels());
+  const auto estimate = [&](std::size_t kept) {
+    return scale * static_cast<double>(Pack(sample, kept).bytes());
+  };
+  const auto limit = static_cast<double>(max_bytes);
+  for (std::size_t most = marginals.kept; most > 0;) {
+    std::size_t kept = most;
+    if (estimate(most) > limit) {
+      // The size grows with their number, so the largest that fits is found by bisection.
+      std::size_t too_many = most;
+      kept = 0;
+      while (kept + 1 < too_many) {
+        const std::size_t middle = kept + (too_many - kept) / 2;
+        (estimate(middle) > limit ? too_many : kept) = middle;
+      }
     }
+    if (kept == 0) return std::nullopt;
+    PackedMarginals packed = Pack(marginals, kept);
+    if (packed.bytes() <= max_bytes) return packed;
+    scale *= static_cast<double>(packed.bytes()) / estimate(kept);
+    most = kept - 1;
   }
-  return best;
+  return std::nullopt;
 }
 
 }  // namespace submarine::apps

@@ -23,6 +23,8 @@ struct QuantisedMarginals {
   std::size_t kept = 0;
   std::vector<std::uint8_t> q;
   std::vector<std::uint16_t> label;  // of every entry, most probable first; empty: 0, 1, 2, ...
+
+  std::size_t pixels() const { return kept > 0 ? q.size() / kept : 0; }
 };
 
 // Checks the values of an opened array whose last axis is the labels: throws FileError unless each
@@ -42,9 +44,11 @@ struct PackedMarginals {
   std::string q;
   std::string label;            // empty: all labels in order
   std::size_t label_bytes = 0;  // 1 or 2, little-endian
+
+  std::size_t bytes() const { return q.size() + label.size(); }
 };
 
-// With as many labels per pixel as fit into `max_bytes`; none if not even one does.
+// With as many labels per pixel as fit into `max_bytes`, about; none if not even one does.
 std::optional<PackedMarginals> PackMarginals(const QuantisedMarginals& marginals,
                                              std::size_t max_bytes);
 

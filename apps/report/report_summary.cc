@@ -11,12 +11,15 @@
 
 #include "apps/cli/file_checks.h"
 #include "submarine/base/error.h"
+#include "submarine/io/file/bundle_path.h"
 #include "submarine/io/file/input_file.h"
 #include "submarine/io/file/json_file.h"
 
 namespace submarine::apps {
 namespace {
 
+using internal::IsNameInBundle;
+using internal::PathInBundle;
 using internal::ReadJsonFile;
 using internal::ReadWholeFile;
 
@@ -66,12 +69,8 @@ class Node {
   // The page may only use files of the bundle.
   std::filesystem::path FileInBundle() const {
     const std::string text = Text();
-    std::filesystem::path path = text;
-    const bool leaves =
-        std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-    if (path.empty() || path.is_absolute() || leaves || text.find('\0') != std::string::npos)
-      Refuse("the name of a file inside the bundle");
-    return path;
+    if (!IsNameInBundle(text)) Refuse("the name of a file inside the bundle");
+    return text;
   }
   void ExpectNumber(const char* key) const {
     if (!At(key).value_.is_number()) At(key).Refuse("a number");
@@ -188,19 +187,6 @@ void CheckRecords(const Node& root) {
 }
 
 }  // namespace
-
-std::filesystem::path PathInBundle(const std::filesystem::path& bundle,
-                                   const std::filesystem::path& file) {
-  std::error_code missing;
-  const std::filesystem::path root = std::filesystem::canonical(bundle, missing);
-  const std::filesystem::path target = std::filesystem::canonical(bundle / file, missing);
-  if (missing) return bundle / file;
-  if (std::mismatch(root.begin(), root.end(), target.begin(), target.end()).first != root.end()) {
-    throw FileError(fmt::format("\"{}\" is a link out of the bundle, expected a file inside it",
-                                (bundle / file).string()));
-  }
-  return bundle / file;
-}
 
 bool ExistsInBundle(const std::filesystem::path& bundle, const std::filesystem::path& file) {
   return Exists(bundle / file);

@@ -49,11 +49,6 @@ struct ReportSummary {
 // FileError. Without the key "page", the usual outputs of `solve` are used if they exist.
 ReportSummary ReadReportSummary(const std::filesystem::path& bundle);
 
-// bundle/file. Throws FileError if links lead out of the bundle, since a page contains whole files
-// and is often shared. Does not check that the file exists; its reader does.
-std::filesystem::path PathInBundle(const std::filesystem::path& bundle,
-                                   const std::filesystem::path& file);
-
 // Whether the file exists; false if that cannot be determined.
 bool ExistsInBundle(const std::filesystem::path& bundle, const std::filesystem::path& file);
 

@@ -105,8 +105,8 @@ Json Existing(const SegmentSettings& settings, const SegmentJob& job) {
     Json summary = Json::parse(internal::ReadWholeFile(file));
     const bool same = summary.value("version", "") == kVersion &&
                       summary.value("request", Json()) == RequestJson(settings, job.files);
-    if (same && (!settings.report || Exists(fs::path(job.directory) / "report.html")))
-      return summary;
+    const bool page = Exists(fs::path(job.directory) / "report.html");
+    if (same && (!settings.report || page || summary.value("page_left_out", false))) return summary;
   } catch (const std::exception&) {  // whatever is wrong with it, it is made again
   }
   return nullptr;
@@ -159,7 +159,7 @@ class Batch {
     } catch (const std::bad_alloc&) {
       entry.problem = "there is not enough memory for it";
     } catch (const std::exception& error) {
-      entry.problem = error.what();
+      entry.problem = WithShownNames(error.what());
     }
     return entry;
   }
@@ -221,7 +221,7 @@ Json GalleryItem(const Entry& entry) {
   }
   item["picture"] = (folder / "image.png").string();
   item["labels"] = (folder / "labels.png").string();
-  if (!entry.summary["request"]["report"].is_null())
+  if (Exists(fs::path(entry.job->directory) / "report.html"))
     item["link"] = (folder / "report.html").string();
   const Json& segmentation = entry.summary["segmentation"];
   Json facts = Json::array();

@@ -141,9 +141,8 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   for (const std::string& note : done.picture.notes) PrintLine(note);
   PrintText(OutcomeText(done.picture, done.outcome));
   PrintText(SummaryText(done.outcome.solved));
-  PrintLine(
-      "Results: " +
-      (std::filesystem::path(command.directory) / (settings.report ? "report.html" : "")).string());
+  PrintLine("Results: " +
+            (std::filesystem::path(command.directory) / (done.page ? "report.html" : "")).string());
 }
 
 void AddInputOptions(CLI::App* sub, SegmentCommand* command) {

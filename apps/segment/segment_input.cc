@@ -39,13 +39,12 @@ Colour ColourAt(const Image& image, std::size_t pixel) {
   return colour;
 }
 
-void ReadScribbles(const std::string& file, double confidence, SegmentPicture* picture) {
+void ReadScribbles(const std::string& file, double confidence, const ReadingLimits& limits,
+                   SegmentPicture* picture) {
   const Image& image = picture->image;
-  const Image scribbles = ReadImage(file);
-  if (scribbles.width != image.width || scribbles.height != image.height) {
-    throw InvalidInput(fmt::format("{} is {} x {}, expected {} x {} like the picture", file,
-                                   scribbles.width, scribbles.height, image.width, image.height));
-  }
+  ImageReading of_size = limits.For(file);
+  of_size.expected = ImageSize{image.width, image.height};
+  const Image scribbles = ReadImage(file, of_size);
   std::map<Colour, int> label_of;
   for (std::size_t a = 0; a < Pixels(image); ++a) label_of.emplace(ColourAt(scribbles, a), 0);
   label_of.erase(Colour{0, 0, 0});
@@ -158,9 +157,12 @@ std::vector<int> BestByUnaries(const Matrix<float>& unary) {
   return best;
 }
 
-std::vector<std::int64_t> TruthNumbers(const std::string& file, const Image& image) {
+std::vector<std::int64_t> TruthNumbers(const std::string& file, const Image& image,
+                                       const ReadingLimits& limits) {
   if (!file.ends_with(".npy")) {
-    const Image truth = ReadLabelImage(file, ImageSize{image.width, image.height});
+    ImageReading of_size = limits.For(file);
+    of_size.expected = ImageSize{image.width, image.height};
+    const Image truth = ReadLabelImage(file, of_size);
     return {truth.samples.begin(), truth.samples.end()};
   }
   NpyReader reader(file);
@@ -173,8 +175,9 @@ std::vector<std::int64_t> TruthNumbers(const std::string& file, const Image& ima
   return numbers;
 }
 
-void ReadTruth(const std::string& file, int ignore, SegmentPicture* picture) {
-  const std::vector<std::int64_t> numbers = TruthNumbers(file, picture->image);
+void ReadTruth(const std::string& file, int ignore, const ReadingLimits& limits,
+               SegmentPicture* picture) {
+  const std::vector<std::int64_t> numbers = TruthNumbers(file, picture->image, limits);
   const auto labels = static_cast<std::int64_t>(picture->unary.cols());
   const auto width = static_cast<std::size_t>(picture->image.width);
   bool known = false;
@@ -196,19 +199,33 @@ void ReadTruth(const std::string& file, int ignore, SegmentPicture* picture) {
 
 }  // namespace
 
-SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReading& reading) {
+std::size_t LeastLabels(const SegmentFiles& files) {
+  constexpr std::int64_t kFewest = 2;
+  const std::string& file = files.softmax.empty() ? files.unary : files.softmax;
+  if (file.empty()) return kFewest;
+  try {
+    const NpyShape shape = NpyReader(file).shape();
+    const std::int64_t least = shape.empty() ? 0 : std::min(shape.front(), shape.back());
+    return static_cast<std::size_t>(std::max(kFewest, least));
+  } catch (const FileError&) {  // which its reader will throw again, after the picture's
+    return kFewest;
+  }
+}
+
+SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReading& reading,
+                                  const ReadingLimits& limits) {
   SegmentPicture picture;
-  picture.image = ReadImage(files.image);
+  picture.image = ReadImage(files.image, limits.For(files.image));
   if (!files.softmax.empty()) {
     ReadSoftmax(files.softmax, reading, &picture);
   } else if (!files.unary.empty()) {
     ReadUnaries(files.unary, reading, &picture);
   } else {
-    ReadScribbles(files.scribbles, reading.confidence, &picture);
+    ReadScribbles(files.scribbles, reading.confidence, limits, &picture);
   }
   NameLabels(reading, &picture);
   picture.before = BestByUnaries(picture.unary);
-  if (!files.truth.empty()) ReadTruth(files.truth, reading.ignore, &picture);
+  if (!files.truth.empty()) ReadTruth(files.truth, reading.ignore, limits, &picture);
   return picture;
 }
 

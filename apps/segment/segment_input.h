@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/reading_limits.h"
 #include "apps/segment/label_colours.h"
 #include "submarine/base/matrix.h"
 #include "submarine/io/image/image.h"
@@ -47,7 +48,11 @@ struct SegmentPicture {
 // Throws InvalidInput and FileError for sizes that do not match, values that are not probabilities,
 // and labels of the truth or numbers of classes or colours that do not fit. In scribbles, every
 // colour but black is a label, in the order of their values (red first); black pixels are
-// undecided, and all labels are equally likely there.
-SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReading& reading);
+// undecided, and all labels are equally likely there. Also throws what `limits` throws.
+SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReading& reading,
+                                  const ReadingLimits& limits);
+
+// The fewest labels that the picture can have, by the beginnings of its files.
+std::size_t LeastLabels(const SegmentFiles& files);
 
 }  // namespace submarine::apps

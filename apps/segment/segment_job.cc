@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/report/writing_time.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
@@ -99,23 +100,31 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   (*progress)("reading", {.k = -1});
   const Json request = RequestJson(settings, job.files);
   SegmentDone done;
-  done.picture = ReadSegmentPicture(job.files, settings.reading);
+  const ReadingLimits limits(solve, clock, LeastBytesPerPixel(LeastLabels(job.files)));
+  done.picture = ReadSegmentPicture(job.files, settings.reading, limits);
   ModelInput input;
   input.dense = BuildModel(settings, &done.picture);
   Bundle bundle(job.directory);
-  SolveResult solved = SolveInTime(input, solve, clock, WritingSeconds(*input.dense), progress);
+  const WritingTime writing(input.dense->num_variables(), done.picture.names.size());
+  SolveResult solved =
+      SolveInTime(input, solve, clock,
+                  writing.Reserve(settings.report.has_value(), solve.time_limit_seconds), progress);
   if (complete && solved.termination == Termination::kInterrupted)
     throw submarine::Interrupted("interrupted");
   done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
   const std::string title =
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
+  const PicturePage page =
+      SegmentPage(&bundle, title, done.picture, done.outcome, settings.dense.top);
+  const auto report = writing.PageInTime(settings.report, clock.Seconds(), solve.time_limit_seconds,
+                                         &done.outcome.solved.notes);
+  done.page = report.has_value();
   Json summary = SummaryJson(done.outcome.solved, solve, job.files.image, true);
   summary["options"]["segment"] = SettingsJson(settings, job.files);
   summary["segmentation"] = OutcomeJson(done.picture, done.outcome);
   summary["request"] = request;
-  const PicturePage page =
-      SegmentPage(&bundle, title, done.picture, done.outcome, settings.dense.top);
-  FinishBundle(std::move(summary), "segment", page.json(), &bundle, settings.report);
+  if (settings.report && !report) summary["page_left_out"] = true;
+  FinishBundle(std::move(summary), "segment", page.json(), &bundle, report);
   done.seconds = clock.Seconds();
   return done;
 }

@@ -32,6 +32,7 @@ struct SegmentJob {
 struct SegmentDone {
   SegmentPicture picture;  // without its unaries
   SegmentOutcome outcome;
+  bool page = false;  // report.html was written
   double seconds = 0.0;
 };
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <string_view>
 #include <system_error>
@@ -29,6 +31,13 @@ fs::path Resolved(const fs::path& directory) {
   fs::path path = fs::weakly_canonical(fs::absolute(directory, error), error);
   if (error) Fail(directory, "cannot be a directory", error);
   return path.filename().empty() ? path.parent_path() : path;
+}
+
+// A name that no bundle of this process has had and that is no beginning of another's: messages
+// that name it, which may be printed when it is gone, are about one bundle only.
+std::string NewStagingName() {
+  static std::atomic<unsigned> counter{0};
+  return fmt::format("{}{}-{}.tmp", kStagingPrefix, ::getpid(), counter.fetch_add(1));
 }
 
 // Staging directories of running processes are locked.
@@ -63,9 +72,8 @@ Bundle::Bundle(const fs::path& directory)
   fs::create_directories(directory_.parent_path(), error);
   if (error) Fail(directory, "cannot be made", error);
   RemoveLitter(directory_.parent_path());
-  for (int number = 0;; ++number) {
-    const fs::path path =
-        directory_.parent_path() / fmt::format("{}{}-{}", kStagingPrefix, ::getpid(), number);
+  for (;;) {
+    const fs::path path = directory_.parent_path() / NewStagingName();
     if (::mkdir(path.c_str(), 0777) != 0) {
       if (errno == EEXIST) continue;
       Fail(directory, "cannot be made", {errno, std::generic_category()});
@@ -117,6 +125,8 @@ void Bundle::ReplaceFiles() {
     fs::rename(staging_ / name, directory_ / name, error);
     if (error) Fail(shown_ / name, "cannot be written", error);
   }
+  if (std::find(names.begin(), names.end(), fs::path("report.html")) == names.end())
+    fs::remove(directory_ / "report.html", error);
   fs::remove_all(staging_, error);
 }
 

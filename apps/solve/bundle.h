@@ -24,7 +24,8 @@ class Bundle {
   std::filesystem::path File(const std::string& name) const { return staging_ / name; }
   const std::filesystem::path& staging() const { return staging_; }
 
-  // In an existing directory, summary.json is replaced last, so that all files it names exist.
+  // In an existing directory, summary.json is replaced last, so that all files it names exist. A
+  // page that is there but not here is of other results, and removed.
   void Commit();
 
  private:

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "apps/cli/reading_limits.h"
 #include "submarine/base/error.h"
 #include "submarine/io/model/dense_bundle.h"
 #include "submarine/io/model/fg.h"
@@ -15,7 +16,10 @@ namespace submarine::apps {
 
 namespace {
 
-void ReadBundleTo(const std::string& file, bool strict_hst, ModelInput* input) {
+using internal::Stopwatch;
+
+void ReadBundleTo(const std::string& file, bool strict_hst, const ReadingLimits& limits,
+                  ModelInput* input) {
   const auto take = [&](auto loaded) {
     input->width = loaded.width;
     input->height = loaded.height;
@@ -23,7 +27,7 @@ void ReadBundleTo(const std::string& file, bool strict_hst, ModelInput* input) {
     return std::move(loaded.model);
   };
   if (ReadBundleKind(file) == "dense") {
-    LoadedDense loaded = ReadDenseBundle(file, strict_hst);
+    LoadedDense loaded = ReadDenseBundle(file, strict_hst, limits.For("the picture of " + file));
     input->depth = loaded.depth;
     input->dense = take(std::move(loaded));
   } else {
@@ -33,7 +37,8 @@ void ReadBundleTo(const std::string& file, bool strict_hst, ModelInput* input) {
 
 }  // namespace
 
-ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst) {
+ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst,
+                     const SolveOptions& options, const Stopwatch& clock) {
   ModelInput input;
   input.file = file;
   const std::string ending = std::filesystem::path(file).extension().string();
@@ -42,7 +47,9 @@ ModelInput ReadModel(const std::string& file, const std::string& evidence, bool 
   } else if (ending == ".fg") {
     input.graph = ReadFg(file);
   } else if (ending == ".json") {
-    ReadBundleTo(file, strict_hst, &input);
+    constexpr std::size_t kFewestLabels = 2;
+    const ReadingLimits limits(options, clock, LeastBytesPerPixel(kFewestLabels));
+    ReadBundleTo(file, strict_hst, limits, &input);
   } else {
     throw FileError(fmt::format("{}: expected a file that ends in .uai, .fg or .json", file));
   }

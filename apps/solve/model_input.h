@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "submarine/base/stopwatch.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
@@ -23,8 +24,10 @@ struct ModelInput {
   std::vector<std::string> warnings;
 };
 
-// `evidence` may be empty. Throws FileError for any other file extension.
-ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst);
+// `evidence` may be empty. The limits of the options apply to pictures of dense models; the clock
+// has run since the start of the call. Throws FileError for any other file extension.
+ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst,
+                     const SolveOptions& options, const internal::Stopwatch& clock);
 
 // Solve() of whichever model was given.
 SolveResult Solve(const ModelInput& input, const SolveOptions& options, const Watch& watch);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 #include "apps/cli/terminal.h"
 #include "apps/commands.h"
 #include "apps/report/picture_page.h"
+#include "apps/report/writing_time.h"
 #include "apps/solve/bundle.h"
 #include "apps/solve/solve_output.h"
 #include "apps/solve/solve_progress.h"
@@ -260,9 +262,9 @@ void WriteOutputs(const SolveCommand& command, const SolveResult& outcome, const
 }
 
 // Writes what a page can show; it finds the files by these names.
-void WriteBundle(const SolveCommand& command, const SolveResult& outcome, const Layout& layout,
-                 Bundle* bundle) {
-  const auto file = [&](const char* name) { return bundle->File(name).string(); };
+void WriteArrays(const SolveCommand& command, const SolveResult& outcome, const Layout& layout,
+                 const Bundle& bundle) {
+  const auto file = [&](const char* name) { return bundle.File(name).string(); };
   SolveCommand inside = command;
   inside.mar = inside.pr = inside.picture = inside.json = {};
   inside.labels = file("labels.npy");
@@ -270,8 +272,16 @@ void WriteBundle(const SolveCommand& command, const SolveResult& outcome, const 
   const bool even = !std::holds_alternative<std::vector<std::vector<double>>>(outcome.marginals);
   inside.marginals = even ? file("marginals.npy") : "";
   WriteOutputs(inside, outcome, layout);
-  FinishBundle(SummaryJson(outcome, command.solve, command.model, layout.dense), "solve", nullptr,
-               bundle);
+}
+
+WritingTime TimeToWrite(const ModelInput& input) {
+  if (input.dense)
+    return {input.dense->num_variables(), static_cast<std::size_t>(input.dense->num_labels())};
+  if (input.crf)
+    return {input.crf->unary().rows(), static_cast<std::size_t>(input.crf->num_labels())};
+  const std::vector<int>& cardinality = input.graph->cardinality;
+  const auto states = std::accumulate(cardinality.begin(), cardinality.end(), std::size_t{0});
+  return {cardinality.size(), states / std::max<std::size_t>(1, cardinality.size())};
 }
 
 void RunSolve(SolveCommand command) {
@@ -282,17 +292,26 @@ void RunSolve(SolveCommand command) {
   CatchInterrupts();
   SolveProgress progress(command.solve, command.quiet);
   progress("reading", {.k = -1});
-  ModelInput input = ReadModel(command.model, command.evidence, command.strict_hst);
+  ModelInput input =
+      ReadModel(command.model, command.evidence, command.strict_hst, command.solve, clock);
   for (const std::string& warning : input.warnings) PrintWarning(warning);
   CheckOptions(input, command);
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
   std::optional<Bundle> bundle;
   if (!command.bundle.empty()) bundle.emplace(command.bundle);
-  const double writing = bundle && input.dense ? WritingSeconds(*input.dense) : 0.0;
-  const SolveResult outcome = SolveInTime(input, command.solve, clock, writing, &progress);
+  const WritingTime writing = TimeToWrite(input);
+  const double limit = command.solve.time_limit_seconds;
+  const double reserve =
+      bundle || !command.marginals.empty() ? writing.Reserve(bundle.has_value(), limit) : 0.0;
+  SolveResult outcome = SolveInTime(input, command.solve, clock, reserve, &progress);
   WriteOutputs(command, outcome, layout);
-  if (bundle) WriteBundle(command, outcome, layout, &*bundle);
+  if (bundle) {
+    WriteArrays(command, outcome, layout, *bundle);
+    const auto report = writing.PageInTime(ReportOptions(), clock.Seconds(), limit, &outcome.notes);
+    FinishBundle(SummaryJson(outcome, command.solve, command.model, layout.dense), "solve", nullptr,
+                 &*bundle, report);
+  }
   progress.Clear();
   if (!command.quiet) PrintText(SummaryText(outcome));
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
@@ -46,6 +47,46 @@ void RequireSize(const std::string& file, int width, int height, const StereoPai
     throw InvalidInput(fmt::format("{} is {} x {}, expected {} x {} as the views", file, width,
                                    height, pair.width * shrink, pair.height * shrink));
   }
+}
+
+// A picture at 1/shrink of its resolution: its size before, and samples from 0 to 255.
+struct View {
+  ImageSize size;
+  int channels = 1;
+  std::vector<float> values;
+};
+
+void Append(const std::vector<float>& row, std::vector<float>* values) {
+  values->insert(values->end(), row.begin(), row.end());
+}
+
+// In strips of one row of the result: the whole picture may not fit into memory.
+View ReadView(const std::string& file, int shrink, ImageReading reading) {
+  View view;
+  reading.before = [&view, shrink, before = std::move(reading.before)](const ImageHeader& header) {
+    before(header);
+    view.size = header.size;
+    view.channels = header.channels;
+    view.values.reserve(static_cast<std::size_t>(header.size.width / shrink) *
+                        static_cast<std::size_t>(header.size.height / shrink) *
+                        static_cast<std::size_t>(header.channels));
+  };
+  ReadImageStrips(file, shrink, reading, [&](const Image& strip) {
+    if (std::min(strip.width, strip.height) < shrink) return;
+    Append(ShrinkImage(ColourValues(strip), strip.width, strip.height, strip.channels, shrink),
+           &view.values);
+  });
+  return view;
+}
+
+// Pictures of another size than the views are refused before they are decoded.
+ImageReading OfSize(ImageReading reading, const std::string& file, const StereoPair& pair,
+                    int shrink) {
+  reading.before = [&, shrink, before = std::move(reading.before)](const ImageHeader& header) {
+    RequireSize(file, header.size.width, header.size.height, pair, shrink);
+    before(header);
+  };
+  return reading;
 }
 
 struct TruthSpec {
@@ -93,56 +134,57 @@ DenseKernelSpec Kernel(DenseKernelType type, double sigma, double colour_sigma, 
 
 }  // namespace
 
-StereoPair ReadStereoPair(const std::string& left, const std::string& right, int shrink) {
-  const Image l = ReadImage(left);
-  const Image r = ReadImage(right);
-  if (l.width != r.width || l.height != r.height) {
+StereoPair ReadStereoPair(const std::string& left, const std::string& right, int shrink,
+                          const ReadingLimits& limits) {
+  View l = ReadView(left, shrink, limits.For(left));
+  View r = ReadView(right, shrink, limits.For(right));
+  const auto& [width, height] = l.size;
+  if (width != r.size.width || height != r.size.height) {
     throw InvalidInput(
-        fmt::format("{} is {} x {}, but {} is {} x {}; expected two views of one size", left,
-                    l.width, l.height, right, r.width, r.height));
+        fmt::format("{} is {} x {}, but {} is {} x {}; expected two views of one size", left, width,
+                    height, right, r.size.width, r.size.height));
   }
-  if (l.width / shrink < 2 || l.height / shrink < 1) {
+  if (width / shrink < 2 || height / shrink < 1) {
     throw InvalidInput(fmt::format("{} is {} x {} pixels{}, too small for any disparity", left,
-                                   l.width, l.height,
+                                   width, height,
                                    shrink > 1 ? fmt::format(" and is shrunk by {}", shrink) : ""));
   }
-  StereoPair pair{l.width / shrink, l.height / shrink, l.channels, ColourValues(l),
-                  ColourValues(r)};
   if (l.channels != r.channels) {
-    (l.channels == 3 ? pair.left : pair.right) = Grey(l.channels == 3 ? pair.left : pair.right);
-    pair.channels = 1;
+    View& coloured = l.channels == 3 ? l : r;
+    coloured.values = Grey(coloured.values);
+    l.channels = 1;
   }
-  if (shrink > 1) {
-    for (std::vector<float>* view : {&pair.left, &pair.right})
-      *view = ShrinkImage(*view, l.width, l.height, pair.channels, shrink);
-  }
-  return pair;
+  return {width / shrink, height / shrink, l.channels, std::move(l.values), std::move(r.values)};
 }
 
-std::vector<float> ReadTruth(const std::string& spec, const StereoPair& pair, int shrink) {
+std::vector<float> ReadTruth(const std::string& spec, const StereoPair& pair, int shrink,
+                             const ReadingLimits& limits) {
   const TruthSpec parsed = ParseTruth(spec);
   if (std::filesystem::path(parsed.file).extension() == ".npy")
     return ReadTruthArray(parsed.file, pair, shrink);
-  const Image image = ReadImage(parsed.file);
-  RequireSize(parsed.file, image.width, image.height, pair, shrink);
-  const double factor = parsed.factor.value_or(image.max_value > 255 ? 256.0 : 1.0);
-  const auto channels = static_cast<std::size_t>(image.channels);
-  std::vector<float> truth(image.samples.size() / channels);
-  for (std::size_t a = 0; a < truth.size(); ++a) {
-    const int sample = image.samples[a * channels];
-    truth[a] = sample == 0 ? kUnknown : static_cast<float>(sample / factor);
-  }
-  return ShrinkTruth(truth, image.width, image.height, shrink);
+  std::vector<float> truth;
+  const ImageReading reading = OfSize(limits.For(parsed.file), parsed.file, pair, shrink);
+  ReadImageStrips(parsed.file, shrink, reading, [&](const Image& strip) {
+    if (strip.height < shrink) return;
+    const double factor = parsed.factor.value_or(strip.max_value > 255 ? 256.0 : 1.0);
+    const auto channels = static_cast<std::size_t>(strip.channels);
+    std::vector<float> rows(strip.samples.size() / channels);
+    for (std::size_t a = 0; a < rows.size(); ++a) {
+      const int sample = strip.samples[a * channels];
+      rows[a] = sample == 0 ? kUnknown : static_cast<float>(sample / factor);
+    }
+    Append(ShrinkTruth(rows, strip.width, strip.height, shrink), &truth);
+  });
+  return truth;
 }
 
-std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pair, int shrink) {
-  const Image image = ReadImage(file);
-  RequireSize(file, image.width, image.height, pair, shrink);
-  const std::vector<float> shrunk =
-      ShrinkImage(ColourValues(image), image.width, image.height, image.channels, shrink);
-  std::vector<std::uint8_t> mask(shrunk.size() / static_cast<std::size_t>(image.channels));
+std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pair, int shrink,
+                                   const ReadingLimits& limits) {
+  const View view = ReadView(file, shrink, OfSize(limits.For(file), file, pair, shrink));
+  const auto channels = static_cast<std::size_t>(view.channels);
+  std::vector<std::uint8_t> mask(view.values.size() / channels);
   for (std::size_t a = 0; a < mask.size(); ++a)
-    mask[a] = shrunk[a * static_cast<std::size_t>(image.channels)] > 127.0F ? 1 : 0;
+    mask[a] = view.values[a * channels] > 127.0F ? 1 : 0;
   return mask;
 }
 

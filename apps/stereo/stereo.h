@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/reading_limits.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/solve.h"
 #include "submarine/stereo/evaluation.h"
@@ -27,16 +28,20 @@ struct StereoPair {
 };
 
 // Both views at 1/shrink of their resolution. If only one is grey, both become grey. Throws
-// FileError for files that are not pictures, InvalidInput for views of different sizes.
-StereoPair ReadStereoPair(const std::string& left, const std::string& right, int shrink);
+// FileError for files that are not pictures, InvalidInput for views of different sizes, and what
+// `limits` throws.
+StereoPair ReadStereoPair(const std::string& left, const std::string& right, int shrink,
+                          const ReadingLimits& limits);
 
 // "FILE" or "FILE,FACTOR": a picture whose samples are FACTOR times the disparity, 0 for unknown
 // (the default factor is 1, for 16-bit pictures 256), or a .npy of disparities, NaN or infinite for
 // unknown. In the result, unknown is NaN. The size must be that of the views before shrinking.
-std::vector<float> ReadTruth(const std::string& spec, const StereoPair& pair, int shrink);
+std::vector<float> ReadTruth(const std::string& spec, const StereoPair& pair, int shrink,
+                             const ReadingLimits& limits);
 
 // The pixels to evaluate: those where the picture is not 0.
-std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pair, int shrink);
+std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pair, int shrink,
+                                   const ReadingLimits& limits);
 
 struct StereoSettings {
   int disparities = 0;  // 0: GuessDisparities

@@ -18,6 +18,7 @@
 #include "apps/cli/terminal.h"
 #include "apps/commands.h"
 #include "apps/report/picture_page.h"
+#include "apps/report/writing_time.h"
 #include "apps/solve/bundle.h"
 #include "apps/solve/solve_output.h"
 #include "apps/solve/solve_progress.h"
@@ -84,6 +85,14 @@ StereoSettings SettingsOf(const StereoCommand& command) {
   return settings;
 }
 
+// For every pixel, whatever the number of disparities turns out to be.
+double LeastBytes(const StereoSettings& settings) {
+  constexpr int kFewest = 2;
+  constexpr double kViews = 2.0 * sizeof(float);
+  return kViews +
+         LeastBytesPerPixel(static_cast<std::size_t>(std::max(kFewest, settings.disparities)));
+}
+
 void RunStereo(const StereoCommand& command) {
   const Stopwatch clock;
   const ThreadLimit thread_limit(command.dense.threads);
@@ -93,12 +102,14 @@ void RunStereo(const StereoCommand& command) {
   solve.shrink_option = "--shrink";
   SolveProgress progress(solve, command.dense.quiet);
   progress("reading", {.k = -1});
-  const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink);
+  const ReadingLimits limits(solve, clock, LeastBytes(settings), command.shrink);
+  const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink, limits);
   StereoTruth truth;
-  if (!command.truth.empty()) truth.disparity = ReadTruth(command.truth, pair, command.shrink);
+  if (!command.truth.empty())
+    truth.disparity = ReadTruth(command.truth, pair, command.shrink, limits);
   if (!command.mask.empty()) {
     if (command.truth.empty()) throw InvalidInput("--mask needs --truth");
-    truth.mask = ReadMask(command.mask, pair, command.shrink);
+    truth.mask = ReadMask(command.mask, pair, command.shrink, limits);
   }
   Bundle bundle(command.directory);
   progress("comparing views", {.k = -1});
@@ -107,29 +118,35 @@ void RunStereo(const StereoCommand& command) {
       pair, &settings, [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
         const std::size_t pixels = pair.left.size() / static_cast<std::size_t>(pair.channels);
         SolveOptions left = solve;
-        left.time_limit_seconds = std::max(
-            0.0, solve.time_limit_seconds - clock.Seconds() -
-                     WritingSeconds(pixels, static_cast<std::size_t>(labels.num_labels())));
+        left.time_limit_seconds =
+            std::max(0.0, solve.time_limit_seconds - clock.Seconds() -
+                              WritingTime(pixels, static_cast<std::size_t>(labels.num_labels()))
+                                  .Reserve(true, solve.time_limit_seconds));
         RequireFits(kernels, pixels, labels, left);
       });
-  const SolveResult outcome =
-      SolveInTime(input, solve, clock, WritingSeconds(*input.dense), &progress);
+  const WritingTime writing(input.dense->num_variables(),
+                            static_cast<std::size_t>(settings.disparities));
+  SolveResult outcome =
+      SolveInTime(input, solve, clock, writing.Reserve(true, solve.time_limit_seconds), &progress);
   const StereoResult result = ConcludeStereo(outcome, truth);
 
+  const PicturePage page = StereoPage(
+      &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),
+      pair, settings, outcome, result, truth, command.dense.top);
+  const auto report = writing.PageInTime(ReportOptions(), clock.Seconds(), solve.time_limit_seconds,
+                                         &outcome.notes);
   nlohmann::ordered_json summary =
       SummaryJson(outcome, solve, fmt::format("{} {}", command.left, command.right), true);
   summary["options"]["stereo"] =
       SettingsJson(settings, command.left, command.right, command.shrink);
   if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command.truth);
-  const PicturePage page = StereoPage(
-      &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),
-      pair, settings, outcome, result, truth, command.dense.top);
-  FinishBundle(std::move(summary), "stereo", page.json(), &bundle);
+  FinishBundle(std::move(summary), "stereo", page.json(), &bundle, report);
   progress.Clear();
   if (!command.dense.quiet) {
     PrintText(SummaryText(outcome));
     if (result.judgement) PrintText(JudgementText(*result.judgement));
-    PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
+    if (report)
+      PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
   }
 }
 

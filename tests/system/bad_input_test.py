@@ -4,7 +4,7 @@ import math
 import os
 import subprocess
 
-from submarine_support import PROGRAM, CommandTest, main, npy_bytes, uai_text, write_npy
+from submarine_support import PROGRAM, CommandTest, main, npy_bytes, read_json, uai_text, write_npy
 
 # More than reading a small file takes, much less than what the files of the tests below claim to need.
 MODEST_MEGABYTES = 400
@@ -290,6 +290,23 @@ class HostileHeaders(BadInputTest):
                 finished = self.assert_model_refused(self.write_grid(metric="tree:" + name),
                                                      mentions=["model.json", "inside the directory of the header"])
                 self.assertNotIn("root", finished.stderr)
+
+    def test_links_out_of_the_directory(self):
+        """A model is given to others, and results would tell them what the files of whoever solves it hold."""
+        folder = self.directory / "folder"
+        folder.mkdir()
+        header = read_json(self.directory / self.write_grid())
+        (folder / "unary.npy").write_bytes((self.directory / "unary.npy").read_bytes())
+        self.write("tree.json", "{}")
+        for key, value, target in (("unary", "link", "unary.npy"), ("weights", "link", "unary.npy"),
+                                   ("metric", "tree:link", "tree.json"), ("unary", "link/unary.npy", "")):
+            with self.subTest(key=key, value=value):
+                self.write("folder/model.json", {**header, key: value})
+                (folder / "link").symlink_to(self.directory / target)
+                self.assert_model_refused("folder/model.json", mentions=["link", "is a link out of the bundle"])
+                (folder / "link").unlink()
+        (folder / "link").symlink_to("unary.npy")
+        self.run_well("solve", self.write("folder/model.json", {**header, "unary": "link"}), "-q")
 
     def test_endless_files(self):
         for ending in ("uai", "fg", "json"):

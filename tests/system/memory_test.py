@@ -1,9 +1,11 @@
 """What a solve was expected to hold (estimated_gigabytes) against what it held, and what the limit refuses."""
 
 import os
+import struct
 import subprocess
+import zlib
 
-from submarine_support import PROGRAM, CommandTest, main, read_json
+from submarine_support import PROGRAM, CommandTest, main, npy_bytes, png_bytes, png_size, read_json
 
 # Allocators keep some of what is freed, and pictures this small are read and written in a few megabytes.
 LEAST, MOST = 0.8, 1.2
@@ -67,6 +69,69 @@ class Refusals(MemoryTest):
         left, right = [next(view for view in views if side in view) for side in ("left", "right")]
         finished = self.run_command("stereo", left, right, "-o", "out", "--disparities", 12, "--max-memory", "0.02")
         self.assert_one_sentence(finished, ["memory", "try --shrink"])
+
+
+def blank_picture(side):
+    """An RGB PNG of 16 bits: a few kilobytes that decode to 6 bytes per pixel."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    compressor = zlib.compressobj(9)
+    row = bytes(6 * side + 1)
+    pixels = b"".join([*(compressor.compress(row) for _ in range(side)), compressor.flush()])
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 16, 2, 0, 0, 0))
+            + chunk(b"IDAT", pixels) + chunk(b"IEND", b""))
+
+
+class Pictures(MemoryTest):
+    """Limits are promises about the whole call, decoding included."""
+    SIDE = 4096
+    MEGABYTES = 6e-6 * SIDE * SIDE
+
+    def setUp(self):
+        super().setUp()
+        self.write("blank.png", blank_picture(self.SIDE))
+        self.write("marks.png", png_bytes(64, 64, 3, [200, 0, 0] * 2048 + [0, 0, 200] * 2048))
+        self.write("unary.npy", npy_bytes((1, 1, 2), [0.0, 1.0]))
+        self.write("model.json", {"submarine": "dense", "width": self.SIDE, "height": self.SIDE, "labels": 2, "metric": "potts",
+                                  "unary": "large.npy", "image": "blank.png", "kernels": [
+                                      {"type": "bilateral", "sigma": 5, "colour_sigma": 5, "weight": 1}]})
+
+    STEREO = ("stereo", "blank.png", "blank.png", "--disparities", 4, "-o", "out")
+
+    def test_are_refused_before_they_are_decoded(self):
+        with open(self.directory / "large.npy", "wb") as file:
+            file.write(npy_bytes((self.SIDE, self.SIDE, 2), [], "<f4"))
+            file.truncate(file.tell() + 8 * self.SIDE * self.SIDE)
+        marks = ("segment", "marks.png", "-o", "out", "--scribbles")
+        blank = ("segment", "blank.png", "-o", "out")
+        for arguments, mentions in ((self.STEREO, ["blank.png", "--shrink"]),
+                                    ((*blank, "--scribbles", "marks.png"), ["blank.png"]),
+                                    ((*blank, "--softmax", "unary.npy"), ["blank.png"]),
+                                    ((*marks, "blank.png"), ["64 x 64"]),  # of another size
+                                    ((*marks, "marks.png", "--truth", "blank.png"), ["64 x 64"]),
+                                    (("solve", "model.json"), ["the picture of model.json"])):
+            with self.subTest(arguments=arguments):
+                finished = self.run_command(*arguments, "--max-memory", 0.9e-3 * self.MEGABYTES)
+                self.assert_one_sentence(finished, [f"{self.SIDE} x {self.SIDE}", *mentions])
+                if "64 x 64" not in mentions:
+                    self.assert_one_sentence(finished, ["memory", "91 MB", "--max-memory"])
+                self.assertFalse((self.directory / "out").exists())
+
+    def test_are_shrunk_while_they_are_decoded(self):
+        finished = self.run_command(*self.STEREO, "--shrink", 64, "--truth", "blank.png,1", "--mask", "blank.png",
+                                    "--max-memory", 0.9e-3 * self.MEGABYTES)
+        # Nothing of a blank truth is known, which is found when it has been read.
+        self.assertNotIn("memory", finished.messages)
+        finished = self.run_well(*self.STEREO, "--shrink", 64, "--max-memory", 0.9e-3 * self.MEGABYTES)
+        self.assertLess(finished.peak_megabytes, 0.9 * self.MEGABYTES)
+        self.assertEqual(png_size(self.directory / "out/disparity.png"), (self.SIDE // 64, self.SIDE // 64))
+
+    def test_are_decoded_within_the_time_limit(self):
+        for arguments in ((*self.STEREO, "--shrink", 64), ("segment", "blank.png", "--scribbles", "blank.png", "-o", "out")):
+            with self.subTest(arguments=arguments):
+                finished = self.run_command(*arguments, "--time-limit", 0.02)
+                self.assert_one_sentence(finished, ["0.02 s", "blank.png", "decoded", "--time-limit"])
+                self.assertFalse((self.directory / "out").exists())
 
 
 if __name__ == "__main__":

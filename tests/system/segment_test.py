@@ -3,11 +3,14 @@
 import itertools
 import math
 import random
+import re
+import resource
 import struct
+import subprocess
 import time
 import zlib
 
-from submarine_support import Array, CommandTest, main, png_bytes, png_size, read_json, write_npy
+from submarine_support import PROGRAM, Array, CommandTest, main, png_bytes, png_size, read_json, write_npy
 
 WIDTH, HEIGHT = 24, 16
 MODEL = ("--bilateral", "20,20,10")
@@ -168,6 +171,40 @@ class Labels(SegmentTest):
         self.assertEqual(self.segment("--softmax", "softmax.npy", picture="picture.bmp").values, expected)
 
 
+class TimeLimits(SegmentTest):
+    LEFT_OUT = "no time for report.html"
+
+    def setUp(self):
+        super().setUp()
+        self.write_softmax()
+
+    def test_the_page_is_left_out_where_there_is_no_time_for_it(self):
+        self.segment("--softmax", "softmax.npy")
+        self.assertTrue((self.directory / "out/report.html").exists())
+        finished = self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "-o", "out", *MODEL, "--time-limit", 1e-6)
+        self.assertIn(self.LEFT_OUT, finished.stdout)
+        self.assertNotIn("Results: out/report.html", finished.stdout)
+        self.assertFalse((self.directory / "out/report.html").exists(), "it would be of other results")
+        self.assertTrue(any(self.LEFT_OUT in note for note in read_json(self.directory / "out/summary.json")["notes"]))
+        for name in ("labels.png", "labels.npy", "marginals.npy", "entropy.npy", "image.png"):
+            self.assertTrue((self.directory / "out" / name).exists(), name)
+        self.run_well("report", "out")
+        finished = self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "-o", "out", *MODEL, "--time-limit", 60)
+        self.assertNotIn(self.LEFT_OUT, finished.stdout)
+        self.assertTrue((self.directory / "out/report.html").exists())
+
+    def test_many_pictures_without_pages(self):
+        for folder, name in (("pictures", "picture.png"), ("softmaxes", "softmax.npy")):
+            (self.directory / folder).mkdir()
+            (self.directory / folder / f"a{name[-4:]}").write_bytes((self.directory / name).read_bytes())
+        arguments = ("segment", "pictures", "--softmax", "softmaxes", "-o", "out", *MODEL, "--time-limit", 1e-6)
+        self.run_well(*arguments)
+        first = (self.directory / "out/a/summary.json").stat().st_mtime_ns
+        self.assertNotIn("link", read_json(self.directory / "out/summary.json")["page"]["gallery"][0])
+        self.run_well(*arguments)
+        self.assertEqual((self.directory / "out/a/summary.json").stat().st_mtime_ns, first)
+
+
 class Truth(SegmentTest):
 
     def test_scores_before_and_after(self):
@@ -302,6 +339,19 @@ class Several(SegmentTest):
         self.assertEqual(sorted(path.name for path in (self.directory / "out").glob("p*")), ["p0", "p1", "p2", "p5"])
         problems = [item for item in read_json(self.directory / "out/summary.json")["page"]["gallery"] if "problem" in item]
         self.assertEqual([item["name"] for item in problems], ["p3.png", "p4.png"])
+
+    def test_what_does_not_fit_is_named_for_each(self):
+        """A limit of file sizes is met as a full disk is."""
+        limit = 2048
+        finished = subprocess.run(
+            [PROGRAM, *self.ALL, "--quiet", "--no-report", "--threads", "2"], cwd=self.directory, capture_output=True, text=True,
+            check=False, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(finished.returncode, 2, finished)
+        named = re.findall(r'^submarine: pictures/(p\d)\.png: cannot write "out/(p\d)/', finished.stderr, re.MULTILINE)
+        self.assertEqual(sorted(named), [(f"p{k}", f"p{k}") for k in range(self.COUNT)], finished.stderr)
+        problems = [item["problem"] for item in read_json(self.directory / "out/summary.json")["page"]["gallery"]]
+        for k, problem in enumerate(problems):
+            self.assertIn(f'"out/p{k}/', problem)
 
     def test_what_is_there_is_not_made_again_unless_something_changed(self):
         self.run_well(*self.ALL, "--quiet")

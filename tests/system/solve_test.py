@@ -166,6 +166,15 @@ class Bounds(CommandTest):
                     self.assertLessEqual(summary["lower"] - ROUNDING, expected)
                     self.assertGreaterEqual(summary["upper"] + ROUNDING, expected)
 
+    def test_no_time_for_the_page(self):
+        model = self.generate("model.json")
+        finished = self.run_well("solve", model, "--bundle", "out", "--time-limit", 1e-6)
+        self.assertIn("no time for report.html", finished.stdout)
+        self.assertEqual(sorted(path.name for path in (self.directory / "out").iterdir()),
+                         ["entropy.npy", "labels.npy", "marginals.npy", "summary.json"])
+        self.run_well("solve", model, "--bundle", "out", "--time-limit", 60)
+        self.assertTrue((self.directory / "out/report.html").exists())
+
     def test_graph_bundle(self):
         model = self.write_graph(weight=0.3)
         expected = Bundle(self.directory / model).log_partition()

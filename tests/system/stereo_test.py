@@ -160,6 +160,13 @@ class StereoTest(CommandTest):
                 self.refused("stereo", *arguments, mentions=mentions)
         self.refused("generate", "--stereo", "--width", "4", "-o", "x", mentions=["4"])
 
+    def test_no_time_for_the_page(self):
+        finished = self.run_well("stereo", "scene/left.png", "scene/right.png", "-o", "out", "--disparities", self.DISPARITIES,
+                                 "--time-limit", 1e-6)
+        self.assertIn("no time for report.html", finished.stdout)
+        self.assertFalse((self.directory / "out/report.html").exists())
+        self.assertTrue((self.directory / "out/disparity.png").exists())
+
     def test_full_disk(self):
         """No file may grow beyond a few kilobytes: nothing half-written stays."""
         def limit():

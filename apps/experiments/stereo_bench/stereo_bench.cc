@@ -217,8 +217,10 @@ BenchPair ReadBenchPair(const std::filesystem::path& directory, StereoPreset pre
   BenchPair pair;
   pair.name = PairName(directory);
   pair.settings = PresetSettings(preset, pair.name);
-  pair.views =
-      ReadStereoPair((directory / "left.png").string(), (directory / "right.png").string(), 1);
+  const Stopwatch clock;
+  const ReadingLimits limits(SolveOptions(), clock, LeastBytesPerPixel(2));
+  pair.views = ReadStereoPair((directory / "left.png").string(), (directory / "right.png").string(),
+                              1, limits);
   const std::filesystem::path truth = directory / "disparity.png";
   const auto given = truth_factors.find(pair.name);
   if (Exists(truth)) {
@@ -226,7 +228,7 @@ BenchPair ReadBenchPair(const std::filesystem::path& directory, StereoPreset pre
         given != truth_factors.end() ? std::optional(given->second) : KnownTruthFactor(pair.name);
     const std::string spec =
         factor ? fmt::format("{},{}", truth.string(), *factor) : truth.string();
-    pair.truth = ReadTruth(spec, pair.views, 1);
+    pair.truth = ReadTruth(spec, pair.views, 1, limits);
   }
   if (pair.settings.disparities == 0) {
     pair.settings.disparities = GuessDisparities(pair.views.LeftView(), pair.views.RightView());

@@ -17,12 +17,22 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 
-// Unique within the process; O_EXCL resolves collisions with leftovers of other processes. Does not
-// contain the name of the target, which may already have the maximum length.
+// Unique within the process; its users resolve collisions with other processes. Does not contain
+// the name of the target, which may already have the maximum length.
 std::filesystem::path TemporaryNameBeside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter{0};
   return target.parent_path() /
          fmt::format(".submarine-{}-{}.tmp", ::getpid(), counter.fetch_add(1));
+}
+
+// The name by which a file without one can be linked; empty if there is no /proc.
+std::string LinkSource(int descriptor) {
+  std::string name = fmt::format("/proc/self/fd/{}", descriptor);
+  return ::access(name.c_str(), F_OK) == 0 ? name : "";
+}
+
+int LinkAs(const std::string& source, const std::filesystem::path& name) {
+  return ::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
 }
 
 }  // namespace
@@ -41,6 +51,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& destination)
   if (exists && S_ISDIR(status.st_mode)) Fail(EISDIR);
 
   if (exists && !S_ISREG(status.st_mode)) {
+    direct_ = true;
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) Fail(errno);
     return;
@@ -52,13 +63,23 @@ AtomicFile::AtomicFile(const std::filesystem::path& destination)
     target_ = target_.parent_path() / std::filesystem::read_symlink(target_, error);
     if (error) Fail(error.value());
   }
+  Open();
+  // A file that is replaced keeps its permissions, as if it were written in place.
+  if (exists) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
+}
+
+void AtomicFile::Open() {
+#ifdef O_TMPFILE  // Linux
+  const std::filesystem::path directory = target_.has_parent_path() ? target_.parent_path() : ".";
+  descriptor_ = ::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0 && !LinkSource(descriptor_).empty()) return;
+  if (descriptor_ >= 0) ::close(descriptor_);
+#endif
   do {
     temporary_ = TemporaryNameBeside(target_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) Fail(errno);
-  // A file that is replaced keeps its permissions, as if it were written in place.
-  if (exists) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
@@ -93,9 +114,23 @@ void AtomicFile::WriteThrough(std::string_view bytes) {
   }
 }
 
+// That of the target if it is free, otherwise one from which it is renamed at once.
+void AtomicFile::GiveName() {
+  const std::string source = LinkSource(descriptor_);
+  if (LinkAs(source, target_) == 0) return;
+  while (errno == EEXIST) {
+    temporary_ = TemporaryNameBeside(target_);
+    if (LinkAs(source, temporary_) == 0) return;
+  }
+  const int error = errno;
+  temporary_.clear();
+  Fail(error);
+}
+
 void AtomicFile::Commit() {
   Flush();
-  if (!temporary_.empty() && ::fsync(descriptor_) != 0) Fail(errno);
+  if (!direct_ && ::fsync(descriptor_) != 0) Fail(errno);
+  if (!direct_ && temporary_.empty()) GiveName();
   const int descriptor = descriptor_;
   descriptor_ = -1;
   if (::close(descriptor) != 0) Fail(errno);  // network file systems report a full disk only here

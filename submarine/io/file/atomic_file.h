@@ -9,9 +9,10 @@
 
 namespace submarine::internal {
 
-// Bytes go to a temporary file beside the destination; Commit() moves it into place. Without
-// Commit() (an exception, a full disk) the destructor removes the temporary and the destination is
-// untouched.
+// Bytes go to a temporary file on the destination's file system; Commit() moves it into place.
+// Without Commit() (an exception, a full disk, a killed process) the destination is untouched and
+// nothing remains. Where the file system has no files without a name (NFS), the temporary has one
+// beside the destination, which the destructor removes but a killed process leaves.
 //
 // A destination that exists and is neither a file nor a directory (a pipe, /dev/stdout) cannot be
 // replaced and is written directly.
@@ -33,14 +34,17 @@ class AtomicFile {
   void Commit();
 
  private:
+  void Open();
   void Flush();
   void WriteThrough(std::string_view bytes);
+  void GiveName();
   [[noreturn]] void Fail(int error) const;
 
   std::filesystem::path destination_;  // as the caller named it, for messages
   std::filesystem::path target_;       // with symbolic links followed
-  std::filesystem::path temporary_;    // empty when writing directly
+  std::filesystem::path temporary_;    // empty while the temporary has no name
   int descriptor_ = -1;
+  bool direct_ = false;  // no temporary
   bool committed_ = false;
   std::string buffer_;
 };

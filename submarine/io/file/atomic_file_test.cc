@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <stdexcept>
 #include <string>
 
@@ -46,6 +49,25 @@ TEST(AtomicFile, WithoutCommitTheDestinationIsUntouched) {
   } catch (const std::runtime_error&) {
   }
   EXPECT_EQ(dir.Text("out.txt"), "old");
+  EXPECT_EQ(dir.NumFiles(), 1);
+}
+
+TEST(AtomicFile, KilledProcessesLeaveNothing) {
+  const TempDir dir;
+  dir.WriteText("old.txt", "old");
+  for (const char* name : {"old.txt", "new.txt"}) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      AtomicFile file(dir / name);
+      file.Write(std::string(1 << 20, 'x'));
+      ::raise(SIGKILL);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+  }
+  EXPECT_EQ(dir.Text("old.txt"), "old");
   EXPECT_EQ(dir.NumFiles(), 1);
 }
 

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(ReadWholeFile, ReturnsEveryByte) {
   const TempDir dir;
   std::string bytes;
-  for (int k = 0; k < 300000; ++k) bytes += static_cast<char>(k * 7919);
+  for (unsigned k = 0; k < 300000; ++k) bytes += static_cast<char>(k * 7919);
   EXPECT_EQ(ReadWholeFile(dir.WriteText("a", bytes)), bytes);
   EXPECT_EQ(ReadWholeFile(dir.WriteText("b", "")), "");
 }

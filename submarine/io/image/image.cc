@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "submarine/base/error.h"
 #include "submarine/io/file/input_file.h"
@@ -19,6 +21,7 @@ using internal::DecodePng;
 using internal::DecodePnm;
 using internal::DecodeTiff;
 using internal::EncodedImage;
+using internal::ImageStrips;
 using internal::Quoted;
 using internal::ReadWholeFile;
 
@@ -42,7 +45,7 @@ bool IsPnm(std::string_view bytes) {
          std::string_view(" \t\r\n\v\f").find(bytes[2]) != std::string_view::npos;
 }
 
-using Decoder = Image (*)(const EncodedImage&);
+using Decoder = void (*)(const EncodedImage&, ImageStrips&);
 
 // Null if the bytes do not start a known picture format.
 Decoder DecoderOf(std::string_view bytes) {
@@ -74,6 +77,7 @@ void EncodedImage::CheckSize(std::int64_t width, std::int64_t height,
     Fail(fmt::format("claims a size of {} x {} pixels, but 1 to {} pixels were expected", width,
                      height, kMaxImagePixels));
   }
+  const std::optional<ImageSize>& expected = reading.expected;
   if (expected && (width != expected->width || height != expected->height)) {
     Fail(fmt::format("has {} x {} pixels, but {} x {} were expected", width, height,
                      expected->width, expected->height));
@@ -100,9 +104,63 @@ std::uint64_t EncodedImage::max_decoded_bytes() const {
   return kMaxExpansion * bytes.size();
 }
 
+namespace internal {
+
+void ImageStrips::Begin(const Image& header, const Held& held) {
+  header_.size = {header.width, header.height};
+  header_.channels = header.channels;
+  const std::size_t row_bytes = row_samples() * sizeof(std::uint16_t);
+  // A strip of the whole picture takes the place of what the decoder holds.
+  const std::size_t rows = std::min(height(), most_rows_);
+  const std::size_t rows_held = held.picture ? height() + (rows < height() ? rows : 0) : rows;
+  header_.decoding_bytes = file_.bytes.size() + held.bytes + row_bytes * rows_held;
+  if (file_.reading.before) file_.reading.before(header_);
+  strip_ = header;
+  if (!held.picture) StartStrip();
+}
+
+void ImageStrips::StartStrip() {
+  const std::size_t rows = std::min(height() - row_, most_rows_);
+  strip_.height = static_cast<int>(rows);
+  strip_.samples.resize(rows * row_samples());
+  strip_row_ = 0;
+}
+
+std::uint16_t* ImageStrips::NextRow() { return strip_.samples.data() + strip_row_ * row_samples(); }
+
+void ImageStrips::EndRow() {
+  ++strip_row_;
+  ++row_;
+  Decoded(row_samples());
+  if (strip_row_ < static_cast<std::size_t>(strip_.height)) return;
+  take_(strip_);
+  if (row_ < height()) StartStrip();
+}
+
+void ImageStrips::PutAll(Image image) {
+  if (most_rows_ >= height()) return take_(image);
+  StartStrip();
+  for (std::size_t y = 0; y < height(); ++y) {
+    const auto row = image.samples.begin() + static_cast<std::ptrdiff_t>(y * row_samples());
+    std::copy_n(row, row_samples(), NextRow());
+    EndRow();
+  }
+}
+
+void ImageStrips::Decoded(std::size_t samples) {
+  constexpr std::size_t kBetweenCalls = std::size_t{1} << 18;  // about a millisecond
+  unseen_ += samples;
+  if (unseen_ < kBetweenCalls || !file_.reading.meanwhile) return;
+  unseen_ = 0;
+  file_.reading.meanwhile();
+}
+
+}  // namespace internal
+
 namespace {
 
-Image ReadBy(const std::filesystem::path& path, std::optional<ImageSize> expected, bool raw) {
+ImageHeader ReadBy(const std::filesystem::path& path, int rows, const ImageReading& reading,
+                   bool raw, const ImageStrips::Take& take) {
   Decoder decode = nullptr;
   const auto recognise = [&](std::string_view beginning) {
     const EncodedImage file{path, beginning};
@@ -117,17 +175,33 @@ Image ReadBy(const std::filesystem::path& path, std::optional<ImageSize> expecte
     EncodedImage{path, contents}.Fail(
         "is a JPEG or TIFF picture, but labels are read from PNG, BMP and PGM only");
   }
-  return decode({path, contents, expected, raw});
+  const EncodedImage file{path, contents, reading, raw};
+  ImageStrips strips(file, rows, take);
+  decode(file, strips);
+  return strips.header();
+}
+
+Image ReadWhole(const std::filesystem::path& path, const ImageReading& reading, bool raw) {
+  Image image;
+  ReadBy(path, std::numeric_limits<int>::max(), reading, raw,
+         [&](Image& strip) { image = std::move(strip); });
+  return image;
 }
 
 }  // namespace
 
-Image ReadImage(const std::filesystem::path& path, std::optional<ImageSize> expected) {
-  return ReadBy(path, expected, false);
+Image ReadImage(const std::filesystem::path& path, const ImageReading& reading) {
+  return ReadWhole(path, reading, false);
 }
 
-Image ReadLabelImage(const std::filesystem::path& path, std::optional<ImageSize> expected) {
-  Image image = ReadBy(path, expected, true);
+ImageHeader ReadImageStrips(const std::filesystem::path& path, int rows,
+                            const ImageReading& reading,
+                            const std::function<void(const Image& strip)>& take) {
+  return ReadBy(path, rows, reading, false, take);
+}
+
+Image ReadLabelImage(const std::filesystem::path& path, const ImageReading& reading) {
+  Image image = ReadWhole(path, reading, true);
   if (image.channels == 1) return image;
   const std::size_t pixels = image.samples.size() / 3;
   for (std::size_t a = 0; a < pixels; ++a) {

@@ -24,28 +24,29 @@ class Bmp {
  public:
   explicit Bmp(const EncodedImage& file) : file_(file) { ReadHeader(); }
 
-  Image Decode() const {
+  void Decode(ImageStrips& strips) const {
     const bool indices = bits_ == 8 && file_.raw;
     const std::vector<Colour> palette = bits_ == 8 ? ReadPalette() : std::vector<Colour>();
     Image image;
     image.width = static_cast<int>(width_);
     image.height = static_cast<int>(height_);
     image.channels = indices ? 1 : 3;
-    image.samples.reserve(static_cast<std::size_t>(image.channels * width_ * height_));
+    strips.Begin(image, {});
     for (std::int64_t y = 0; y < height_; ++y) {
       const std::int64_t row = top_down_ ? y : height_ - 1 - y;
+      std::uint16_t* to = strips.NextRow();
       const std::uint64_t begin = pixels_ + static_cast<std::uint64_t>(row) * row_bytes_;
       for (std::int64_t x = 0; x < width_; ++x) {
         const std::uint64_t at = begin + static_cast<std::uint64_t>(x) * bits_ / 8;
         if (indices) {
-          image.samples.push_back(Byte(at));
+          *to++ = Byte(at);
           continue;
         }
         const Colour colour = bits_ == 8 ? InPalette(palette, Byte(at), x, y) : BlueFirst(at);
-        image.samples.insert(image.samples.end(), colour.begin(), colour.end());
+        to = std::copy(colour.begin(), colour.end(), to);
       }
+      strips.EndRow();
     }
-    return image;
   }
 
  private:
@@ -149,6 +150,6 @@ class Bmp {
 
 }  // namespace
 
-Image DecodeBmp(const EncodedImage& file) { return Bmp(file).Decode(); }
+void DecodeBmp(const EncodedImage& file, ImageStrips& strips) { Bmp(file).Decode(strips); }
 
 }  // namespace submarine::internal

@@ -23,7 +23,7 @@ using Samples = std::vector<std::uint16_t>;
 
 std::string Little(std::uint32_t value, int bytes) {
   std::string text;
-  for (int k = 0; k < bytes; ++k) text += static_cast<char>(value >> (8 * k) & 0xff);
+  for (int k = 0; k < bytes; ++k, value >>= 8) text += static_cast<char>(value & 0xff);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <exception>
 #include <vector>
 
 // clang-format off: jpeglib.h needs FILE, and jerror.h jpeglib.h, declared before it
@@ -22,13 +23,13 @@ constexpr int kMaxScans = 500;
 // returns false; error() says why, and the caller throws.
 class JpegDecoder {
  public:
-  explicit JpegDecoder(std::string_view bytes) : bytes_(bytes) {
+  JpegDecoder(std::string_view bytes, ImageStrips& strips) : bytes_(bytes), strips_(strips) {
     info_.err = jpeg_std_error(&errors_);
     errors_.error_exit = Leave;
     errors_.emit_message = LeaveIfDamaged;
     errors_.output_message = [](j_common_ptr) {};
     info_.client_data = this;
-    progress_.progress_monitor = LimitScans;
+    progress_.progress_monitor = LookUp;
   }
   ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
   JpegDecoder(const JpegDecoder&) = delete;
@@ -62,6 +63,10 @@ class JpegDecoder {
   }
 
   const jpeg_decompress_struct& info() const { return info_; }
+  // Then all scans are read, and kept as coefficients, before the first row.
+  bool scans_several() { return jpeg_has_multiple_scans(&info_) != FALSE; }
+  // What reading.meanwhile has thrown, if that is why a method returned false.
+  const std::exception_ptr& thrown() const { return thrown_; }
   const char* error() const { return error_; }
 
  private:
@@ -80,17 +85,30 @@ class JpegDecoder {
       Leave(info);
     }
   }
-  static void LimitScans(j_common_ptr info) {
-    if (info->is_decompressor == FALSE ||
-        reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMaxScans) {
+  // Called for every row of blocks in every scan. Exceptions must not pass through libjpeg.
+  static void LookUp(j_common_ptr info) {
+    if (info->is_decompressor == FALSE) return;
+    auto* self = Self(info);
+    if (self->info_.input_scan_number > kMaxScans) {
+      fmt::format_to_n(self->error_, sizeof self->error_ - 1, "it has more than {} scans",
+                       kMaxScans);
+    } else if (!self->scans_several() || !self->ThrowsMeanwhile()) {
       return;
     }
-    auto* self = Self(info);
-    fmt::format_to_n(self->error_, sizeof self->error_ - 1, "it has more than {} scans", kMaxScans);
     std::longjmp(self->leave_, 1);
+  }
+  bool ThrowsMeanwhile() {
+    try {
+      strips_.Decoded(std::size_t{info_.image_width} * DCTSIZE);
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+    return thrown_ != nullptr;
   }
 
   std::string_view bytes_;
+  ImageStrips& strips_;
+  std::exception_ptr thrown_;
   jpeg_decompress_struct info_ = {};
   jpeg_error_mgr errors_ = {};
   jpeg_progress_mgr progress_ = {};
@@ -100,8 +118,8 @@ class JpegDecoder {
 
 }  // namespace
 
-Image DecodeJpeg(const EncodedImage& file) {
-  JpegDecoder decoder(file.bytes);
+void DecodeJpeg(const EncodedImage& file, ImageStrips& strips) {
+  JpegDecoder decoder(file.bytes, strips);
   if (!decoder.ReadHeader()) file.FailToDecode("JPEG", decoder.error());
   const J_COLOR_SPACE stored = decoder.info().jpeg_color_space;
   if (stored != JCS_GRAYSCALE && stored != JCS_YCbCr && stored != JCS_RGB) {
@@ -115,16 +133,21 @@ Image DecodeJpeg(const EncodedImage& file) {
   image.width = static_cast<int>(decoder.info().image_width);
   image.height = static_cast<int>(decoder.info().image_height);
   const std::size_t row_samples = static_cast<std::size_t>(image.width) * image.channels;
-  image.samples.resize(row_samples * static_cast<std::size_t>(image.height));
+  // Coefficients are numbers of 16 bits, at most as many as there are samples.
+  const std::uint64_t samples =
+      std::uint64_t{row_samples} * static_cast<std::uint64_t>(image.height);
+  strips.Begin(image, {.bytes = decoder.scans_several() ? sizeof(JCOEF) * samples : 0});
   std::vector<JSAMPLE> row(row_samples);
   bool good = decoder.Start(image.channels == 1 ? JCS_GRAYSCALE : JCS_RGB);
-  for (std::size_t y = 0; good && y < static_cast<std::size_t>(image.height); ++y) {
+  for (int y = 0; good && y < image.height; ++y) {
     good = decoder.ReadRow(row.data());
-    std::copy(row.begin(), row.end(),
-              image.samples.begin() + static_cast<std::ptrdiff_t>(y * row_samples));
+    if (!good) break;
+    std::copy(row.begin(), row.end(), strips.NextRow());
+    strips.EndRow();
   }
-  if (!good || !decoder.Finish()) file.FailToDecode("JPEG", decoder.error());
-  return image;
+  good = good && decoder.Finish();
+  if (decoder.thrown()) std::rethrow_exception(decoder.thrown());
+  if (!good) file.FailToDecode("JPEG", decoder.error());
 }
 
 }  // namespace submarine::internal

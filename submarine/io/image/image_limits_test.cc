@@ -91,10 +91,10 @@ TEST(ReadImage, EndlessSourcesAreRefusedByTheirBeginning) {
 TEST(ReadImage, AnotherSizeThanExpectedIsRefusedBeforeDecoding) {
   const TempDir dir;
   WritePng(dir / "a.png", 7, 5, 1, std::vector<std::uint8_t>(35, 9));
-  EXPECT_EQ(ReadImage(dir / "a.png", ImageSize{7, 5}).samples.size(), 35u);
+  EXPECT_EQ(ReadImage(dir / "a.png", {.expected = ImageSize{7, 5}}).samples.size(), 35u);
   dir.WriteText("cut.png", dir.Text("a.png").substr(0, 60));  // nothing of the pixels is looked at
   EXPECT_THAT(MessageOf<FileError>([&] {
-                ReadImage(dir / "cut.png", ImageSize{5, 7});
+                ReadImage(dir / "cut.png", {.expected = ImageSize{5, 7}});
               }),
               AllOf(HasSubstr("cut.png\" has 7 x 5"), HasSubstr("5 x 7 were expected")));
 }

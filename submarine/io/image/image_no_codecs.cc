@@ -4,15 +4,15 @@
 
 namespace submarine::internal {
 
-Image DecodePng(const EncodedImage& file) {
+void DecodePng(const EncodedImage& file, ImageStrips&) {
   file.Fail("is a PNG picture, which this build cannot read; give an .npy array instead");
 }
 
-Image DecodeJpeg(const EncodedImage& file) {
+void DecodeJpeg(const EncodedImage& file, ImageStrips&) {
   file.Fail("is a JPEG picture, which this build cannot read; give an .npy array instead");
 }
 
-Image DecodeTiff(const EncodedImage& file) {
+void DecodeTiff(const EncodedImage& file, ImageStrips&) {
   file.Fail("is a TIFF picture, which this build cannot read; give an .npy array instead");
 }
 

@@ -4,12 +4,14 @@
 #include <bit>
 #include <csetjmp>
 #include <cstring>
-#include <vector>
+#include <utility>
 
 #include "submarine/io/image/image_decoders.h"
 
 namespace submarine::internal {
 namespace {
+
+constexpr int kInterlacePasses = 7;  // of Adam7, the only kind
 
 // libpng exits by longjmp. Every method that it may exit from holds nothing with a destructor and
 // returns false; error() says why, and the caller throws.
@@ -46,9 +48,14 @@ class PngDecoder {
     return true;
   }
 
-  bool ReadRows(png_bytepp rows) {
+  // Of an interlaced picture, every row is read once per pass and keeps what earlier ones brought.
+  bool ReadRow(png_bytep row) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    png_read_image(png_, rows);
+    png_read_row(png_, row, nullptr);
+    return true;
+  }
+  bool Finish() {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_read_end(png_, nullptr);
     return true;
   }
@@ -106,7 +113,7 @@ void CheckCompressedBytes(const EncodedImage& file, const PngDecoder& decoder) {
 
 }  // namespace
 
-Image DecodePng(const EncodedImage& file) {
+void DecodePng(const EncodedImage& file, ImageStrips& strips) {
   PngDecoder decoder(file.bytes);
   if (!decoder.ReadHeader()) file.FailToDecode("PNG", decoder.error());
   file.CheckSize(
@@ -127,19 +134,38 @@ Image DecodePng(const EncodedImage& file) {
         "is a PNG picture of an unknown kind of colour, but grey, palette or RGB was "
         "expected");
   }
+  const bool interlaced = decoder.interlaced();
+  strips.Begin(image, {.picture = interlaced});
   const auto height = static_cast<std::size_t>(image.height);
-  image.samples.resize(row_samples * height);
-  // Bytes are decoded into the second half of the samples' memory and spread from there: sample k
-  // ends at byte 2k + 1, at or before byte k of that half.
-  auto* raster = reinterpret_cast<png_bytep>(image.samples.data());
-  if (bytes_per_sample == 1) raster += image.samples.size();
-  std::vector<png_bytep> rows(height);
-  for (std::size_t y = 0; y < height; ++y) rows[y] = raster + y * decoder.row_bytes();
-  if (!decoder.ReadRows(rows.data())) file.FailToDecode("PNG", decoder.error());
-  if (bytes_per_sample == 1) {
-    for (std::size_t k = 0; k < image.samples.size(); ++k) image.samples[k] = raster[k];
+  if (interlaced) image.samples.resize(row_samples * height);
+  const auto row_of_picture = [&](std::size_t y) {
+    return interlaced ? image.samples.data() + y * row_samples : strips.NextRow();
+  };
+  // Bytes are decoded into the second half of a row's memory and spread from there: sample k ends
+  // at byte 2k + 1, at or before byte k of that half.
+  const auto raster = [&](std::uint16_t* row) {
+    return reinterpret_cast<png_bytep>(row) + (bytes_per_sample == 1 ? row_samples : 0);
+  };
+  const auto spread = [&](std::uint16_t* row) {
+    if (bytes_per_sample == 2) return;
+    const png_bytep bytes = raster(row);
+    for (std::size_t k = 0; k < row_samples; ++k) row[k] = bytes[k];
+  };
+  const int passes = interlaced ? kInterlacePasses : 1;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (std::size_t y = 0; y < height; ++y) {
+      std::uint16_t* row = row_of_picture(y);
+      if (!decoder.ReadRow(raster(row))) file.FailToDecode("PNG", decoder.error());
+      if (pass + 1 == passes) spread(row);
+      if (interlaced) {
+        strips.Decoded(row_samples);
+      } else {
+        strips.EndRow();
+      }
+    }
   }
-  return image;
+  if (!decoder.Finish()) file.FailToDecode("PNG", decoder.error());
+  if (interlaced) strips.PutAll(std::move(image));
 }
 
 }  // namespace submarine::internal

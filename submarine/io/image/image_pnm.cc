@@ -13,24 +13,32 @@ std::uint16_t Stretched(std::int64_t value, std::int64_t from, std::int64_t to) 
   return static_cast<std::uint16_t>((2 * value * to + from) / (2 * from));
 }
 
-// The value that the largest sample is stretched to.
-std::int64_t Target(const EncodedImage& file, std::int64_t maximum, const Image& image) {
-  return file.raw ? maximum : image.max_value;
-}
+struct PnmLayout {
+  std::size_t rows;
+  std::size_t row_samples;
+  std::int64_t maximum;  // the largest sample of the file,
+  std::int64_t target;   // and what it is stretched to
 
-void ReadText(const EncodedImage& file, TextScanner& scanner, std::int64_t maximum, Image& image) {
-  scanner.ExpectRoomFor(static_cast<std::int64_t>(image.samples.size()), "samples");
-  for (std::uint16_t& sample : image.samples) {
-    sample =
-        Stretched(scanner.Integer("a sample", 0, maximum), maximum, Target(file, maximum, image));
+  std::size_t samples() const { return rows * row_samples; }
+};
+
+void ReadText(TextScanner& scanner, const PnmLayout& layout, ImageStrips& strips) {
+  scanner.ExpectRoomFor(static_cast<std::int64_t>(layout.samples()), "samples");
+  for (std::size_t y = 0; y < layout.rows; ++y) {
+    std::uint16_t* row = strips.NextRow();
+    for (std::size_t k = 0; k < layout.row_samples; ++k) {
+      row[k] =
+          Stretched(scanner.Integer("a sample", 0, layout.maximum), layout.maximum, layout.target);
+    }
+    if (y + 1 == layout.rows) scanner.ExpectEnd("the last sample");
+    strips.EndRow();
   }
-  scanner.ExpectEnd("the last sample");
 }
 
-void ReadBinary(const EncodedImage& file, std::string_view raster, std::int64_t maximum,
-                Image& image) {
-  const std::size_t bytes_per_sample = maximum > 255 ? 2 : 1;
-  const std::size_t expected = image.samples.size() * bytes_per_sample;
+void ReadBinary(const EncodedImage& file, std::string_view raster, const PnmLayout& layout,
+                ImageStrips& strips) {
+  const std::size_t bytes_per_sample = layout.maximum > 255 ? 2 : 1;
+  const std::size_t expected = layout.samples() * bytes_per_sample;
   while (raster.size() > expected && IsSpace(raster.back())) raster.remove_suffix(1);
   if (raster.size() != expected) {
     file.Fail(fmt::format("is {}: {} bytes of samples were expected, but {} follow its header",
@@ -38,19 +46,23 @@ void ReadBinary(const EncodedImage& file, std::string_view raster, std::int64_t 
                           raster.size()));
   }
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(raster[k]); };
-  for (std::size_t k = 0; k < image.samples.size(); ++k) {
-    const int value = bytes_per_sample == 1 ? byte(k) : 256 * byte(2 * k) + byte(2 * k + 1);
-    if (value > maximum) {
-      file.Fail(fmt::format("has the sample {} at index {}, but its header announces at most {}",
-                            value, k, maximum));
+  for (std::size_t y = 0, k = 0; y < layout.rows; ++y) {
+    std::uint16_t* row = strips.NextRow();
+    for (std::size_t x = 0; x < layout.row_samples; ++x, ++k) {
+      const int value = bytes_per_sample == 1 ? byte(k) : 256 * byte(2 * k) + byte(2 * k + 1);
+      if (value > layout.maximum) {
+        file.Fail(fmt::format("has the sample {} at index {}, but its header announces at most {}",
+                              value, k, layout.maximum));
+      }
+      row[x] = Stretched(value, layout.maximum, layout.target);
     }
-    image.samples[k] = Stretched(value, maximum, Target(file, maximum, image));
+    strips.EndRow();
   }
 }
 
 }  // namespace
 
-Image DecodePnm(const EncodedImage& file) {
+void DecodePnm(const EncodedImage& file, ImageStrips& strips) {
   TextScanner scanner(file.path, file.bytes, '#');
   const char kind = scanner.Token("the kind of picture")[1];
   const bool text = kind == '2' || kind == '3';
@@ -71,13 +83,15 @@ Image DecodePnm(const EncodedImage& file) {
   }
   image.width = static_cast<int>(width);
   image.height = static_cast<int>(height);
-  image.samples.resize(samples);
+  strips.Begin(image, {});
+  const PnmLayout layout{static_cast<std::size_t>(height),
+                         static_cast<std::size_t>(width * image.channels), maximum,
+                         file.raw ? maximum : image.max_value};
   if (text) {
-    ReadText(file, scanner, maximum, image);
+    ReadText(scanner, layout, strips);
   } else {
-    ReadBinary(file, file.bytes.substr(header_bytes), maximum, image);
+    ReadBinary(file, file.bytes.substr(header_bytes), layout, strips);
   }
-  return image;
 }
 
 }  // namespace submarine::internal

@@ -1,5 +1,6 @@
 #include "submarine/io/image/image.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <png.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -525,6 +527,92 @@ TEST(ReadImage, DamagedFilesNeverDoMoreThanThrow) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_GT(accepted, 50);
   EXPECT_GT(refused, 500);
+}
+
+// Large enough for control to be passed on while it is decoded.
+std::vector<std::filesystem::path> LargePictures(const TempDir& dir) {
+  constexpr int kWidth = 700, kHeight = 500;
+  const Samples samples = Pattern(std::size_t{3} * kWidth * kHeight, 8);
+  const auto bytes = Bytes(samples);
+  WritePng(dir / "plain.png", kWidth, kHeight, 3, bytes);
+  WriteRawPng(dir / "interlaced.png", kWidth, kHeight, 8, PNG_COLOR_TYPE_RGB, bytes, true);
+  WriteJpeg(dir / "plain.jpg", kWidth, kHeight, {}, bytes);
+  WriteJpeg(dir / "progressive.jpg", kWidth, kHeight, {.progressive = true}, bytes);
+  WriteTiff(dir / "strips.tif", kWidth, kHeight, {.channels = 3}, samples);
+  WriteTiff(dir / "tiles.tif", kWidth, kHeight, {.channels = 3, .tiled = true}, samples);
+  const std::string header = fmt::format("{} {}\n255\n", kWidth, kHeight);
+  dir.WriteText("binary.ppm", "P6 " + header + std::string(bytes.begin(), bytes.end()));
+  dir.WriteText("text.ppm", fmt::format("P3 {}{}\n", header, fmt::join(bytes, " ")));
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+    paths.push_back(entry.path());
+  return paths;
+}
+
+TEST(ReadImage, StripsAreThePicture) {
+  const TempDir dir;
+  std::vector<std::filesystem::path> paths = LargePictures(dir);
+  for (const std::string& bytes : Encoded(dir))
+    paths.push_back(dir.WriteText(fmt::format("small{}", paths.size()), bytes));
+  for (const auto& path : paths) {
+    const Image whole = ReadImage(path);
+    for (const int rows : {1, 7, 1000}) {
+      Samples samples;
+      int height = 0;
+      const ImageHeader header = ReadImageStrips(path, rows, {}, [&](const Image& strip) {
+        EXPECT_EQ(height % rows, 0);
+        EXPECT_LE(strip.height, rows);
+        EXPECT_EQ(strip.width, whole.width);
+        EXPECT_EQ(strip.channels, whole.channels);
+        EXPECT_EQ(strip.max_value, whole.max_value);
+        height += strip.height;
+        samples.insert(samples.end(), strip.samples.begin(), strip.samples.end());
+      });
+      EXPECT_EQ(header.size.width, whole.width);
+      EXPECT_EQ(header.size.height, height);
+      EXPECT_EQ(header.channels, whole.channels);
+      EXPECT_EQ(samples, whole.samples) << path << " " << rows;
+    }
+  }
+}
+
+TEST(ReadImage, WhatReadersThrowEndsTheReading) {
+  const TempDir dir;
+  struct Enough {};
+  for (const auto& path : LargePictures(dir)) {
+    const auto refuse = [](const ImageHeader& header) {
+      EXPECT_EQ(header.size.width, 700);
+      EXPECT_EQ(header.size.height, 500);
+      throw Enough();
+    };
+    int calls = 0;
+    const auto stop = [&] {
+      if (++calls == 2) throw Enough();
+    };
+    EXPECT_THROW(ReadImage(path, {.before = refuse}), Enough) << path;
+    EXPECT_THROW(ReadImage(path, {.meanwhile = stop}), Enough) << path;
+    EXPECT_THROW(
+        ReadImageStrips(path, 3, {.meanwhile = [] { throw Enough(); }}, [](const Image&) {}),
+        Enough)
+        << path;
+  }
+}
+
+TEST(ReadImage, StripsTakeLessThanThePictureWhereTheFormatAllows) {
+  const TempDir dir;
+  constexpr std::uint64_t kSamples = sizeof(std::uint16_t) * 3 * 700 * 500;
+  const auto held = [](const std::filesystem::path& path, int rows) {
+    return ReadImageStrips(path, rows, {}, [](const Image&) {}).decoding_bytes -
+           std::filesystem::file_size(path);
+  };
+  for (const auto& path : LargePictures(dir)) {
+    EXPECT_GE(held(path, 500), kSamples) << path;
+    const std::string name = path.filename().string();
+    const bool whole =
+        name == "interlaced.png" || name == "progressive.jpg" || path.extension() == ".tif";
+    EXPECT_EQ(held(path, 10) >= kSamples, whole) << path;
+    EXPECT_GE(held(path, 10), kSamples / 50) << path;
+  }
 }
 
 TEST(ColourValues, AreOnTheScaleOf8Bits) {

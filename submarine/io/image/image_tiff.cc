@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "submarine/io/image/image_decoders.h"
@@ -170,7 +171,8 @@ class BlockReader {
   BlockReader(TIFF* tiff, const TiffSource& source, const EncodedImage& file, const Layout& layout)
       : tiff_(tiff), source_(source), file_(file), layout_(layout) {}
 
-  void ReadAll(Image& image) {
+  // Puts the size of tiles or rows into the members; throws FileError for what cannot be.
+  void Measure() {
     columns_ = layout_.width;
     rows_ = 1;  // strips are read by rows, since a single one may hold the whole picture
     if (layout_.tiled) {
@@ -178,25 +180,32 @@ class BlockReader {
       TIFFGetField(tiff_, TIFFTAG_TILELENGTH, &rows_);
     }
     if (columns_ == 0 || rows_ == 0) file_.FailToDecode("TIFF", "its tiles are empty");
-    const std::uint64_t across = (std::uint64_t{layout_.width} + columns_ - 1) / columns_;
-    const std::uint64_t down = (std::uint64_t{layout_.height} + rows_ - 1) / rows_;
-    CheckWork(across * down * layout_.planes());
-    bytes_.resize(columns_ * std::size_t{rows_} * layout_.interleaved() *
-                  layout_.bytes_per_sample());
-    if (!layout_.tiled && TIFFScanlineSize64(tiff_) != bytes_.size()) {
+    CheckWork(across() * down() * layout_.planes());
+    if (!layout_.tiled && TIFFScanlineSize64(tiff_) != block_bytes()) {
       file_.FailToDecode("TIFF", "its rows do not have the length that its tags say");
     }
+  }
+  std::size_t block_bytes() const {
+    return columns_ * std::size_t{rows_} * layout_.interleaved() * layout_.bytes_per_sample();
+  }
+
+  void ReadAll(Image& image, ImageStrips& strips) {
+    bytes_.resize(block_bytes());
     std::uint32_t index = 0;
     for (std::size_t plane = 0; plane < layout_.planes(); ++plane) {
-      for (std::uint64_t by = 0; by < down; ++by) {
-        for (std::uint64_t bx = 0; bx < across; ++bx, ++index) {
-          if (plane < layout_.colours()) ReadOne(index, bx * columns_, by * rows_, plane, image);
+      for (std::uint64_t by = 0; by < down(); ++by) {
+        for (std::uint64_t bx = 0; bx < across(); ++bx, ++index) {
+          if (plane >= layout_.colours()) continue;
+          ReadOne(index, bx * columns_, by * rows_, plane, image);
+          strips.Decoded(bytes_.size());
         }
       }
     }
   }
 
  private:
+  std::uint64_t across() const { return (std::uint64_t{layout_.width} + columns_ - 1) / columns_; }
+  std::uint64_t down() const { return (std::uint64_t{layout_.height} + rows_ - 1) / rows_; }
   // Tiles may be far larger than the picture they cover.
   void CheckWork(std::uint64_t blocks) const {
     std::uint64_t total = layout_.interleaved() * layout_.bytes_per_sample();
@@ -243,12 +252,11 @@ void ExpandPalette(TIFF* tiff, const EncodedImage& file, Image& image) {
       image.samples[3 * k + c] = static_cast<std::uint16_t>(map[c][index] >> 8);
     }
   }
-  image.channels = 3;
 }
 
 }  // namespace
 
-Image DecodeTiff(const EncodedImage& file) {
+void DecodeTiff(const EncodedImage& file, ImageStrips& strips) {
   TiffSource source{file.bytes};
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
   constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
@@ -259,19 +267,24 @@ Image DecodeTiff(const EncodedImage& file) {
   Image image;
   image.width = static_cast<int>(layout.width);
   image.height = static_cast<int>(layout.height);
-  image.channels = static_cast<int>(layout.colours());
+  const bool palette = layout.photometric == PHOTOMETRIC_PALETTE;
+  image.channels = palette ? 3 : static_cast<int>(layout.colours());
   image.max_value = layout.bits == 8 ? 255 : 65535;
   const std::size_t pixels = std::size_t{layout.width} * layout.height;
-  if (layout.photometric == PHOTOMETRIC_PALETTE) image.samples.reserve(3 * pixels);
+  BlockReader reader(tiff.get(), source, file, layout);
+  reader.Measure();
+  // libtiff copies compressed strips, of which there may be one.
+  strips.Begin(image, {.picture = true, .bytes = file.bytes.size() + reader.block_bytes()});
+  if (palette) image.samples.reserve(3 * pixels);
   image.samples.resize(pixels * layout.colours());
-  BlockReader(tiff.get(), source, file, layout).ReadAll(image);
-  if (layout.photometric == PHOTOMETRIC_PALETTE) ExpandPalette(tiff.get(), file, image);
+  reader.ReadAll(image, strips);
+  if (palette) ExpandPalette(tiff.get(), file, image);
   if (layout.photometric == PHOTOMETRIC_MINISWHITE) {
     for (std::uint16_t& sample : image.samples) {
       sample = static_cast<std::uint16_t>(image.max_value - sample);
     }
   }
-  return image;
+  strips.PutAll(std::move(image));
 }
 
 }  // namespace submarine::internal

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "submarine/base/error.h"
+#include "submarine/io/file/bundle_path.h"
 #include "submarine/io/file/text_scanner.h"
 #include "submarine/io/model/metric_spec.h"
 
@@ -24,28 +25,28 @@ std::string Place(std::size_t k, const NpyShape& shape) {
 }  // namespace
 
 std::string BundlePathProblem(const std::string& name) {
-  const std::filesystem::path path = name;
-  const bool leaves =
-      std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-  if (!name.empty() && name.find('\0') == std::string::npos && path.is_relative() && !leaves) {
-    return "";
-  }
+  if (IsNameInBundle(name)) return "";
   return fmt::format("{} is not the name of a file inside the directory of the header",
                      Quoted(name));
 }
 
-void CheckBundleMetric(const std::string& spec) {
+void CheckBundleMetric(const std::string& spec, const std::filesystem::path& directory) {
   const std::optional<std::string> file = TreeFileOf(spec);
   if (!file) return;
   if (const std::string problem = BundlePathProblem(*file); !problem.empty()) {
     throw InvalidInput(problem);
   }
+  PathInBundle(directory, *file);
 }
 
 std::filesystem::path BundleHeader::FilePath(std::string_view key) const {
   const std::string name = fields.String(key);
   if (const std::string problem = BundlePathProblem(name); !problem.empty()) Fail(key, problem);
-  return directory / name;
+  try {
+    return PathInBundle(directory, name);
+  } catch (const FileError& error) {
+    Fail(key, error.what());
+  }
 }
 
 void BundleHeader::Fail(std::string_view key, std::string_view problem) const {
@@ -85,7 +86,7 @@ LabelSpace BundleHeader::ReadMetric(int num_labels, bool strict_hst,
                                     std::vector<std::string>* warnings) const {
   const std::string spec = fields.String("metric");
   try {
-    CheckBundleMetric(spec);
+    CheckBundleMetric(spec, directory);
     return ParseMetricSpec(spec, num_labels, strict_hst, warnings, directory);
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: key \"metric\": {}", fields.where(), error.what()));

@@ -30,15 +30,16 @@ inline constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 // the directory of the header or below, so that a bundle from elsewhere cannot name other files.
 std::string BundlePathProblem(const std::string& name);
 
-// Throws InvalidInput if the metric is a tree in a file that a header may not name.
-void CheckBundleMetric(const std::string& spec);
+// Throws InvalidInput if the metric is a tree in a file that a header in this directory may not name,
+// FileError if links lead out of the directory.
+void CheckBundleMetric(const std::string& spec, const std::filesystem::path& directory);
 
 // The keys of a header, or of a part of it, with messages that begin with fields.where().
 struct BundleHeader {
   const JsonFields& fields;
   std::filesystem::path directory;  // paths are relative to it
 
-  std::filesystem::path FilePath(std::string_view key) const;  // throws unless the name is allowed
+  std::filesystem::path FilePath(std::string_view key) const;  // throws unless it is inside
 
   // Throws FileError 'where: key "key": problem'; FailInArray puts the file's name before the
   // problem.

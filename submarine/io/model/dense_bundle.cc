@@ -184,13 +184,14 @@ ColourImage ReadArrayImage(const BundleHeader& header, const Extent& extent) {
   return image;
 }
 
-ColourImage ReadColours(const BundleHeader& header, const Extent& extent) {
+ColourImage ReadColours(const BundleHeader& header, const Extent& extent, ImageReading reading) {
   const std::filesystem::path path = header.FilePath("image");
   bool is_array = false;
   Image picture;
+  reading.expected = ImageSize{extent.width, extent.height};
   try {
     is_array = IsNpy(path);
-    if (!is_array && !extent.volume()) picture = ReadImage(path, {{extent.width, extent.height}});
+    if (!is_array && !extent.volume()) picture = ReadImage(path, reading);
   } catch (const FileError& error) {
     header.Fail("image", error.what());
   }
@@ -202,8 +203,9 @@ ColourImage ReadColours(const BundleHeader& header, const Extent& extent) {
 // Kernels and the pictures that they share.
 class KernelReader {
  public:
-  KernelReader(const BundleHeader& header, const Extent& extent, std::size_t num_variables)
-      : header_(header), extent_(extent), num_variables_(num_variables) {}
+  KernelReader(const BundleHeader& header, const Extent& extent, std::size_t num_variables,
+               const ImageReading& picture)
+      : header_(header), extent_(extent), num_variables_(num_variables), picture_(picture) {}
 
   GaussianKernel Read(const Json& json, std::size_t index) {
     const std::string where = fmt::format("{}: kernel {}", header_.fields.where(), index);
@@ -267,7 +269,7 @@ class KernelReader {
     const std::string name = source.fields.String("image");
     const auto found = images_.find(name);
     if (found != images_.end()) return found->second;
-    return images_.emplace(name, ReadColours(source, extent_)).first->second;
+    return images_.emplace(name, ReadColours(source, extent_, picture_)).first->second;
   }
   Matrix<double> Features(const BundleHeader& kernel) const {
     const auto reader = kernel.OpenArray("features");
@@ -288,6 +290,7 @@ class KernelReader {
   const BundleHeader& header_;
   const Extent& extent_;
   std::size_t num_variables_;
+  const ImageReading& picture_;
   std::map<std::string, ColourImage> images_;  // by name
 };
 
@@ -337,7 +340,8 @@ std::string ReadBundleKind(const std::filesystem::path& path) {
       path.string()));
 }
 
-LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) {
+LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
+                            const ImageReading& picture) {
   const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   if (!json.is_object() || json.value("submarine", Json()) != "dense") {
     throw FileError(
@@ -363,7 +367,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst) 
   LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
   Matrix<float> unary = ReadUnary(header, extent, labels);
 
-  KernelReader reader(header, extent, unary.rows());
+  KernelReader reader(header, extent, unary.rows(), picture);
   std::vector<GaussianKernel> kernels;
   for (std::size_t m = 0; m < list.size(); ++m) kernels.push_back(reader.Read(list[m], m));
   try {
@@ -422,7 +426,7 @@ DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& direc
 }
 
 void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec) {
-  CheckBundleMetric(spec.metric);
+  CheckBundleMetric(spec.metric, path.parent_path());
   BuildDenseCrf(spec, path.parent_path());
   const Extent extent{spec.width, spec.height, spec.depth};
   const bool flat = extent.axes() == 0;

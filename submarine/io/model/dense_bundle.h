@@ -16,6 +16,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/filter/kernel/gaussian_kernel.h"
+#include "submarine/io/image/image.h"
 #include "submarine/model/dense_crf.h"
 
 namespace submarine {
@@ -31,8 +32,10 @@ struct LoadedDense {
 };
 
 // Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that
-// violates `strict_hst`, and for numbers that DenseCrf refuses.
-LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst = false);
+// violates `strict_hst`, and for numbers that DenseCrf refuses. `picture` is about a picture
+// that the header names.
+LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst = false,
+                            const ImageReading& picture = {});
 
 // "grid", "graph" or "dense"; throws FileError for anything else.
 std::string ReadBundleKind(const std::filesystem::path& path);

@@ -140,7 +140,7 @@ LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path, bool 
 
 void CheckMetric(const std::filesystem::path& path, const SparseCrf& model,
                  const std::string& spec) {
-  CheckBundleMetric(spec);
+  CheckBundleMetric(spec, path.parent_path());
   const LabelSpace described =
       ParseMetricSpec(spec, model.num_labels(), false, nullptr, path.parent_path());
   const std::vector<LabelMetric>& metrics = model.labels().metrics;
