@@ -48,7 +48,7 @@ Matrix<T> ToMatrix(const py::array& source) {
   const Shape shape = ShapeOf(source);
   const auto cols = shape.empty() ? std::size_t{1} : static_cast<std::size_t>(shape.back());
   const auto size = static_cast<std::size_t>(source.size());
-  Matrix<T> matrix(cols == 0 ? 0 : size / cols, cols);
+  Matrix<T> matrix = Matrix<T>::Unset(cols == 0 ? 0 : size / cols, cols);
   if (matrix.size() > 0) CopyTo(ViewOf(matrix.data(), shape, py::none()), source);
   return matrix;
 }

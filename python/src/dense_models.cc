@@ -78,6 +78,7 @@ Kernel MakeFeatures(const py::array& features, const std::vector<double>& sigmas
   return Share(FeatureKernel(ToMatrix<double>(features), sigmas, weight, name));
 }
 
+// Takes the kernels, so that their features are not copied.
 std::shared_ptr<DenseModel> MakeDense(const py::array& unary, const std::vector<Kernel>& kernels,
                                       const std::vector<std::string>& normalisations,
                                       const Labels& labels, bool ordered, double constant) {
@@ -86,14 +87,14 @@ std::shared_ptr<DenseModel> MakeDense(const py::array& unary, const std::vector<
                                    normalisations.size(), kernels.size()));
   Matrix<float> costs = ToMatrix<float>(unary);
   const py::gil_scoped_release release;
-  std::vector<GaussianKernel> copies;
-  copies.reserve(kernels.size());
+  std::vector<GaussianKernel> taken;
+  taken.reserve(kernels.size());
   for (std::size_t m = 0; m < kernels.size(); ++m) {
-    copies.push_back(*kernels[m]);
-    copies.back().normalisation = ToNormalisation(normalisations[m]);
+    taken.push_back(std::move(*kernels[m]));
+    taken.back().normalisation = ToNormalisation(normalisations[m]);
   }
   return std::make_shared<DenseModel>(
-      DenseCrf(std::move(costs), std::move(copies), labels.space,
+      DenseCrf(std::move(costs), std::move(taken), labels.space,
                ordered ? PairCounting::kOrdered : PairCounting::kOnce, constant));
 }
 

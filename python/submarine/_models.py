@@ -292,7 +292,6 @@ class DenseCrf(_PairModel):
             raise InvalidInput(f"unary has shape {costs.shape}, expected (height, width, labels)")
         if pairs not in ("ordered", "once"):
             raise InvalidInput(f'pairs is "{pairs}", expected "ordered" or "once"')
-        require_finite(costs, "unary")
         self._shape = costs.shape[:-1]
         self._extent: Extent = self._shape if len(self._shape) in (2, 3) else ()
         self._kernels: Optional[Tuple[KernelSpec, ...]] = tuple(kernels)
@@ -302,14 +301,18 @@ class DenseCrf(_PairModel):
         for kernel in self._kernels:
             if not isinstance(kernel, KernelSpec):
                 raise InvalidInput(f"kernels holds {kernel!r}, expected what position, bilateral or features return")
-        self._core = _core.DenseModel(
-            costs,
-            [kernel.build(self._extent, variables) for kernel in self._kernels],
-            ["symmetric" if kernel.normalised else "none" for kernel in self._kernels],
-            _labels_of(metric, int(costs.shape[-1])),
-            self._ordered,
-            float(constant),
-        )
+        try:
+            self._core = _core.DenseModel(
+                costs,
+                [kernel.build(self._extent, variables) for kernel in self._kernels],
+                ["symmetric" if kernel.normalised else "none" for kernel in self._kernels],
+                _labels_of(metric, int(costs.shape[-1])),
+                self._ordered,
+                float(constant),
+            )
+        except InvalidInput:
+            require_finite(costs, "unary")  # names its place in the array
+            raise
 
     @property
     def kernels(self) -> List[_core.Kernel]:

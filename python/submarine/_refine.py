@@ -51,8 +51,8 @@ def costs_of(probabilities: Any, clip: float = 1e-5, name: str = "probabilities"
                 f"{name} lies between {low:g} and {high:g}, expected probabilities from 0 to 1 "
                 "(are they logits? take a softmax first)"
             )
-    costs = np.array(values, np.float32)  # the only copy
-    np.clip(costs, np.float32(clip), np.float32(1), out=costs)
+    costs = values.astype(np.float32, copy=False)
+    costs = np.clip(costs, np.float32(clip), np.float32(1), out=None if costs is values else costs)  # the only copy
     np.log(costs, out=costs)
     return np.negative(costs, out=costs)
 

@@ -44,8 +44,7 @@ DenseExtension::DenseExtension(const DenseCrf& model, const GaussianOperator& pa
   }
   reach_ = *std::max_element(pull.begin(), pull.end());
   quadratic_reach_ = *std::max_element(quadratic_pull.begin(), quadratic_pull.end());
-  plain_ = cuts.leaves_only() && active_.size() == num_labels() &&
-           std::all_of(length_.begin(), length_.end(), [&](float l) { return l == length_[0]; });
+  plain_ = PottsFactor(model.labels()) > 0.0F;
   if (!plain_) FindUnusual();
 }
 
@@ -315,6 +314,14 @@ void DenseExtension::StoreEvidence(const Matrix<float>& v, FlowShape shape, doub
         term->v(a, static_cast<std::size_t>(active_[c])) = v(a, c);
     }
   });
+}
+
+float PottsFactor(const LabelSpace& labels) {
+  const std::vector<double>& length = labels.metrics.front().length;
+  const auto first = static_cast<float>(length.front());
+  const bool equal = std::all_of(length.begin(), length.end(),
+                                 [&](double l) { return static_cast<float>(l) == first; });
+  return labels.cuts->leaves_only() && equal ? 2.0F * first : 0.0F;
 }
 
 std::vector<int> ArgmaxLabels(const Matrix<float>& y) {

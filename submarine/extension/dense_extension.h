@@ -121,6 +121,9 @@ class DenseExtension final : public Extension<float, FlowProof> {
   mutable Matrix<double> cut_distances_;  // once they were asked for
 };
 
+// d(i, j) of all i != j where the metric is the sum of the leaves, all of equal length (Potts);
+// otherwise 0.
+float PottsFactor(const LabelSpace& labels);
 // The most probable label of every variable.
 std::vector<int> ArgmaxLabels(const Matrix<float>& y);
 // *to = from, with several threads.

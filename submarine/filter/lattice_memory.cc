@@ -65,6 +65,16 @@ LatticeCounts CountLattice(const GaussianKernel& kernel, const LatticeOptions& o
                       MakeLatticeStencil(static_cast<int>(kernel.dimension()), options));
 }
 
+LatticeCounts MostOfLattice(std::size_t pixels, std::size_t dimension) {
+  const std::size_t corners = pixels * (dimension + 1);
+  return {.pixels = pixels,
+          .dimension = dimension,
+          .vertices = corners,
+          .simplices = pixels,
+          .chunk_vertices = corners,
+          .part_rows = corners};
+}
+
 double LatticeHeldBytes(const LatticeCounts& counts, const LatticeUse& use,
                         const LatticeOptions& options) {
   const Sizes size(counts);
@@ -107,9 +117,10 @@ double LatticeBytes(const LatticeCounts& counts) { return Sizes(counts).lattice(
 
 double LatticeDiagonalBytes(const LatticeCounts& counts) {
   const Sizes size(counts);
-  // B_ij of every simplex, and the corners by vertex.
-  return size.simplices * (2.0 * size.corners * (size.corners + 1.0) + 4.0 * size.corners) +
-         12.0 * size.vertices;
+  // B_ij of every simplex, the corners by vertex, which simplices share theirs, and columns of B.
+  constexpr double kPasses = 3.0;
+  return size.simplices * (2.0 * size.corners * (size.corners + 1.0) + 4.0 * size.corners + 9.0) +
+         size.vertices * (10.0 + 4.0 * kPasses * static_cast<double>(NumCores()));
 }
 
 double LatticeFlowBytes(const LatticeCounts& counts, std::size_t columns,

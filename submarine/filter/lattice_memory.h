@@ -12,6 +12,9 @@ namespace submarine::internal {
 // Throws InvalidInput like LatticeOperator; the kernel need not be normalised yet.
 LatticeCounts CountLattice(const GaussianKernel& kernel, const LatticeOptions& options);
 
+// The most that a lattice can have of everything.
+LatticeCounts MostOfLattice(std::size_t pixels, std::size_t dimension);
+
 // How a lattice is used: products with this many columns; with flows also AddFlow and
 // TotalVariation.
 struct LatticeUse {

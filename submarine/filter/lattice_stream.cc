@@ -35,6 +35,8 @@ struct LatticeStream::Part {
   double factor;
   const LatticeOperator* op;
   std::unique_ptr<LatticeOperator::WorkspaceLease> lease;
+
+  bool gathers() const { return op->Parts().empty(); }
 };
 
 LatticeStream::LatticeStream(std::size_t size, std::size_t columns)
@@ -49,19 +51,16 @@ std::unique_ptr<LatticeStream> LatticeStream::Make(const GaussianOperator& op,
 
 std::unique_ptr<LatticeStream> LatticeStream::Make(std::span<const WeightedLattice> lattices,
                                                    std::size_t columns) {
-  const bool suitable =
-      columns > 0 && !lattices.empty() &&
-      std::none_of(lattices.begin(), lattices.end(),
-                   [](const WeightedLattice& part) { return part.op->Parts().empty(); });
-  if (!suitable) return nullptr;
+  if (columns == 0 || lattices.empty()) return nullptr;
   std::unique_ptr<LatticeStream> stream(new LatticeStream(lattices.front().op->size(), columns));
   // Depends on the number of pixels only, so it is the same for all.
-  stream->part_pixels_ = lattices.front().op->Parts().part_pixels;
+  stream->part_pixels_ = PartPixels(lattices.front().op->lattice());
   stream->parts_at_once_ = PartsAtOnce(NumThreads());
   for (const auto& [factor, lattice] : lattices) {
     auto lease = std::make_unique<LatticeOperator::WorkspaceLease>(*lattice);
     lattice->ReserveTables(stream->padded_, lease->get());
     stream->parts_.push_back({factor, lattice, std::move(lease)});
+    stream->gathers_ = stream->gathers_ || stream->parts_.back().gathers();
     if (lattice->options().self_terms) continue;
     stream->self_.resize(lattice->size(), 0.0F);
     const std::vector<float>& diagonal = lattice->Diagonal();
@@ -83,27 +82,38 @@ void LatticeStream::VisitBlocks(std::size_t begin, std::size_t end, const MakeRo
   }
 }
 
-void LatticeStream::Spread(const MakeRows& make_rows) {
-  for (const Part& part : parts_) part.op->ClearSums(padded_, part.lease->get());
+void LatticeStream::Spread(const MakeRows& make_rows, const Matrix<float>* x) {
+  for (const Part& part : parts_) {
+    if (!part.gathers()) part.op->ClearSums(padded_, part.lease->get());
+  }
   const std::size_t count = (size_ + part_pixels_ - 1) / part_pixels_;
   for (std::size_t first = 0; first < count; first += parts_at_once_) {
     const std::size_t last = std::min(count, first + parts_at_once_);
     ParallelFor(last - first, 1,
                 [&](std::size_t k, std::size_t) { SpreadRange(first + k, first, make_rows); });
-    for (const Part& part : parts_) part.op->AddRows(first, last, padded_, part.lease->get());
+    for (const Part& part : parts_) {
+      if (!part.gathers()) part.op->AddRows(first, last, padded_, part.lease->get());
+    }
+  }
+  for (const Part& part : parts_) {
+    if (part.gathers()) part.op->GatherSums(*x, part.lease->get());
   }
 }
 
 void LatticeStream::SpreadRange(std::size_t number, std::size_t first_at_once,
                                 const MakeRows& make_rows) {
   std::vector<float*> sums;
-  for (const Part& part : parts_)
-    sums.push_back(part.op->ClearRows(number, first_at_once, padded_, part.lease->get()));
+  for (const Part& part : parts_) {
+    sums.push_back(part.gathers()
+                       ? nullptr
+                       : part.op->ClearRows(number, first_at_once, padded_, part.lease->get()));
+  }
   const std::size_t begin = number * part_pixels_;
   VisitBlocks(begin, std::min(size_, begin + part_pixels_), make_rows,
               [&](std::size_t first, std::size_t last, const Matrix<float>& block) {
                 const RowsView rows{block.data(), padded_, block.rows()};
                 for (std::size_t k = 0; k < parts_.size(); ++k) {
+                  if (sums[k] == nullptr) continue;
                   const LatticeOperator& op = *parts_[k].op;
                   SplatFromPixels(rows, padded_, op.Parts().pixels(op.lattice()).From(first), 0,
                                   last - first, sums[k]);
@@ -137,7 +147,7 @@ void LatticeStream::BlurLast(float factor) {
 
 void LatticeStream::Slice(std::size_t first, std::size_t last, const float* base, const float* x,
                           float* block) const {
-  if (!needs_x()) {
+  if (self_.empty()) {
     SliceRows(first, last, base, nullptr, block);
     return;
   }

@@ -23,8 +23,8 @@ class LatticeOperator;
 
 class LatticeStream {
  public:
-  // Null unless `op`, which must outlive this object, is a lattice or a sum of lattices, all with
-  // few vertices compared to pixels. Throws TooLarge.
+  // Null unless `op`, which must outlive this object, is a lattice or a sum of lattices. Throws
+  // TooLarge.
   static std::unique_ptr<LatticeStream> Make(const GaussianOperator& op, std::size_t columns);
   // The same for a sum of at least one lattice.
   struct WeightedLattice {
@@ -39,14 +39,18 @@ class LatticeStream {
 
   // Rows of blocks have this many floats; those beyond the columns are padding, but finite.
   std::size_t row_stride() const { return padded_; }
-  // Whether Slice needs the x that was spread, to subtract its self terms.
-  bool needs_x() const { return !self_.empty(); }
+  // Whether lattices of many vertices compared to pixels gather what was spread, vertex by vertex.
+  bool gathers() const { return gathers_; }
+  // Whether the x that is spread must be kept until it is sliced: for that, or because Slice
+  // subtracts its self terms.
+  bool needs_x() const { return !self_.empty() || gathers_; }
 
   // Calls make_rows(first, last, block) for ranges of a few rows, which it writes to `block`, and
   // spreads them. Several threads visit the ranges; each visits those of a larger range in
   // ascending order.
   using MakeRows = std::function<void(std::size_t first, std::size_t last, float* block)>;
-  void Spread(const MakeRows& make_rows);
+  // `x`: where make_rows stores the rows, too; may be null where needs_x() is false.
+  void Spread(const MakeRows& make_rows, const Matrix<float>* x);
   // The same without spreading: for the last x, which is not multiplied any more.
   void Visit(const MakeRows& make_rows) const;
   // The larger ranges are those of this many rows from 0 on, and the rest.
@@ -82,6 +86,7 @@ class LatticeStream {
   std::size_t parts_at_once_ = 1;  // see lattice_parts.h
   float factor_ = 0.0F;
   std::vector<Part> parts_;
+  bool gathers_ = false;     // some lattice has too many vertices for sums by parts
   std::vector<float> self_;  // sum over parts of their k_aa; empty if self terms stay
 };
 

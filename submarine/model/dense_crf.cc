@@ -117,9 +117,12 @@ double DenseCrf::Energy(std::span<const int> labeling) const {
   return energy;
 }
 
-std::string DenseCrf::Description() const {
+std::string DenseCrf::Description(std::span<const std::string> scale_sources) const {
   // Two models that differ in their scale factors never have the same name.
-  const auto scale_text = [](const GaussianKernel& kernel) -> std::string {
+  const auto scale_text = [&](const GaussianKernel& kernel) -> std::string {
+    const auto m = static_cast<std::size_t>(&kernel - kernels_.data());
+    if (m < scale_sources.size() && !scale_sources[m].empty())
+      return ", normalised by the row sums of " + scale_sources[m];
     if (kernel.normalisation == KernelNormalisation::kNone)
       return kernel.scale.empty() ? "" : ", scaled";
     if (kernel.scale.empty()) return ", to be normalised";

@@ -55,7 +55,9 @@ class DenseCrf {
 
   // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) +
   // ..., ordered pairs"
-  std::string Description() const;
+  std::string Description() const { return Description({}); }
+  // As if kernels had been normalised by the row sums of operators, whose descriptions these are.
+  std::string Description(std::span<const std::string> scale_sources) const;
 
  private:
   Matrix<float> unary_;

@@ -12,6 +12,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/model/recognise.h"
 #include "submarine/solve/candidate/dense_plan.h"
+#include "submarine/solve/classic_updates.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solve/sparse_choice.h"
@@ -24,6 +25,7 @@ namespace {
 using internal::CheckDenseTemperature;
 using internal::ChooseSparse;
 using internal::EntryOf;
+using internal::IsClassic;
 using internal::LeastSeconds;
 using internal::PhysicalMemoryBytes;
 using internal::PlanDense;
@@ -33,6 +35,7 @@ using internal::RequirePositiveTemperature;
 using internal::RequireTime;
 using internal::SecondsToTouch;
 using internal::SizeOf;
+using internal::SolveClassic;
 using internal::SolveTask;
 using internal::SparseSize;
 using internal::Stopwatch;
@@ -210,7 +213,9 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
   CheckDenseTemperature(options.temperature);
   if (!EntryOf(options.method).dense.traits.zero_temperature)
     RequirePositiveTemperature(options.temperature);
-  return call.Finish(EntryOf(options.method).dense.run({model, options, call.clock(), watch}));
+  const SolveTask<DenseCrf> task{model, options, call.clock(), watch};
+  if (IsClassic(model, options)) return call.Finish(SolveClassic(task));
+  return call.Finish(EntryOf(options.method).dense.run(task));
 }
 
 void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,

@@ -70,7 +70,19 @@ std::unique_ptr<LatticeOperator> LatticeOperator::MakeClassic(const Matrix<float
   std::unique_ptr<LatticeOperator> op(
       new LatticeOperator(LatticePoints("features", features), options,
                           MakeClassicStencil(static_cast<int>(features.cols()))));
-  if (normalised) NormaliseByRowSums(op->stencil_, &op->lattice_);
+  if (normalised) NormaliseClassic(op->stencil_, &op->lattice_);
+  return op;
+}
+
+std::unique_ptr<LatticeOperator> LatticeOperator::MakeNormalised(const GaussianKernel& kernel,
+                                                                 const LatticeOptions& options,
+                                                                 std::vector<double>* scale) {
+  CheckLatticeOptions(options);
+  CheckKernel(kernel);
+  std::unique_ptr<LatticeOperator> op(
+      new LatticeOperator(LatticePoints(kernel), options,
+                          MakeLatticeStencil(static_cast<int>(kernel.dimension()), options)));
+  NormaliseByRowSums(op->stencil_, &op->lattice_, scale);
   return op;
 }
 
@@ -122,11 +134,8 @@ void LatticeOperator::Splat(const Matrix<float>& x, Workspace* workspace) const 
   const RowsView rows = ViewRows(x);
   const SplatParts& parts = Parts();
   if (parts.empty()) {
-    const SplatLists& lists = Lists();
-    float* z = workspace->front.data();
-    ParallelFor(lattice_.num_vertices, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-      SplatToVertices(rows, x.cols(), lists.begin.data(), lists.entry.data(), begin, end, z);
-    });
+    GatherSums(x, workspace);
+    workspace->front.Swap(&workspace->back);
     return;
   }
   ClearSums(padded, workspace);
@@ -142,6 +151,15 @@ void LatticeOperator::Splat(const Matrix<float>& x, Workspace* workspace) const 
     AddRows(first, last, padded, workspace);
   }
   workspace->front.Swap(&workspace->back);
+}
+
+void LatticeOperator::GatherSums(const Matrix<float>& x, Workspace* workspace) const {
+  const RowsView rows = ViewRows(x);
+  const SplatLists& lists = Lists();
+  float* z = workspace->back.data();
+  ParallelFor(lattice_.num_vertices, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    SplatToVertices(rows, x.cols(), lists.begin.data(), lists.entry.data(), begin, end, z);
+  });
 }
 
 void LatticeOperator::ClearSums(std::size_t padded, Workspace* workspace) const {
@@ -249,6 +267,17 @@ void LatticeOperator::DiscardPixels(std::size_t first, std::size_t last) {
           first_records_[last_chunk] * corners);
   discard(&lattice_.weight, first * corners, last * corners);
   discard(&lattice_.simplex_of, first, last);
+}
+
+LatticeCounts LatticeOperator::Counts() const {
+  const SplatParts& parts = Parts();
+  return {.pixels = size(),
+          .dimension = lattice_.corners - 1,
+          .vertices = lattice_.num_vertices,
+          .simplices = lattice_.simplex_vertex.size() / lattice_.corners,
+          .chunk_vertices = lattice_.chunk_vertices,
+          .parts = parts.empty() ? 1 : parts.num_parts(),
+          .part_rows = parts.empty() ? size() : parts.num_rows()};
 }
 
 std::string LatticeOperator::Description() const {

@@ -31,6 +31,12 @@ class LatticeOperator final : public GaussianOperator {
   explicit LatticeOperator(const GaussianKernel& kernel, const LatticeOptions& options = {});
   ~LatticeOperator() override;
 
+  // Of a kernel that is not normalised yet, by its own row sums: the operator of the kernel with
+  // the scale 1 / sqrt(row sum), which goes to *scale if that is not null. Builds one lattice.
+  static std::unique_ptr<LatticeOperator> MakeNormalised(const GaussianKernel& kernel,
+                                                         const LatticeOptions& options,
+                                                         std::vector<double>* scale);
+
   // The classic filter (filter/classic/axis_lattice.h) with this implementation, for reproducing
   // published results: only products with self terms and row sums. `normalised` divides on both
   // sides by the square roots of its row sums. It is not symmetric, so no certificate may be about
@@ -64,6 +70,8 @@ class LatticeOperator final : public GaussianOperator {
   void DiscardPixels(std::size_t first, std::size_t last);
 
   const Lattice& lattice() const { return lattice_; }
+  // What CountLattice estimates.
+  LatticeCounts Counts() const;
   const LatticeOptions& options() const { return options_; }
   const LatticeStencil& stencil() const { return stencil_; }
 
@@ -88,6 +96,8 @@ class LatticeOperator final : public GaussianOperator {
   void ReserveTables(std::size_t padded, Workspace* workspace) const;
   // Fills workspace->front.
   void Splat(const Matrix<float>& x, Workspace* workspace) const;
+  // The same into workspace->back, where lattices have many vertices compared to pixels.
+  void GatherSums(const Matrix<float>& x, Workspace* workspace) const;
   // By parts, of which some are under way at a time (lattice_parts.h): clears workspace->back; makes
   // and clears the rows of a part where `first` is the first one under way; adds those of parts
   // first..last-1 to workspace->back.

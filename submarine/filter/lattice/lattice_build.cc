@@ -344,6 +344,7 @@ class Builder {
     std::vector<std::size_t> first(chunks_.size() + 1, 0);
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
       first[c + 1] = first[c] + chunks_[c].base.size();
+      lattice_.chunk_vertices += chunks_[c].vertex.size();
     }
     const std::size_t records = first.back();
     CheckCount(records * corners);

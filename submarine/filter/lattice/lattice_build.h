@@ -48,6 +48,7 @@ struct Lattice {
   std::size_t num_vertices = 0;
   std::size_t corners = 0;  // d + 1
   std::size_t chunk = 0;    // consecutive pixels that share records of simplices; depends on N only
+  std::size_t chunk_vertices = 0;  // of a chunk, summed over the chunks
 
   // Pixels of the same chunk that lie in the same simplex share one record of its corners. Records
   // are in the order of the chunks, and within a chunk in the order of their first pixels.

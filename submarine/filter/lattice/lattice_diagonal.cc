@@ -10,170 +10,7 @@
 namespace submarine::internal {
 namespace {
 
-// One column of B at a time, at the few vertices where it is needed. The passes up to the middle
-// one spread from the column's vertex; the later ones are evaluated backwards from where they are
-// needed, each value once. Both stay within a few steps of the vertex. The vertices involved are
-// numbered as slots; slot 0 stands for all others.
-class BlurColumn {
- public:
-  BlurColumn(const Lattice& lattice, const LatticeStencil& stencil)
-      : lattice_(lattice), slot_of_(lattice.num_vertices, 0) {
-    for (const double c : stencil.laziness) {
-      const double p = stencil.NeighbourWeight(c);
-      Pass pass{{}, static_cast<float>(p)};
-      for (int present = 0; present <= stencil.neighbour_slots(); ++present) {
-        pass.centre.push_back(
-            static_cast<float>(c + stencil.kept * p * (stencil.neighbour_slots() - present)));
-      }
-      passes_.push_back(std::move(pass));
-    }
-    for (std::size_t k = 0; k < passes_.size(); ++k)
-      fresh_.push_back(k <= passes_.size() / 2 ? 0.0F : kUnknown);
-    vertex_.push_back(0);
-    after_.assign(passes_.size(), 0.0F);
-  }
-
-  void Start(std::uint32_t v) {
-    for (std::size_t slot = 1; slot < vertex_.size(); ++slot) slot_of_[vertex_[slot]] = 0;
-    vertex_.resize(1);
-    after_.resize(passes_.size());
-    Spread(0, Slot(v), 1.0F);
-    for (std::size_t k = 1; k <= passes_.size() / 2; ++k) {
-      const auto reached = static_cast<std::uint32_t>(vertex_.size());
-      for (std::uint32_t slot = 1; slot < reached; ++slot) Spread(k, slot, Value(k - 1, slot));
-    }
-  }
-
-  float At(std::uint32_t v) { return After(passes_.size() - 1, v); }
-
- private:
-  static constexpr float kUnknown = -1.0F;  // no entry of a product of passes is negative
-
-  struct Pass {
-    std::vector<float> centre;  // by the number of neighbours present
-    float move;
-  };
-
-  std::uint32_t Slot(std::uint32_t v) {
-    if (slot_of_[v] == 0) {
-      slot_of_[v] = static_cast<std::uint32_t>(vertex_.size());
-      vertex_.push_back(v);
-      after_.insert(after_.end(), fresh_.begin(), fresh_.end());
-    }
-    return slot_of_[v];
-  }
-  // The value of the column after pass k.
-  float& Value(std::size_t k, std::uint32_t slot) { return after_[slot * passes_.size() + k]; }
-
-  std::uint32_t NeighboursOf(std::uint32_t v) const {
-    return lattice_.neighbour_begin[v + 1] - lattice_.neighbour_begin[v];
-  }
-  const std::uint32_t* FirstNeighbour(std::uint32_t v) const {
-    return lattice_.neighbour.data() + lattice_.neighbour_begin[v];
-  }
-
-  // Applies pass k to the amount at one vertex.
-  void Spread(std::size_t k, std::uint32_t slot, float amount) {
-    const std::uint32_t v = vertex_[slot];
-    const std::uint32_t count = NeighboursOf(v);
-    const std::uint32_t* neighbour = FirstNeighbour(v);
-    Value(k, slot) += passes_[k].centre[count] * amount;
-    for (std::uint32_t n = 0; n < count; ++n) {
-      const std::uint32_t other = Slot(neighbour[n]);
-      Value(k, other) += passes_[k].move * amount;
-    }
-  }
-
-  float After(std::size_t k, std::uint32_t v) {
-    if (k <= passes_.size() / 2) return Value(k, slot_of_[v]);
-    const std::uint32_t slot = Slot(v);
-    if (Value(k, slot) != kUnknown) return Value(k, slot);
-    const std::uint32_t count = NeighboursOf(v);
-    const std::uint32_t* neighbour = FirstNeighbour(v);
-    float sum = 0.0F;
-    for (std::uint32_t n = 0; n < count; ++n) sum += After(k - 1, neighbour[n]);
-    const float value = passes_[k].centre[count] * After(k - 1, v) + passes_[k].move * sum;
-    Value(k, slot) = value;
-    return value;
-  }
-
-  const Lattice& lattice_;
-  std::vector<Pass> passes_;
-  std::vector<std::uint32_t> slot_of_;  // per vertex
-  std::vector<std::uint32_t> vertex_;   // per slot
-  std::vector<float> after_;            // per slot and pass
-  std::vector<float> fresh_;            // per pass: `after_` of a new slot
-};
-
-// The indices record * corners + i of all simplex corners, grouped by vertex.
-struct CornersByVertex {
-  std::vector<std::uint32_t> begin;  // per vertex and one more
-  std::vector<std::uint32_t> corner;
-};
-
-CornersByVertex ListCorners(const Lattice& lattice) {
-  CornersByVertex lists;
-  lists.begin.assign(lattice.num_vertices + 1, 0);
-  for (const std::uint32_t v : lattice.simplex_vertex) ++lists.begin[v + 1];
-  for (std::size_t v = 0; v < lattice.num_vertices; ++v) lists.begin[v + 1] += lists.begin[v];
-  std::vector<std::uint32_t> next(lists.begin.begin(), lists.begin.end() - 1);
-  lists.corner.resize(lattice.simplex_vertex.size());
-  for (std::size_t k = 0; k < lists.corner.size(); ++k)
-    lists.corner[next[lattice.simplex_vertex[k]]++] = static_cast<std::uint32_t>(k);
-  return lists;
-}
-
-// B_ij of every simplex, i <= j, row by row, off-diagonal entries doubled.
-std::vector<float> ComputeBlocks(const Lattice& lattice, const LatticeStencil& stencil) {
-  const std::size_t corners = lattice.corners;
-  const std::size_t entries = corners * (corners + 1) / 2;
-  const CornersByVertex lists = ListCorners(lattice);
-  std::vector<float> block(lattice.simplex_vertex.size() / corners * entries);
-  // Every chunk clears an array over all vertices: use few chunks when there are many vertices.
-  const std::size_t grain = std::max<std::size_t>(256, lattice.num_vertices / 32);
-  ParallelFor(lattice.num_vertices, grain, [&](std::size_t begin, std::size_t end) {
-    BlurColumn column(lattice, stencil);
-    for (std::size_t v = begin; v < end; ++v) {
-      column.Start(static_cast<std::uint32_t>(v));
-      for (std::size_t k = lists.begin[v]; k < lists.begin[v + 1]; ++k) {
-        const std::size_t record = lists.corner[k] / corners;
-        const std::size_t i = lists.corner[k] % corners;
-        const std::uint32_t* vertex = lattice.simplex_vertex.data() + record * corners;
-        float* row = block.data() + record * entries + i * (2 * corners - i + 1) / 2;
-        *row++ = column.At(vertex[i]);
-        for (std::size_t j = i + 1; j < corners; ++j) *row++ = 2.0F * column.At(vertex[j]);
-      }
-    }
-  });
-  return block;
-}
-
-}  // namespace
-
-std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil& stencil) {
-  const std::size_t corners = lattice.corners;
-  const std::size_t entries = corners * (corners + 1) / 2;
-  const std::vector<float> block = ComputeBlocks(lattice, stencil);
-  std::vector<float> diagonal(lattice.num_pixels);
-  ParallelFor(lattice.num_pixels, 8192, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) {
-      const float* weight = lattice.weight.data() + a * corners;
-      const float* entry = block.data() + lattice.simplex_of[a] * entries;
-      float sum = 0.0F;
-      for (std::size_t i = 0; i < corners; ++i) {
-        float row = 0.0F;
-        for (std::size_t j = i; j < corners; ++j) row += *entry++ * weight[j];
-        sum += row * weight[i];
-      }
-      diagonal[a] = sum;
-    }
-  });
-  return diagonal;
-}
-
-namespace {
-
-constexpr std::size_t kSumGrain = 8192;
+constexpr std::size_t kFlagGrain = 8192;
 
 // Calls body(integral constant) with the number of corners if it is a common one, else 0. Short
 // loops are slow unless their length is known at compile time.
@@ -188,6 +25,236 @@ void WithCorners(std::size_t corners, const Body& body) {
       return body(std::integral_constant<std::size_t, 0>());
   }
 }
+
+// One column of B at a time, at the few vertices where it is needed. The passes up to the middle
+// one spread from the column's vertex; the later ones are evaluated backwards from where they are
+// needed, each value once. Both stay within a few steps of the vertex.
+class BlurColumn {
+ public:
+  BlurColumn(const Lattice& lattice, const LatticeStencil& stencil)
+      : lattice_(lattice), middle_(stencil.laziness.size() / 2) {
+    for (const double c : stencil.laziness) {
+      const double p = stencil.NeighbourWeight(c);
+      Pass pass{{}, static_cast<float>(p)};
+      for (int present = 0; present <= stencil.neighbour_slots(); ++present) {
+        pass.centre.push_back(
+            static_cast<float>(c + stencil.kept * p * (stencil.neighbour_slots() - present)));
+      }
+      pass.after.assign(lattice.num_vertices, passes_.size() <= middle_ ? 0.0F : kUnknown);
+      passes_.push_back(std::move(pass));
+    }
+  }
+
+  void Start(std::uint32_t v) {
+    for (std::size_t k = 0; k < passes_.size(); ++k) {
+      for (const std::uint32_t u : passes_[k].known)
+        passes_[k].after[u] = k <= middle_ ? 0.0F : kUnknown;
+      passes_[k].known.clear();
+    }
+    Spread(v, 1.0F, &passes_[0]);
+    for (std::size_t k = 1; k <= middle_; ++k) {
+      for (const std::uint32_t u : passes_[k - 1].known)
+        Spread(u, passes_[k - 1].after[u], &passes_[k]);
+    }
+  }
+
+  float At(std::uint32_t v) { return After(passes_.size() - 1, v); }
+
+ private:
+  static constexpr float kUnknown = -1.0F;  // no entry of a product of passes is negative
+
+  struct Pass {
+    std::vector<float> centre;  // by the number of neighbours present
+    float move;
+    std::vector<float> after = {};          // the column after this pass, per vertex, where known
+    std::vector<std::uint32_t> known = {};  // without those that came out as 0
+  };
+
+  std::uint32_t NeighboursOf(std::uint32_t v) const {
+    return lattice_.neighbour_begin[v + 1] - lattice_.neighbour_begin[v];
+  }
+  const std::uint32_t* FirstNeighbour(std::uint32_t v) const {
+    return lattice_.neighbour.data() + lattice_.neighbour_begin[v];
+  }
+
+  static void Add(std::uint32_t v, float amount, Pass* pass) {
+    float& value = pass->after[v];
+    if (value == 0.0F && amount > 0.0F) pass->known.push_back(v);
+    value += amount;
+  }
+
+  // Applies a pass to the amount at one vertex.
+  void Spread(std::uint32_t v, float amount, Pass* pass) const {
+    const std::uint32_t count = NeighboursOf(v);
+    const std::uint32_t* neighbour = FirstNeighbour(v);
+    Add(v, pass->centre[count] * amount, pass);
+    for (std::uint32_t n = 0; n < count; ++n) Add(neighbour[n], pass->move * amount, pass);
+  }
+
+  float After(std::size_t k, std::uint32_t v) {
+    Pass& pass = passes_[k];
+    float& value = pass.after[v];
+    if (k <= middle_ || value != kUnknown) return value;
+    const std::uint32_t count = NeighboursOf(v);
+    const std::uint32_t* neighbour = FirstNeighbour(v);
+    if (k - 1 > middle_) {
+      After(k - 1, v);
+      for (std::uint32_t n = 0; n < count; ++n) After(k - 1, neighbour[n]);
+    }
+    const float* before = passes_[k - 1].after.data();
+    float sum = 0.0F;
+    for (std::uint32_t n = 0; n < count; ++n) sum += before[neighbour[n]];
+    value = pass.centre[count] * before[v] + pass.move * sum;
+    pass.known.push_back(v);
+    return value;
+  }
+
+  const Lattice& lattice_;
+  const std::size_t middle_;
+  std::vector<Pass> passes_;
+};
+
+// Far from the borders of the lattice all simplices have the same B_ij: those of which no path of
+// three passes between two corners meets a vertex without all its neighbours, because the corners'
+// neighbours have all of theirs.
+std::vector<char> FindInner(const Lattice& lattice, const LatticeStencil& stencil) {
+  const std::size_t corners = lattice.corners;
+  std::vector<char> inner(lattice.simplex_vertex.size() / corners, 0);
+  if (stencil.laziness.size() > 3) return inner;
+  const std::size_t m = lattice.num_vertices;
+  std::vector<char> full(m);
+  std::vector<char> deep(m);
+  const std::uint32_t* begin = lattice.neighbour_begin.data();
+  const auto slots = static_cast<std::uint32_t>(stencil.neighbour_slots());
+  for (std::size_t v = 0; v < m; ++v) full[v] = begin[v + 1] - begin[v] == slots ? 1 : 0;
+  ParallelFor(m, kFlagGrain, [&](std::size_t first, std::size_t last) {
+    for (std::size_t v = first; v < last; ++v) {
+      const std::uint32_t* neighbour = lattice.neighbour.data();
+      deep[v] = full[v] != 0 && std::all_of(neighbour + begin[v], neighbour + begin[v + 1],
+                                            [&](std::uint32_t u) { return full[u] != 0; });
+    }
+  });
+  ParallelFor(inner.size(), kFlagGrain, [&](std::size_t first, std::size_t last) {
+    for (std::size_t record = first; record < last; ++record) {
+      const std::uint32_t* vertex = lattice.simplex_vertex.data() + record * corners;
+      inner[record] =
+          std::all_of(vertex, vertex + corners, [&](std::uint32_t v) { return deep[v] != 0; });
+    }
+  });
+  return inner;
+}
+
+// B_ij of the simplices, i <= j, row by row, off-diagonal entries doubled. Their order is that of
+// their first corners, so that blocks of a vertex and of those near it are close to each other.
+struct Blocks {
+  std::vector<std::uint32_t> block_of;  // per record of a simplex; inner ones share a block
+  LargeArray<std::uint32_t> vertex;     // of the corners, block by block
+  LargeArray<float> entry;
+};
+
+void NumberBlocks(const Lattice& lattice, const std::vector<char>& inner, Blocks* blocks) {
+  const std::size_t corners = lattice.corners;
+  const auto shared =
+      static_cast<std::size_t>(std::find(inner.begin(), inner.end(), 1) - inner.begin());
+  const auto for_own = [&](const auto& take) {
+    for (std::size_t record = 0; record < inner.size(); ++record) {
+      if (inner[record] == 0 || record == shared)
+        take(record, lattice.simplex_vertex.data() + record * corners);
+    }
+  };
+  std::vector<std::uint32_t> next(lattice.num_vertices + 1, 0);
+  for_own([&](std::size_t, const std::uint32_t* vertex) { ++next[vertex[0] + 1]; });
+  for (std::size_t v = 0; v < lattice.num_vertices; ++v) next[v + 1] += next[v];
+  blocks->vertex.resize(next.back() * corners);
+  blocks->block_of.resize(inner.size());
+  for_own([&](std::size_t record, const std::uint32_t* vertex) {
+    const std::uint32_t block = next[vertex[0]]++;
+    blocks->block_of[record] = block;
+    std::copy_n(vertex, corners, blocks->vertex.data() + block * corners);
+  });
+  for (std::size_t record = shared; record < inner.size(); ++record) {
+    if (inner[record] != 0) blocks->block_of[record] = blocks->block_of[shared];
+  }
+}
+
+// The indices block * corners + i of all corners, grouped by vertex.
+struct CornersByVertex {
+  std::vector<std::uint32_t> begin;  // per vertex and one more
+  std::vector<std::uint32_t> corner;
+};
+
+CornersByVertex ListCorners(const LargeArray<std::uint32_t>& vertex, std::size_t num_vertices) {
+  CornersByVertex lists;
+  lists.begin.assign(num_vertices + 1, 0);
+  for (const std::uint32_t v : vertex) ++lists.begin[v + 1];
+  for (std::size_t v = 0; v < num_vertices; ++v) lists.begin[v + 1] += lists.begin[v];
+  std::vector<std::uint32_t> next(lists.begin.begin(), lists.begin.end() - 1);
+  lists.corner.resize(vertex.size());
+  for (std::size_t k = 0; k < vertex.size(); ++k)
+    lists.corner[next[vertex[k]]++] = static_cast<std::uint32_t>(k);
+  return lists;
+}
+
+template <class Corners>
+void ComputeBlocks(const Lattice& lattice, const LatticeStencil& stencil, Corners corners,
+                   Blocks* blocks) {
+  const std::size_t entries = corners * (corners + 1) / 2;
+  blocks->entry.resize(blocks->vertex.size() / corners * entries);
+  const CornersByVertex lists = ListCorners(blocks->vertex, lattice.num_vertices);
+  // Every task clears arrays over all vertices: use few when there are many vertices.
+  const std::size_t grain = std::max<std::size_t>(256, lattice.num_vertices / 32);
+  ParallelFor(lattice.num_vertices, grain, [&](std::size_t begin, std::size_t end) {
+    if (lists.begin[begin] == lists.begin[end]) return;
+    BlurColumn column(lattice, stencil);
+    for (std::size_t v = begin; v < end; ++v) {
+      if (lists.begin[v] == lists.begin[v + 1]) continue;
+      column.Start(static_cast<std::uint32_t>(v));
+      for (std::size_t k = lists.begin[v]; k < lists.begin[v + 1]; ++k) {
+        const std::size_t block = lists.corner[k] / corners;
+        const std::size_t i = lists.corner[k] % corners;
+        const std::uint32_t* vertex = blocks->vertex.data() + block * corners;
+        float* row = blocks->entry.data() + block * entries + i * (2 * corners - i + 1) / 2;
+        *row++ = column.At(vertex[i]);
+        for (std::size_t j = i + 1; j < corners; ++j) *row++ = 2.0F * column.At(vertex[j]);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil& stencil) {
+  Blocks blocks;
+  NumberBlocks(lattice, FindInner(lattice, stencil), &blocks);
+  std::vector<float> diagonal(lattice.num_pixels);
+  WithCorners(lattice.corners, [&](auto known) {
+    const std::size_t corners = known() == 0 ? lattice.corners : known();
+    if constexpr (known() == 0) {
+      ComputeBlocks(lattice, stencil, corners, &blocks);
+    } else {
+      ComputeBlocks(lattice, stencil, known, &blocks);
+    }
+    const std::size_t entries = corners * (corners + 1) / 2;
+    ParallelFor(lattice.num_pixels, 8192, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t a = begin; a < end; ++a) {
+        const float* weight = lattice.weight.data() + a * corners;
+        const float* entry = blocks.entry.data() + blocks.block_of[lattice.simplex_of[a]] * entries;
+        float sum = 0.0F;
+        for (std::size_t i = 0; i < corners; ++i) {
+          float row = 0.0F;
+          for (std::size_t j = i; j < corners; ++j) row += *entry++ * weight[j];
+          sum += row * weight[i];
+        }
+        diagonal[a] = sum;
+      }
+    });
+  });
+  return diagonal;
+}
+
+namespace {
+
+constexpr std::size_t kSumGrain = 8192;
 
 // A column of ones after splatting and blurring, at the vertices.
 std::vector<float> BlurredOnes(const Lattice& lattice, const LatticeStencil& stencil) {
@@ -246,13 +313,35 @@ std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& 
   return sums;
 }
 
-void NormaliseByRowSums(const LatticeStencil& stencil, Lattice* lattice) {
-  constexpr float kNoPixel = 1e-20F;  // pydensecrf adds this
+namespace {
+
+// factor(a, row sum) for all pixels.
+template <class Factor>
+void ScaleWeights(const LatticeStencil& stencil, const Factor& factor, Lattice* lattice) {
   ForRowSums(*lattice, stencil, [&](std::size_t a, float sum, std::size_t corners) {
-    const float r = 1.0F / std::sqrt(sum + kNoPixel);
+    const float r = factor(a, sum);
     float* weight = lattice->weight.data() + a * corners;
     for (std::size_t i = 0; i < corners; ++i) weight[i] *= r;
   });
+}
+
+}  // namespace
+
+void NormaliseByRowSums(const LatticeStencil& stencil, Lattice* lattice,
+                        std::vector<double>* scale) {
+  if (scale != nullptr) scale->resize(lattice->num_pixels);
+  const auto factor = [&](std::size_t a, float sum) {
+    const double r = 1.0 / std::sqrt(static_cast<double>(sum));
+    if (scale != nullptr) (*scale)[a] = r;
+    return static_cast<float>(r);
+  };
+  ScaleWeights(stencil, factor, lattice);
+}
+
+void NormaliseClassic(const LatticeStencil& stencil, Lattice* lattice) {
+  constexpr float kNoPixel = 1e-20F;  // pydensecrf adds this
+  ScaleWeights(
+      stencil, [](std::size_t, float sum) { return 1.0F / std::sqrt(sum + kNoPixel); }, lattice);
 }
 
 }  // namespace submarine::internal

@@ -19,7 +19,10 @@ std::vector<float> LatticeDiagonal(const Lattice& lattice, const LatticeStencil&
 std::vector<float> LatticeRowSums(const Lattice& lattice, const LatticeStencil& stencil);
 
 // Divides the weights by the square roots of the row sums. They are used for splatting and slicing,
-// so this normalises the product on both sides.
-void NormaliseByRowSums(const LatticeStencil& stencil, Lattice* lattice);
+// so this normalises the product on both sides. *scale, if not null: what they were multiplied by.
+void NormaliseByRowSums(const LatticeStencil& stencil, Lattice* lattice,
+                        std::vector<double>* scale);
+// The same as pydensecrf does it.
+void NormaliseClassic(const LatticeStencil& stencil, Lattice* lattice);
 
 }  // namespace submarine::internal

@@ -54,7 +54,7 @@ SplatParts BuildSplatParts(const Lattice& lattice) {
   if (2 * lattice.num_vertices > lattice.num_pixels) return {};
   SplatParts parts;
   const std::size_t part_chunks = ChunksOfPart(lattice.num_chunks());
-  parts.part_pixels = part_chunks * lattice.chunk;
+  parts.part_pixels = PartPixels(lattice);
   parts.corner_row.resize(lattice.simplex_vertex.size());
   const std::vector<std::vector<std::uint32_t>> touched =
       NumberRows(lattice, part_chunks, &parts.corner_row);
@@ -69,6 +69,10 @@ SplatParts BuildSplatParts(const Lattice& lattice) {
     parts.row_begin.push_back(static_cast<std::uint32_t>(parts.vertex_of_row.size()));
   }
   return parts;
+}
+
+std::size_t PartPixels(const Lattice& lattice) {
+  return ChunksOfPart(lattice.num_chunks()) * lattice.chunk;
 }
 
 std::size_t PartsAtOnce(std::size_t threads) {

@@ -33,6 +33,9 @@ struct SplatParts {
 
 SplatParts BuildSplatParts(const Lattice& lattice);
 
+// SplatParts::part_pixels of any lattice with so many pixels.
+std::size_t PartPixels(const Lattice& lattice);
+
 // How many parts have rows at a time: enough for so many threads.
 std::size_t PartsAtOnce(std::size_t threads);
 

@@ -21,6 +21,9 @@ void RouteMorePairs(DenseState* state);
 // --- dense_certify.cc
 void CertifyOperator(DenseState* state);
 void CertifyExactGaussians(DenseState* state);
+// --- dense_result.cc
+// What there is before all pairs were looked at once: the unaries.
+void TakeUnaries(const DenseCrf& model, const SolveOptions& options, SolveResult* solved);
 // The result: certificates of the better model, labels, marginals and notes.
 SolveResult TakeResult(DenseState* state);
 

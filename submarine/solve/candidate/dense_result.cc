@@ -52,25 +52,6 @@ Matrix<float> ChooseMarginals(DenseState* state) {
   return state->options.marginals == DenseMarginals::kMeanField ? std::move(mean_field) : upper;
 }
 
-// What there is before all pairs were looked at once.
-SolveResult ResultOfUnaries(const DenseState& state) {
-  SolveResult solved;
-  const Matrix<float>& unary = state.model.unary();
-  Matrix<float> y(unary.rows(), unary.cols());
-  const double T = state.options.temperature;
-  SoftmaxRows(unary.data(), static_cast<float>(T > 0.0 ? T : 1.0), unary.rows(), unary.cols(),
-              y.data());
-  solved.labels = ArgmaxLabels(y);
-  solved.marginals = std::move(y);
-  solved.certificate.model = state.model.Description();
-  if (state.options.certify != Certify::kNone)
-    solved.certificate = CertifyUnaries(state.model, state.options).certificate;
-  solved.notes.emplace_back(
-      "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
-      "those of the unaries.");
-  return solved;
-}
-
 Termination TerminationOf(const DenseState& state, const Certificate& certificate) {
   if (state.budget.stopped()) return Termination::kInterrupted;
   const bool routed = state.routed.upper.has_value();
@@ -85,13 +66,28 @@ Termination TerminationOf(const DenseState& state, const Certificate& certificat
 
 }  // namespace
 
+void TakeUnaries(const DenseCrf& model, const SolveOptions& options, SolveResult* solved) {
+  const Matrix<float>& unary = model.unary();
+  Matrix<float> y(unary.rows(), unary.cols());
+  const double T = options.temperature > 0.0 ? options.temperature : 1.0;
+  SoftmaxRows(unary.data(), static_cast<float>(T), unary.rows(), unary.cols(), y.data());
+  solved->method = options.method;
+  solved->labels = ArgmaxLabels(y);
+  solved->marginals = std::move(y);
+  solved->certificate.model = model.Description();
+  if (options.certify != Certify::kNone)
+    solved->certificate = CertifyUnaries(model, options).certificate;
+  solved->notes.emplace_back(
+      "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
+      "those of the unaries.");
+}
+
 SolveResult TakeResult(DenseState* state) {
   SolveResult solved;
   if (state->found.empty() && !state->routed.upper) {
-    solved = ResultOfUnaries(*state);
+    TakeUnaries(state->model, state->options, &solved);
     solved.termination =
         state->budget.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
-    solved.method = state->options.method;
   } else {
     const RoutedPart& routed = state->routed;
     if (state->options.certify == Certify::kNone) {

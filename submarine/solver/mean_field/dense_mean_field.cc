@@ -10,6 +10,7 @@
 #include "submarine/extension/simplex_kernels.h"
 #include "submarine/filter/lattice_stream.h"
 #include "submarine/solver/common/dense_result.h"
+#include "submarine/solver/mean_field/streamed_updates.h"
 
 namespace submarine::internal {
 namespace {
@@ -65,78 +66,26 @@ void Step(const Matrix<float>& s, float temperature, const std::vector<float>& d
   });
 }
 
-// The classic update on lattices, where rows go from slicing through the softmax to splatting
-// without leaving the cache: marginals are written only when they will be read.
-class StreamedMeanField {
- public:
-  StreamedMeanField(const DenseExtension& extension, const DenseMeanFieldOptions& options,
-                    LatticeStream* stream)
-      : unary_(extension.model().unary()),
-        factor_(extension.MeanFieldFactor()),
-        options_(options),
-        stream_(*stream),
-        y_(options.start) {
-    if (y_.size() == 0) y_ = Matrix<float>(unary_.rows(), unary_.cols());
+DenseMeanFieldResult SolveStreamed(const DenseExtension& extension,
+                                   const DenseMeanFieldOptions& options, LatticeStream* stream) {
+  const Stopwatch clock;
+  DenseMeanFieldResult result;
+  StreamedUpdates updates{.unary = extension.model().unary(),
+                          .temperature = static_cast<float>(options.temperature),
+                          .factor = -extension.MeanFieldFactor(),
+                          .iterations = options.max_iterations,
+                          .start = options.start};
+  if (options.on_iteration || std::isfinite(options.time_limit_seconds)) {
+    updates.go_on = [&](int k) {
+      return clock.Seconds() < options.time_limit_seconds &&
+             (!options.on_iteration || options.on_iteration(k, clock.Seconds(), result.lower));
+    };
   }
-
-  DenseMeanFieldResult Solve() {
-    const Stopwatch clock;
-    DenseMeanFieldResult result;
-    Pass(0, [&](std::size_t first, std::size_t last, float* block) { Start(first, last, block); });
-    for (int k = 0;; ++k) {
-      result.iterations = k;
-      if (k >= options_.max_iterations || clock.Seconds() >= options_.time_limit_seconds ||
-          (options_.on_iteration && !options_.on_iteration(k, clock.Seconds(), result.lower))) {
-        break;
-      }
-      stream_.Blur(-factor_);
-      Pass(k + 1, [&](std::size_t first, std::size_t last, float* block) {
-        stream_.Slice(first, last, unary_.row(first).data(),
-                      stream_.needs_x() ? y_.row(first).data() : nullptr, block);
-        Softmax(k + 1, first, last, block);
-      });
-    }
-    result.marginals = std::move(y_);
-    return result;
-  }
-
- private:
-  bool IsLast(int k) const { return k >= options_.max_iterations; }
-  bool IsKept(int k) const {
-    return IsLast(k) || stream_.needs_x() || options_.on_iteration ||
-           options_.time_limit_seconds < std::numeric_limits<double>::infinity();
-  }
-
-  void Pass(int k, const LatticeStream::MakeRows& make_rows) {
-    if (IsLast(k)) {
-      stream_.Visit(make_rows);
-    } else {
-      stream_.Spread(make_rows);
-    }
-  }
-
-  void Start(std::size_t first, std::size_t last, float* block) {
-    const bool given = options_.start.size() > 0;
-    const Matrix<float>& source = given ? options_.start : unary_;
-    for (std::size_t a = first; a < last; ++a) {
-      const std::span<const float> row = source.row(a);
-      float* to = block + (a - first) * stream_.row_stride();
-      std::fill(std::copy(row.begin(), row.end(), to), to + stream_.row_stride(), 0.0F);
-    }
-    if (!given) Softmax(0, first, last, block);
-  }
-
-  void Softmax(int k, std::size_t first, std::size_t last, float* block) {
-    SoftmaxBlock(static_cast<float>(options_.temperature), last - first, unary_.cols(),
-                 stream_.row_stride(), block, IsKept(k) ? y_.row(first).data() : nullptr);
-  }
-
-  const Matrix<float>& unary_;
-  const float factor_;
-  const DenseMeanFieldOptions& options_;
-  LatticeStream& stream_;
-  Matrix<float> y_;
-};
+  StreamedMarginals found = RunUpdates(std::move(updates), stream);
+  result.marginals = std::move(found.marginals);
+  result.iterations = found.iterations;
+  return result;
+}
 
 }  // namespace
 
@@ -146,7 +95,7 @@ DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
   CheckStart(options.start, extension.num_variables(), extension.num_labels(), "marginals");
   if (!options.damped && !options.measured && extension.MeanFieldFactor() > 0.0F) {
     if (const auto stream = LatticeStream::Make(extension.pairs(), extension.num_labels())) {
-      return StreamedMeanField(extension, options, stream.get()).Solve();
+      return SolveStreamed(extension, options, stream.get());
     }
   }
   const Stopwatch clock;

@@ -29,7 +29,7 @@ struct DenseMeanFieldOptions {
   bool damped = true;
   // Evaluate F after every iteration. If false, all max_iterations are made and `lower` stays -inf;
   // if damping is off as well, Potts models on lattices are then updated without holding any matrix
-  // but the unaries and the marginals (filter/lattice_stream.h).
+  // but the unaries and the marginals (streamed_updates.h).
   bool measured = true;
   Matrix<float> start = {};  // empty: the softmax of the unaries at T
   double time_limit_seconds = std::numeric_limits<double>::infinity();

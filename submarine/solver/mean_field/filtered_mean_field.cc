@@ -14,13 +14,13 @@
 #include <mutex>
 #include <utility>
 
-#include "submarine/base/aligned_memory.h"
 #include "submarine/base/error.h"
 #include "submarine/base/freed_memory.h"
 #include "submarine/base/parallel.h"
 #include "submarine/extension/simplex_kernels.h"
 #include "submarine/filter/lattice/lattice.h"
 #include "submarine/filter/lattice_stream.h"
+#include "submarine/solver/mean_field/streamed_updates.h"
 
 namespace submarine {
 
@@ -30,7 +30,7 @@ using internal::LatticeStream;
 using internal::ParallelFor;
 using internal::ParallelSum;
 using internal::ReturnFreedMemory;
-using internal::SoftmaxBlock;
+using internal::RunUpdates;
 using internal::SoftmaxRows;
 using internal::ThreadLimit;
 
@@ -276,59 +276,24 @@ std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
     if (!term->plain()) return nullptr;
     lattices.push_back({term->compatibility.front(), term->lattice.get()});
   }
-  return lattices.empty() ? nullptr : LatticeStream::Make(lattices, num_labels_);
+  if (lattices.empty()) return nullptr;
+  std::unique_ptr<LatticeStream> stream = LatticeStream::Make(lattices, num_labels_);
+  // Terms of many vertices are stepped, as they always were: the last bits of results depend on it.
+  return stream == nullptr || stream->gathers() ? nullptr : std::move(stream);
 }
 
-// Rows go from slicing through the softmax to splatting without leaving the cache, so that no
-// matrix is held but the unaries and, after the vertices' tables are freed, the marginals.
-template <class AfterBlur, class AfterRows>
-Matrix<float> FilteredMeanField::InferBy(LatticeStream* stream, int iterations,
-                                         const AfterBlur& after_blur,
-                                         const AfterRows& after_rows) const {
-  const std::size_t stride = stream->row_stride();
-  const auto softmax = [&](std::size_t first, std::size_t end, float* block, float* out) {
-    SoftmaxBlock(1.0F, end - first, num_labels_, stride, block, out);
-  };
-  const auto slice = [&](std::size_t first, std::size_t end, float* block) {
-    stream->Slice(first, end, unary_.row(first).data(), nullptr, block);
-  };
-  stream->Spread([&](std::size_t first, std::size_t end, float* block) {
-    for (std::size_t a = first; a < end; ++a) {
-      const std::span<const float> row = unary_.row(a);
-      float* to = block + (a - first) * stride;
-      std::fill(std::copy(row.begin(), row.end(), to), to + stride, 0.0F);
-    }
-    softmax(first, end, block, nullptr);
-  });
-  for (int k = 1; k < iterations; ++k) {
-    stream->Blur(1.0F);
-    stream->Spread([&](std::size_t first, std::size_t end, float* block) {
-      slice(first, end, block);
-      softmax(first, end, block, nullptr);
-    });
-  }
-  stream->BlurLast(1.0F);
-  after_blur();
-  Matrix<float> q = Matrix<float>::Unset(num_variables_, num_labels_);
-  // Towards the end memory that comes before it is needed would add to the peak.
-  const std::size_t sixth = num_variables_ / 6;
-  UseSmallPages(q.data() + (num_variables_ - sixth) * num_labels_,
-                sixth * num_labels_ * sizeof(float));
-  const std::size_t range = stream->range_rows();
-  stream->Visit([&](std::size_t first, std::size_t end, float* block) {
-    slice(first, end, block);
-    softmax(first, end, block, q.row(first).data());
-    if (end % range == 0 || end == num_variables_) after_rows((end - 1) / range * range, end);
-  });
-  return q;
-}
-
-template <class AfterBlur, class AfterRows>
-Matrix<float> FilteredMeanField::InferWith(int iterations, const AfterBlur& after_blur,
-                                           const AfterRows& after_rows) const {
+Matrix<float> FilteredMeanField::InferWith(
+    int iterations, std::function<void()> after_blur,
+    std::function<void(std::size_t first, std::size_t last)> after_rows) const {
   if (iterations > 0 && unary_.size() > 0) {
-    if (const auto stream = MakeStream())
-      return InferBy(stream.get(), iterations, after_blur, after_rows);
+    if (const auto stream = MakeStream()) {
+      return RunUpdates({.unary = unary_,
+                         .iterations = iterations,
+                         .after_blur = std::move(after_blur),
+                         .after_rows = std::move(after_rows)},
+                        stream.get())
+          .marginals;
+    }
   }
   Matrix<float> q = Start();
   Workspace workspace;
@@ -338,8 +303,7 @@ Matrix<float> FilteredMeanField::InferWith(int iterations, const AfterBlur& afte
 
 Matrix<float> FilteredMeanField::Infer(int iterations) const {
   const ThreadLimit limit(threads_);
-  const auto nothing = [](auto...) {};
-  return InferWith(iterations, nothing, nothing);
+  return InferWith(iterations, {}, {});
 }
 
 Matrix<float> FilteredMeanField::InferLast(int iterations) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -71,16 +72,13 @@ class FilteredMeanField {
 
  private:
   struct Term;
-  // Null unless all terms are multiples of their lattice's product.
+  // Null unless all terms are multiples of the product of a lattice of few vertices.
   std::unique_ptr<internal::LatticeStream> MakeStream() const;
   // Where lattices are streamed, calls after_blur() when they are only sliced any more, and
   // after_rows(first, last) when a range of rows of the result is done.
-  template <class AfterBlur, class AfterRows>
-  Matrix<float> InferWith(int iterations, const AfterBlur& after_blur,
-                          const AfterRows& after_rows) const;
-  template <class AfterBlur, class AfterRows>
-  Matrix<float> InferBy(internal::LatticeStream* stream, int iterations,
-                        const AfterBlur& after_blur, const AfterRows& after_rows) const;
+  Matrix<float> InferWith(
+      int iterations, std::function<void()> after_blur,
+      std::function<void(std::size_t first, std::size_t last)> after_rows) const;
   void CheckShape(const Matrix<float>& q) const;
   // Adds M K q of a term to *out.
   void AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,

@@ -81,6 +81,10 @@ bool NeedsNormalisation(const DenseCrf& model) {
   return std::any_of(model.kernels().begin(), model.kernels().end(), IsWaiting);
 }
 
+bool NormalisesExactly(const DenseCrf& model, const NormalisationOptions& options) {
+  return ChoosesExact(model.kernels(), options);
+}
+
 DenseCrf WithNormalisation(DenseCrf model, const NormalisationOptions& options) {
   if (!NeedsNormalisation(model)) return model;
   std::vector<GaussianKernel> kernels = model.kernels();

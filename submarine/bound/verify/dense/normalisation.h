@@ -34,6 +34,9 @@ struct NormalisationOptions {
 // Whether the model has kernels that are not normalised yet.
 bool NeedsNormalisation(const DenseCrf& model);
 
+// Whether WithNormalisation would use exact row sums, if its progress is not stopped.
+bool NormalisesExactly(const DenseCrf& model, const NormalisationOptions& options);
+
 // The model with its kernels normalised; kernels that already are stay unchanged. Throws
 // InvalidInput for a normalisation that leaves no symmetric model, and whatever operators throw.
 DenseCrf WithNormalisation(DenseCrf model, const NormalisationOptions& options);

@@ -1,0 +1,223 @@
+#include "submarine/solve/classic_updates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/freed_memory.h"
+#include "submarine/bound/verify/dense/normalisation.h"
+#include "submarine/extension/dense_extension.h"
+#include "submarine/filter/lattice/lattice.h"
+#include "submarine/filter/lattice_memory.h"
+#include "submarine/filter/lattice_stream.h"
+#include "submarine/filter/operator_choice.h"
+#include "submarine/solve/candidate/budget.h"
+#include "submarine/solve/candidate/dense_candidates.h"
+#include "submarine/solve/candidate/dense_certify.h"
+#include "submarine/solve/candidate/dense_state.h"
+#include "submarine/solve/method/dense_memory.h"
+#include "submarine/solver/mean_field/streamed_updates.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr double kShareForLower = 0.2;  // of the time left, for the certificate
+
+class ClassicRun {
+ public:
+  explicit ClassicRun(const SolveTask<DenseCrf>& task)
+      : model_(task.model),
+        options_(task.options),
+        budget_(task.clock, options_, task.watch),
+        proves_(options_.certify == Certify::kLower) {}
+
+  SolveResult Solve() {
+    solved_.method = options_.method;
+    RequireRoom();
+    if (!BuildLattices()) {
+      solved_.termination = budget_.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
+      TakeUnaries(model_, options_, &solved_);
+      return std::move(solved_);
+    }
+    solved_.pairs = pairs_->Description();
+    RunUpdates();
+    pairs_.reset();
+    solved_.termination = evidence_.termination;
+    solved_.records = std::move(evidence_.records);
+    Certify();
+    solved_.marginals = std::move(evidence_.mean_field);
+    return std::move(solved_);
+  }
+
+ private:
+  // Of kernels that were normalised, where the lower bound will need it.
+  struct Scale {
+    std::size_t kernel;  // of the model
+    std::vector<double> scale;
+  };
+
+  bool Waits(const GaussianKernel& kernel) const {
+    return kernel.normalisation != KernelNormalisation::kNone && kernel.scale.empty();
+  }
+
+  DenseMemory Memory(std::vector<LatticeCounts> lattices) const {
+    DenseDemand demand{.size = SizeOf(model_, 0.0),
+                       .method = EntryOf(Method::kMeanField).dense.traits.memory};
+    demand.classic_updates = true;
+    demand.normalises = proves_ && NeedsNormalisation(model_);
+    demand.by_pairs = false;
+    demand.by_operator = proves_;
+    demand.lattice = options_.pairs.lattice;
+    const std::vector<WeightedKernel> kernels = PairWeights(model_);
+    return EstimateDenseMemory(demand, kernels, {.lattices = std::move(lattices)});
+  }
+
+  // Before anything is built. Where there is room whatever the lattices are, nothing is counted.
+  void RequireRoom() const {
+    const auto limit = static_cast<double>(options_.max_bytes);
+    std::vector<LatticeCounts> counts;
+    for (const WeightedKernel& kernel : PairWeights(model_)) {
+      if (kernel.factor > 0.0)
+        counts.push_back(MostOfLattice(kernel.kernel->size(), kernel.kernel->dimension()));
+    }
+    if (Memory(counts).Peak() <= limit) return;
+    counts.clear();
+    for (const WeightedKernel& kernel : PairWeights(model_)) {
+      if (kernel.factor > 0.0)
+        counts.push_back(CountLattice(*kernel.kernel, options_.pairs.lattice));
+    }
+    RequireMemory(Memory(std::move(counts)), static_cast<double>(model_.num_variables()), limit,
+                  options_.shrink_option);
+  }
+
+  // False once the watch or the time limit ends it.
+  bool BuildLattices() {
+    const auto tell = [&] {
+      return budget_.Tell("preparing pairs", {.k = -1, .seconds = budget_.Seconds()});
+    };
+    if (!tell()) return false;
+    LatticeOptions options = options_.pairs.lattice;
+    options.max_bytes = std::min(options_.pairs.max_bytes, options_.max_bytes);
+    std::vector<SumOperator::Part> parts;
+    std::vector<LatticeCounts> counts;
+    const std::vector<WeightedKernel> kernels = PairWeights(model_);
+    sources_.resize(kernels.size());
+    for (std::size_t m = 0; m < kernels.size(); ++m) {
+      const auto& [kernel, factor] = kernels[m];
+      if (factor == 0.0) continue;
+      if (!parts.empty() && budget_.stopped()) return false;
+      std::unique_ptr<LatticeOperator> lattice;
+      std::vector<double> scale;
+      if (Waits(*kernel)) {
+        lattice = LatticeOperator::MakeNormalised(*kernel, options, proves_ ? &scale : nullptr);
+        sources_[m] = lattice->Description();
+        if (proves_) scales_.push_back({m, std::move(scale)});
+      } else {
+        lattice = std::make_unique<LatticeOperator>(*kernel, options);
+      }
+      counts.push_back(lattice->Counts());
+      parts.push_back({factor, std::move(lattice)});
+      budget_.Expired();
+    }
+    solved_.estimated_bytes = Memory(std::move(counts)).Peak();
+    pairs_.emplace(model_.num_variables(), std::move(parts));
+    return tell();
+  }
+
+  void RunUpdates() {
+    const auto stream = LatticeStream::Make(*pairs_, static_cast<std::size_t>(model_.num_labels()));
+    double deadline = budget_.deadline();
+    if (proves_ && std::isfinite(deadline))
+      deadline -= kShareForLower * std::max(0.0, budget_.SecondsLeft());
+    const auto tell = [&](int k) {
+      const SolveRecord record{.k = k, .seconds = budget_.Seconds()};
+      evidence_.records.push_back(record);
+      return budget_.Tell("mean field", record);
+    };
+    const int iterations =
+        options_.max_iterations.value_or(EntryOf(options_.method).dense.traits.iterations);
+    StreamedMarginals found = internal::RunUpdates(
+        {.unary = model_.unary(),
+         .temperature = static_cast<float>(options_.temperature),
+         .factor = -PottsFactor(model_.labels()),
+         .iterations = iterations,
+         .go_on = [&](int k) { return tell(k) && budget_.Seconds() < deadline; }},
+        stream.get());
+    if (found.iterations == iterations) tell(iterations);
+    evidence_.mean_field = std::move(found.marginals);
+    evidence_.termination = budget_.stopped()                 ? Termination::kInterrupted
+                            : found.iterations == iterations ? Termination::kIterationLimit
+                                                             : Termination::kTimeLimit;
+  }
+
+  // The model whose kernels have the scales of the lattices.
+  DenseCrf Normalised() {
+    std::vector<GaussianKernel> kernels = model_.kernels();
+    for (Scale& of : scales_) {
+      kernels[of.kernel].scale = std::move(of.scale);
+      kernels[of.kernel].scale_source = sources_[of.kernel];
+    }
+    return {model_.unary(), std::move(kernels), model_.labels(), model_.counting(),
+            model_.constant()};
+  }
+
+  void Certify() {
+    if (!proves_) {
+      solved_.labels = ArgmaxLabels(evidence_.mean_field);
+      solved_.certificate.model = model_.Description(sources_);
+      return;
+    }
+    ReturnFreedMemory();
+    DenseCertifyOptions certify;
+    certify.exact = false;
+    certify.lower_only = true;
+    certify.temperature = options_.temperature;
+    certify.pairs = options_.pairs;
+    std::optional<DenseCrf> normalised;
+    if (NeedsNormalisation(model_)) normalised.emplace(Normalised());
+    const std::vector<OperatorKind> kinds(model_.kernels().size(), OperatorKind::kLattice);
+    DenseCertificate certified = CertifyDense(normalised ? *normalised : model_,
+                                            {kinds, solved_.pairs}, evidence_, certify, &budget_);
+    solved_.certificate = std::move(certified.certificate);
+    solved_.labels = std::move(certified.labels);
+    solved_.energy = certified.energy;
+    for (std::string& note : certified.notes) solved_.notes.push_back(std::move(note));
+  }
+
+  const DenseCrf& model_;
+  const SolveOptions& options_;
+  Budget budget_;
+  const bool proves_;  // the lower bound
+  std::vector<Scale> scales_;
+  std::vector<std::string> sources_;  // of the kernels' scales: the lattices that normalised them
+  std::optional<SumOperator> pairs_;
+  DenseEvidence evidence_;
+  SolveResult solved_;
+};
+
+}  // namespace
+
+bool IsClassic(const DenseCrf& model, const SolveOptions& options) {
+  const std::vector<GaussianKernel>& kernels = model.kernels();
+  const auto symmetric = [](const GaussianKernel& kernel) {
+    return kernel.normalisation == KernelNormalisation::kNone ||
+           kernel.normalisation == KernelNormalisation::kSymmetric;
+  };
+  return options.method == Method::kMeanField && options.classic_updates &&
+         (options.certify == Certify::kNone || options.certify == Certify::kLower) &&
+         options.pairs.kind == OperatorKind::kLattice &&
+         options.marginals != DenseMarginals::kRouted && PottsFactor(model.labels()) > 0.0F &&
+         std::all_of(kernels.begin(), kernels.end(), symmetric) &&
+         std::any_of(kernels.begin(), kernels.end(),
+                     [](const GaussianKernel& kernel) { return kernel.weight > 0.0; }) &&
+         // Few variables are normalised by their Gaussians.
+         !(NeedsNormalisation(model) && NormalisesExactly(model, {.max_seconds = 0.0}));
+}
+
+SolveResult SolveClassic(const SolveTask<DenseCrf>& task) { return ClassicRun(task).Solve(); }
+
+}  // namespace submarine::internal

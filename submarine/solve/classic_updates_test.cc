@@ -1,0 +1,172 @@
+// The short way of a few classic updates, against the general one of dense models.
+#include "submarine/solve/classic_updates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "submarine/base/error.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/bound/verify/dense/normalisation.h"
+#include "submarine/bound/verify/dense/normalisation_test_util.h"
+#include "submarine/model/random_models_test_util.h"
+
+namespace submarine::internal {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::RandomModels;
+using testing::Square;
+
+constexpr std::size_t kVariables = 6000;
+
+DenseCrf Picture(RandomModels* random, KernelNormalisation normalisation, double narrow_side) {
+  std::vector<GaussianKernel> kernels = {Square(kVariables, 20.0, random),
+                                         Square(kVariables, narrow_side, random)};
+  kernels[1].weight = 0.7;
+  for (GaussianKernel& kernel : kernels) kernel.normalisation = normalisation;
+  Matrix<float> unary(kVariables, 3);
+  for (std::size_t k = 0; k < unary.size(); ++k)
+    unary.data()[k] = static_cast<float>(random->Real(0.0, 2.0));
+  return {std::move(unary), std::move(kernels), PottsLabels(3), PairCounting::kOnce};
+}
+
+SolveOptions Classic(Certify certify) {
+  SolveOptions options;
+  options.method = Method::kMeanField;
+  options.classic_updates = true;
+  options.max_iterations = 5;
+  options.pairs.kind = OperatorKind::kLattice;
+  options.certify = certify;
+  options.max_bytes = std::size_t{1} << 30;
+  return options;
+}
+
+SolveResult ByGeneralWay(const DenseCrf& model, const SolveOptions& options) {
+  const Stopwatch clock;
+  const Watch watch;
+  return SolveDense({model, options, clock, watch});
+}
+
+TEST(ClassicUpdates, AreThoseOfTheGeneralWay) {
+  RandomModels random(3);
+  for (const auto normalisation : {KernelNormalisation::kSymmetric, KernelNormalisation::kNone}) {
+    for (const double narrow_side : {40.0, 300.0}) {  // few vertices, and about one per variable
+      const DenseCrf model = Picture(&random, normalisation, narrow_side);
+      for (const Certify certify : {Certify::kNone, Certify::kLower}) {
+        const SolveOptions options = Classic(certify);
+        SCOPED_TRACE(::testing::Message() << "side " << narrow_side << ", " << ToString(certify));
+        ASSERT_TRUE(IsClassic(model, options));
+        const SolveResult one = Solve(model, options);
+        const SolveResult other = ByGeneralWay(model, options);
+        EXPECT_EQ(one.labels, other.labels);
+        EXPECT_EQ(one.pairs, other.pairs);
+        EXPECT_EQ(one.certificate.model, other.certificate.model);
+        EXPECT_EQ(one.termination, Termination::kIterationLimit);
+        EXPECT_EQ(one.records.size(), 6U);
+        EXPECT_EQ(one.notes, other.notes);
+        const auto& y = std::get<Matrix<float>>(one.marginals);
+        const auto& expected = std::get<Matrix<float>>(other.marginals);
+        for (std::size_t k = 0; k < y.size(); ++k)
+          ASSERT_NEAR(y.data()[k], expected.data()[k], 2e-5) << k;
+        ASSERT_EQ(one.certificate.lower.has_value(), certify == Certify::kLower);
+        if (certify == Certify::kLower) {
+          EXPECT_NEAR(one.certificate.lower->value(), other.certificate.lower->value(),
+                      1e-6 * std::abs(other.certificate.lower->value()));
+        }
+        // Estimated from the lattices themselves, without a copy of the model unless it is needed.
+        EXPECT_GT(one.estimated_bytes, 0.0);
+        EXPECT_LE(one.estimated_bytes, 1.05 * other.estimated_bytes);
+      }
+    }
+  }
+}
+
+TEST(ClassicUpdates, LeaveOtherSolvesToTheGeneralWay) {
+  RandomModels random(4);
+  const DenseCrf model = Picture(&random, KernelNormalisation::kSymmetric, 40.0);
+  const auto differs = [&](auto change) {
+    SolveOptions options = Classic(Certify::kNone);
+    change(&options);
+    EXPECT_FALSE(IsClassic(model, options));
+  };
+  differs([](SolveOptions* options) { options->certify = Certify::kOperator; });
+  differs([](SolveOptions* options) { options->classic_updates = false; });
+  differs([](SolveOptions* options) { options->pairs.kind = OperatorKind::kNeighbourList; });
+  differs([](SolveOptions* options) { options->method = Method::kAuto; });
+  // Few variables have exact row sums.
+  EXPECT_FALSE(IsClassic(testing::ModelOf(Square(1000, 20.0, &random)), Classic(Certify::kNone)));
+  const DenseCrf linear(Matrix<float>(kVariables, 3), {Square(kVariables, 20.0, &random)},
+                        LinearLabels(3));
+  EXPECT_FALSE(IsClassic(linear, Classic(Certify::kNone)));
+}
+
+TEST(ClassicUpdates, StopWhereTheyAreTold) {
+  RandomModels random(5);
+  const DenseCrf model = Picture(&random, KernelNormalisation::kSymmetric, 40.0);
+  std::vector<std::string> seen;
+  const SolveOptions options = Classic(Certify::kLower);
+  Solve(model, options, [&](std::string_view phase, const SolveRecord&) {
+    if (seen.empty() || seen.back() != phase) seen.emplace_back(phase);
+    return true;
+  });
+  EXPECT_THAT(seen, ::testing::ElementsAre("preparing pairs", "mean field", "certify lower bound"));
+  for (const std::string& stop : seen) {
+    SCOPED_TRACE(stop);
+    const SolveResult result = Solve(
+        model, options, [&](std::string_view phase, const SolveRecord&) { return phase != stop; });
+    ASSERT_TRUE(result.certificate.lower);
+    EXPECT_EQ(result.labels.size(), kVariables);
+    EXPECT_EQ(result.termination, stop == "certify lower bound" ? Termination::kIterationLimit
+                                                                : Termination::kInterrupted);
+  }
+  int updates = 0;
+  const SolveResult stopped =
+      Solve(model, options, [&](std::string_view phase, const SolveRecord& record) {
+        if (phase == "mean field") updates = record.k;
+        return updates < 2;
+      });
+  EXPECT_EQ(stopped.records.back().k, 2);
+}
+
+TEST(ClassicUpdates, KeepTheTimeLimit) {
+  RandomModels random(6);
+  const DenseCrf model = Picture(&random, KernelNormalisation::kSymmetric, 40.0);
+  SolveOptions options = Classic(Certify::kLower);
+  options.time_limit_seconds = 0.0;
+  const SolveResult result = Solve(model, options);
+  EXPECT_EQ(result.termination, Termination::kTimeLimit);
+  EXPECT_TRUE(result.certificate.lower);
+  EXPECT_EQ(result.labels.size(), kVariables);
+}
+
+TEST(ClassicUpdates, AreRefusedBeforeTheWork) {
+  RandomModels random(7);
+  const DenseCrf model = Picture(&random, KernelNormalisation::kSymmetric, 40.0);
+  SolveOptions options = Classic(Certify::kNone);
+  options.shrink_option = "--shrink";
+  options.max_bytes = 500000;
+  try {
+    Solve(model, options, [](std::string_view, const SolveRecord&) {
+      ADD_FAILURE() << "it has begun";
+      return true;
+    });
+    FAIL() << "it has too little memory";
+  } catch (const TooLarge& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--shrink"));
+  }
+  // Where lattices without shared vertices would not fit, but these do.
+  const double needed = Solve(model, Classic(Certify::kNone)).estimated_bytes;
+  options.max_bytes = static_cast<std::size_t>(1.1 * needed);
+  EXPECT_EQ(Solve(model, options).labels.size(), kVariables);
+}
+
+}  // namespace
+}  // namespace submarine::internal
