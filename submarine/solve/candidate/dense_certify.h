@@ -13,6 +13,7 @@
 
 #include "submarine/bound/certificate.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/bound/verify/dense/pair_census_tmp.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/candidate/budget.h"
@@ -33,9 +34,8 @@ struct DenseCertifyOptions {
   double marginals_seconds = 0.0;  // that verifying marginals takes at least
   double temperature = 1.0;
   double relative_gap = 1e-2;
-  // Numbers of pairs at rising cutoffs, the first that of the list, where they are known; else estimated.
-  std::vector<std::pair<double, double>> known_pairs = {};
-  OperatorOptions pairs = {};        // as the solver had them: their cutoff is also the verifier's
+  PairCensus census = {};             // of the exact Gaussians
+  OperatorOptions pairs = {};         // as the solver had them
   double machine_time_factor = 1.0;  // that estimates of time are multiplied by
 };
 
@@ -56,7 +56,8 @@ DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& optio
 // Whether the certified gap is at most the one asked for, with some tolerance.
 bool KeepsGap(const Certificate& certificate, double gap);
 
-// The pairs that the verifier enumerates: those of lists with this cutoff, or a few more.
-double VerifierCutoff(const DenseCrf& model, double list_cutoff);
+// The verifier's cutoff: it leaves out what is next to nothing beside the gap, and more where there is no time for the rest.
+double VerifierCutoff(const PairCensus& census, const DenseCrf& model, double gap, double seconds,
+                      double machine_time_factor);
 
 }  // namespace submarine::internal

@@ -72,11 +72,12 @@ void MeasureMachine(double seconds, DenseState* state) {
 
 void EstimateCertificates(DenseState* state) {
   const DenseCrf& model = state->model;
-  const auto& known = state->plan.known_pairs;
-  const double pairs = known.empty()
-                           ? EstimatePairs(model, VerifierCutoff(model, state->plan.pairs.cutoff))
-                           : known.front().second;
-  const DenseSize size = SizeOf(model, pairs);
+  state->census = CountPairs(model);
+  const double cutoff = VerifierCutoff(state->census, model, state->gap, kUnlimited, 1.0);
+  DenseSize size = SizeOf(model, 0.0);
+  for (const PairCensus::Row& row : state->census.rows) {
+    if (row.cutoff <= cutoff) size.pairs = row.pairs;
+  }
   state->exact_certificate_seconds = CertificateSeconds(size);
   state->lattice_certificate_seconds =
       DensePolicy::kBoundsForLattice * LeastSecondsByLattice(size, NumCorners(PairWeights(model)),

@@ -20,6 +20,8 @@ namespace {
 // Cutoffs that a time limit may raise the given one to, as factors.
 constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
 constexpr double kLargestCutoff = 0.5;
+// By which lists and lattices of a single kernel are compared.
+constexpr double kManyIterations = 30.0;
 constexpr double kCutoffOfFew = 1e-30;
 
 class Planner {
@@ -173,9 +175,12 @@ class Planner {
     for (std::size_t m = 0; m < kernels_.size(); ++m) {
       DenseSize size = size_;
       size.pairs = 0.5 * entries(m, 0);
-      const double corners = NumCorners(kernels_.subspan(m, 1));
-      const bool narrow =
-          LeastSeconds(size) <= LeastSecondsByLattice(size, corners, plan_.pairs.lattice.levels);
+      const double list = ListSeconds(size) + kManyIterations * IterationSeconds(size);
+      const double lattice =
+          LatticeSeconds(size) +
+          kManyIterations * IterationSecondsByLattice(size, NumCorners(kernels_.subspan(m, 1)),
+                                                      plan_.pairs.lattice.levels);
+      const bool narrow = list <= lattice;
       listed[m] = narrow ? entries(m, 0) : std::numeric_limits<double>::infinity();
     }
     return listed;

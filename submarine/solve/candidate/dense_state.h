@@ -15,6 +15,7 @@
 #include "submarine/bound/bound.h"
 #include "submarine/bound/certificate.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
+#include "submarine/bound/verify/dense/pair_census_tmp.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
@@ -114,6 +115,7 @@ struct DenseState {
   std::string description;                 // of the operator
   bool pairs_are_exact = false;            // no lattice among them
   double machine_time_factor = 1.0;        // how much slower than the estimates the machine is
+  PairCensus census;                       // of the exact Gaussians
   double exact_certificate_seconds = 0.0;  // by estimate
   double lattice_certificate_seconds = 0.0;
 

@@ -102,9 +102,13 @@ double LeastSeconds(const DenseSize& size) {
   return ListSeconds(size) + kFirstBound * IterationSeconds(size);
 }
 
+double IterationSecondsByLattice(const DenseSize& size, double corners, double levels) {
+  return kLatticeSeconds * size.variables * corners * levels * size.cuts +
+         kProxSeconds * size.variables * size.labels;
+}
+
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels) {
-  const double flow = kLatticeSeconds * size.variables * corners * levels * size.cuts;
-  return LatticeSeconds(size) + kFirstBound * (flow + kProxSeconds * size.variables * size.labels);
+  return LatticeSeconds(size) + kFirstBound * IterationSecondsByLattice(size, corners, levels);
 }
 
 double RoutingPassSeconds(double variables) { return kRoutingPairSeconds * variables * variables; }

@@ -36,6 +36,7 @@ double UnaryCertificateSeconds(const DenseSize& size);
 // Until a solver has a first bound: with less time there is none.
 double LeastSeconds(const DenseSize& size);
 // The same where lattices apply the kernels: `corners` is d + 1, summed over the kernels.
+double IterationSecondsByLattice(const DenseSize& size, double corners, double levels);
 double LeastSecondsByLattice(const DenseSize& size, double corners, double levels);
 
 // One pass over all pairs of variables; routing and its verifier make several.
