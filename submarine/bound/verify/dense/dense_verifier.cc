@@ -315,40 +315,4 @@ Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOpt
   return BoundMaker::Verified(sums.Above());
 }
 
-double EstimatePairs(const DenseCrf& model, double cutoff) {
-  CheckOptions({.cutoff = cutoff});
-  constexpr std::size_t kSample = 200;
-  const std::size_t n = model.num_variables();
-  const std::size_t sample = std::min(kSample, n);
-  double pairs = 0.0;
-  for (const GaussianKernel& kernel : model.kernels()) {
-    if (kernel.weight == 0.0) continue;
-    const PairTree tree(kernel);
-    const auto partners = [&](std::size_t p) {
-      double point[kMaxFeatureDimension];
-      double squared[kLeaf];
-      double count = 0.0;
-      tree.Point(p, point);
-      const double from_scale = tree.node(tree.leaf_node(p / kLeaf)).scale;
-      tree.Walk([&](std::size_t n_other) {
-        const PairTree::Node& other = tree.node(n_other);
-        const double limit = SquaredLimit(kernel.weight * (from_scale * other.scale), cutoff);
-        if (tree.SquaredDistance(point, n_other).least > BoxLimit(limit)) return false;
-        if (other.is_leaf()) {
-          tree.SquaredDistances(point, other.begin / kLeaf, squared);
-          for (std::size_t j = 0; j < other.size(); ++j) {
-            if (squared[j] <= limit && other.begin + j != p) count += 1.0;
-          }
-        }
-        return true;
-      });
-      return count;
-    };
-    const double found = ParallelSum(
-        sample, 1, [&](std::size_t begin, std::size_t) { return partners(begin * n / sample); });
-    pairs += 0.5 * found * static_cast<double>(n) / static_cast<double>(sample);
-  }
-  return pairs;
-}
-
 }  // namespace submarine::internal

@@ -70,4 +70,16 @@ Bound VerifiedEnergy(const DenseCrf& model, const std::vector<int>& labeling,
 // from a sample of variables, exact for small models.
 double EstimatePairs(const DenseCrf& model, double cutoff);
 
+// The same at a ladder of cutoffs, down to the first that leaves out less than 1e-4 of the weight of
+// all pairs. No rows if there is no weight.
+struct PairCensus {
+  struct Row {
+    double cutoff;
+    double pairs;
+    double left_out;  // the share of the weight that pairs below the cutoff have
+  };
+  std::vector<Row> rows;  // by ascending cutoff
+};
+PairCensus CountPairs(const DenseCrf& model);
+
 }  // namespace submarine::internal

@@ -476,6 +476,67 @@ TEST(DenseVerifierTest, EstimatesPairs) {
   EXPECT_NEAR(EstimatePairs(model, 0.1), 20000.0 * 21.0, 20000.0 * 0.5);
 }
 
+// Weights that the census compares are those with the largest scales of two leaves, as in the
+// verifier; scales that differ little move few pairs across a cutoff.
+TEST(DenseVerifierTest, CensusFollowsTheDefinition) {
+  RandomModels random(14);
+  for (int trial = 0; trial < 40; ++trial) {
+    std::vector<GaussianKernel> kernels = {random.Kernel(150), random.Kernel(150)};
+    const bool with_scales = trial % 2 == 1;
+    for (GaussianKernel& kernel : kernels) {
+      kernel.weight = random.Real(0.1, 5.0);
+      kernel.scale.assign(with_scales ? 150 : 0, 0.0);
+      for (double& scale : kernel.scale) scale = random.Real(0.099, 0.1);
+    }
+    const DenseCrf model(Matrix<float>(150, 2, 0.0F), kernels, PottsLabels(2));
+    const PairCensus census = CountPairs(model);
+    ASSERT_FALSE(census.rows.empty());
+    EXPECT_LT(census.rows.front().left_out, 1e-4);
+    for (std::size_t r = 0; r < census.rows.size(); ++r) {
+      const PairCensus::Row& row = census.rows[r];
+      double pairs = 0.0;
+      double kept = 0.0;
+      double total = 0.0;
+      for (const GaussianKernel& kernel : kernels) {
+        for (std::size_t a = 0; a < 150; ++a) {
+          for (std::size_t b = a + 1; b < 150; ++b) {
+            const double weight = kernel.weight * KernelValue(kernel, a, b);
+            const bool keeps = weight >= row.cutoff;
+            pairs += keeps ? 1.0 : 0.0;
+            kept += keeps ? weight : 0.0;
+            total += weight;
+          }
+        }
+      }
+      SCOPED_TRACE(::testing::Message() << "trial " << trial << ", cutoff " << row.cutoff);
+      if (!with_scales) {
+        EXPECT_EQ(row.pairs, pairs) << "small models are counted exactly";
+      }
+      EXPECT_NEAR(row.pairs, pairs, 0.02 * 2.0 * 150.0 * 149.0 / 2.0);
+      EXPECT_NEAR(row.left_out, 1.0 - kept / total, 0.02);
+      if (r > 0) {
+        EXPECT_GT(row.left_out, 1e-4) << "more rows than needed";
+        EXPECT_GE(row.cutoff, 2.0 * census.rows[r - 1].cutoff);
+        EXPECT_LE(row.cutoff, 3.0 * census.rows[r - 1].cutoff);
+        EXPECT_LE(row.pairs, census.rows[r - 1].pairs);
+        EXPECT_GE(row.left_out, census.rows[r - 1].left_out);
+      }
+    }
+  }
+}
+
+TEST(DenseVerifierTest, ModelsWithoutPairsHaveAnEmptyCensus) {
+  EXPECT_TRUE(CountPairs(DenseCrf(Matrix<float>(5, 2), {}, PottsLabels(2))).rows.empty());
+  GaussianKernel kernel{"one", Matrix<double>(1, 1), 1.0};
+  EXPECT_TRUE(CountPairs(DenseCrf(Matrix<float>(1, 2), {kernel}, PottsLabels(2))).rows.empty());
+  kernel = {"no weight", Matrix<double>(5, 1), 0.0};
+  EXPECT_TRUE(CountPairs(DenseCrf(Matrix<float>(5, 2), {kernel}, PottsLabels(2))).rows.empty());
+  kernel = {"no scale", Matrix<double>(5, 1), 1.0, std::vector<double>(5, 0.0)};
+  const DenseCrf model(Matrix<float>(5, 2), {kernel}, PottsLabels(2));
+  EXPECT_TRUE(CountPairs(model).rows.empty());
+  EXPECT_EQ(EstimatePairs(model, 0.0), 0.0);
+}
+
 class DenseEvidenceTest : public ::testing::Test {
  protected:
   const DenseCrf model_{
