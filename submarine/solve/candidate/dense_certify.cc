@@ -23,9 +23,7 @@ namespace {
 
 // Groups of pairs as large as they come: far too much, but in a fraction of a second.
 constexpr double kCoarse = 1e9;
-// Of the whole certificate's time, and of what is left.
-constexpr double kShareOfUpper = 0.5;
-constexpr double kShareForUpper = 0.5;
+constexpr double kShareForUpper = 0.5;  // of the time that is left
 // What takes no longer than this is done even where no time is left.
 constexpr double kCheapSeconds = 0.25;
 // Pairs that hold no more of the weight than this share of the gap asked for are not worth their time. (Leaving out 30% of it made an interval
@@ -197,7 +195,8 @@ class Certifier {
                             options_.machine_time_factor);
     };
     const double wanted = cutoff_within(kUnlimited);
-    options.cutoff = cutoff_within(share / static_cast<double>(std::max<std::size_t>(1, proof->size())));
+    options.cutoff =
+        cutoff_within(share / static_cast<double>(std::max<std::size_t>(1, proof->size())));
     if (options.cutoff > wanted && IsHull(*proof)) {
       one.push_back(LargestTerm(*proof));
       proof = &one;
@@ -333,8 +332,7 @@ double VerifierCutoff(const PairCensus& census, const DenseCrf& model, double ga
   for (const PairCensus::Row& row : census.rows) {
     if (fits && row.left_out > kNegligible * gap) break;
     cutoff = row.cutoff;
-    fits = machine_time_factor * kShareOfUpper * CertificateSeconds(SizeOf(model, row.pairs)) <=
-           seconds;
+    fits = machine_time_factor * UpperCertificateSeconds(SizeOf(model, row.pairs)) <= seconds;
   }
   return cutoff;
 }

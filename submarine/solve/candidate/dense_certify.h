@@ -13,7 +13,6 @@
 
 #include "submarine/bound/certificate.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
-#include "submarine/bound/verify/dense/pair_census_tmp.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/candidate/budget.h"
@@ -34,8 +33,8 @@ struct DenseCertifyOptions {
   double marginals_seconds = 0.0;  // that verifying marginals takes at least
   double temperature = 1.0;
   double relative_gap = 1e-2;
-  PairCensus census = {};             // of the exact Gaussians
-  OperatorOptions pairs = {};         // as the solver had them
+  PairCensus census = {};            // of the exact Gaussians
+  OperatorOptions pairs = {};        // as the solver had them
   double machine_time_factor = 1.0;  // that estimates of time are multiplied by
 };
 

@@ -15,7 +15,6 @@
 #include "submarine/bound/bound.h"
 #include "submarine/bound/certificate.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
-#include "submarine/bound/verify/dense/pair_census_tmp.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"

@@ -15,11 +15,14 @@ constexpr double kListVariableSeconds = 1.5e-6;
 // Per pair and cut of a flow; per label of a variable in the prox and the bounds.
 constexpr double kFlowSeconds = 2.5e-10;
 constexpr double kProxSeconds = 1.5e-8;
-// Per pair and cut in the verifier of the upper bound; dual, lower bound and energy together take
-// as long again.
-constexpr double kVerifyPairCutSeconds = 4e-9;
-constexpr double kVerifyPairSeconds = 4e-8;
-constexpr double kVerifyLabelSeconds = 6e-8;
+// In the verifier of the upper bound: per pair and cut, per pair, per label of a variable; and in that of dual value, lower
+// bound and energy together.
+constexpr double kVerifyPairCutSeconds = 8e-10;
+constexpr double kVerifyPairSeconds = 3e-9;
+constexpr double kVerifyLabelSeconds = 3e-8;
+constexpr double kPointPairCutSeconds = 2e-9;
+constexpr double kPointPairSeconds = 2e-8;
+constexpr double kPointLabelSeconds = 3e-8;
 constexpr double kUnaryLabelSeconds = 1.5e-8;
 constexpr double kCoarseSeconds = 0.1;
 constexpr double kCoarseLabelSeconds = 3e-8;
@@ -84,9 +87,15 @@ double IterationSeconds(const DenseSize& size) {
   return kFlowSeconds * size.pairs * size.cuts + kProxSeconds * size.variables * size.labels;
 }
 
-double CertificateSeconds(const DenseSize& size) {
+double UpperCertificateSeconds(const DenseSize& size) {
   return size.pairs * (kVerifyPairCutSeconds * size.cuts + kVerifyPairSeconds) +
          kVerifyLabelSeconds * size.variables * size.labels;
+}
+
+double CertificateSeconds(const DenseSize& size) {
+  return UpperCertificateSeconds(size) +
+         size.pairs * (kPointPairCutSeconds * size.cuts + kPointPairSeconds) +
+         kPointLabelSeconds * size.variables * size.labels;
 }
 
 double CoarseCertificateSeconds(const DenseSize& size) {

@@ -28,6 +28,8 @@ double ListSeconds(const DenseSize& size);
 double LatticeSeconds(const DenseSize& size);  // to build it
 double IterationSeconds(const DenseSize& size);
 double CertificateSeconds(const DenseSize& size);
+// The part of it that the upper bound takes.
+double UpperCertificateSeconds(const DenseSize& size);
 // The same with the largest groups of pairs: the least time that is ever kept for a certificate.
 double CoarseCertificateSeconds(const DenseSize& size);
 // For the bounds that the unaries alone prove.
