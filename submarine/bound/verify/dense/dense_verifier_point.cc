@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 
@@ -11,6 +12,8 @@
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
+#include "submarine/bound/verify/dense/pairs/exponential.h"
+#include "submarine/bound/verify/dense/pairs/leaf_rows.h"
 
 namespace submarine::internal {
 namespace dense_verifier {
@@ -89,11 +92,17 @@ using dense_verifier::ForLeaves;
 using dense_verifier::KernelUlps;
 using dense_verifier::kGrain;
 using dense_verifier::kLeaf;
+using dense_verifier::kUlp;
 using dense_verifier::LargestFactor;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::NormaliseRow;
 using dense_verifier::Progress;
 using dense_verifier::UnaryPart;
+using leaf_rows::KernelWeights;
+using leaf_rows::Sum;
+using leaf_rows::SumOfDistances;
+using leaf_rows::SumOfProducts;
+using leaf_rows::WeightedSum;
 
 constexpr double kTreeDepth = 64.0;  // at most; sums over nodes go through this many additions
 
@@ -145,11 +154,10 @@ class PointPairs {
     double least_scale;
   };
   struct LeafRows {
-    Matrix<double> cost;             // d y_a of its variables
-    std::vector<double> sum_cost;    // over the leaf
-    std::vector<double> none;        // deviation of a single variable
-    std::vector<double> neighbours;  // sum_b k_ab y_b of one variable
-    std::vector<double> variation;   // sum_b k_ab |z_a - z_b| of one variable
+    Matrix<double> cost;           // d y_a of its variables
+    std::vector<double> sum_cost;  // over the leaf
+    std::vector<double> none;      // deviation of a single variable
+    Matrix<double> z;              // of its variables
     // Group bounds; their rounding errors are added at the end.
     double bound_expected = 0.0;
     double bound_variation = 0.0;
@@ -166,7 +174,9 @@ class PointPairs {
   void SumNodes();
 
   // The number of roundings of a value computed from two rows of marginals and a leaf of others.
-  double Roundings() const { return 4.0 * static_cast<double>(y_.cols() + length_.size() + kLeaf); }
+  double Roundings() const {
+    return 4.0 * static_cast<double>(node_y_.cols() + length_.size() + kLeaf);
+  }
   // `weight` and `far_weight` are sums over pairs of k and of k times squared distance; every pair
   // costs at most the largest distance between labels.
   void WidenForKernel(double weight, double far_weight, PointSums* sums) const {
@@ -175,7 +185,13 @@ class PointPairs {
     sums->variation.Widen(ulps);
   }
 
-  const Matrix<double>& z() const { return z_is_y_ ? y_ : z_; }
+  // Of a leaf, (labels or active cuts x kLeaf).
+  const double* LeafY(std::size_t leaf) const { return y_.data() + leaf * labels_ * kLeaf; }
+  const double* LeafZ(std::size_t leaf) const {
+    return z_is_y_ ? LeafY(leaf) : z_.data() + leaf * cuts_ * kLeaf;
+  }
+  double y(std::size_t p, std::size_t i) const { return LeafY(p / kLeaf)[i * kLeaf + p % kLeaf]; }
+  double z(std::size_t p, std::size_t c) const { return LeafZ(p / kLeaf)[c * kLeaf + p % kLeaf]; }
 
   VerifiedValues values_;
   PairTree tree_;
@@ -184,15 +200,16 @@ class PointPairs {
   double largest_distance_;
   double label_length_;
   std::size_t labels_;
+  std::size_t cuts_;            // active ones
   std::vector<double> length_;  // of the active cuts, padded
   bool z_is_y_;
-  Matrix<double> y_;
-  Matrix<double> z_;
-  std::vector<std::size_t> label_;  // of every position, for a labeling
-  Matrix<double> variation_;        // by two labels: sum of l_c over the cuts that separate them
-  Matrix<double> node_y_;           // sums
-  Matrix<double> node_mean_;        // of z
-  Matrix<double> node_deviation_;   // sum of |z - mean|
+  Matrix<double> y_;                  // row leaf * labels_ + i, by slot
+  Matrix<double> z_;                  // row leaf * cuts_ + c
+  std::vector<std::uint32_t> label_;  // of every slot, for a labeling
+  Matrix<double> variation_;          // by two labels: sum of l_c over the cuts that separate them
+  Matrix<double> node_y_;             // sums
+  Matrix<double> node_mean_;          // of z
+  Matrix<double> node_deviation_;     // sum of |z - mean|
 };
 
 PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
@@ -205,30 +222,33 @@ PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
       largest_distance_(*std::max_element(distance_.data(), distance_.data() + distance_.size())),
       label_length_(LargestLabelLength(model)),
       labels_(marginals.cols()),
-      y_(marginals.rows(), Padded(labels_), 0.0) {
+      y_(tree_.num_leaves() * labels_, kLeaf, 0.0) {
   const std::vector<std::size_t> active = ActiveCuts(model);
-  z_is_y_ = active.size() == labels_ && model.labels().cuts->leaves_only();
+  cuts_ = active.size();
+  z_is_y_ = cuts_ == labels_ && model.labels().cuts->leaves_only();
   length_.assign(Padded(active.size()), 0.0);
   for (std::size_t c = 0; c < active.size(); ++c) {
     length_[c] = model.metric().length[active[c]];
   }
-  if (!z_is_y_) z_ = Matrix<double>(y_.rows(), length_.size(), 0.0);
-  ParallelFor(y_.rows(), kGrain, [&](std::size_t begin, std::size_t end) {
+  if (!z_is_y_) z_ = Matrix<double>(tree_.num_leaves() * cuts_, kLeaf, 0.0);
+  ParallelFor(tree_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> row(labels_);
     for (std::size_t p = begin; p < end; ++p) {
-      NormaliseRow(marginals, tree_.variable(p), y_.row(p).data());
+      const std::size_t leaf = p / kLeaf;
+      NormaliseRow(marginals, tree_.variable(p), row.data());
+      for (std::size_t i = 0; i < labels_; ++i) y_(leaf * labels_ + i, p % kLeaf) = row[i];
       if (z_is_y_) continue;
-      for (std::size_t c = 0; c < active.size(); ++c) {
-        for (int i : model.labels().cuts->set(static_cast<int>(active[c]))) {
-          z_(p, c) += y_(p, static_cast<std::size_t>(i));
-        }
+      for (std::size_t c = 0; c < cuts_; ++c) {
+        for (int i : model.labels().cuts->set(static_cast<int>(active[c])))
+          z_(leaf * cuts_ + c, p % kLeaf) += row[static_cast<std::size_t>(i)];
       }
     }
   });
   SumNodes();
   if (labeling.empty()) return;
-  label_.resize(y_.rows());
-  for (std::size_t p = 0; p < label_.size(); ++p)
-    label_[p] = static_cast<std::size_t>(labeling[tree_.variable(p)]);
+  label_.resize(tree_.num_leaves() * kLeaf, 0);
+  for (std::size_t p = 0; p < tree_.size(); ++p)
+    label_[p] = static_cast<std::uint32_t>(labeling[tree_.variable(p)]);
   variation_ = Matrix<double>(labels_, labels_, 0.0);
   for (const std::size_t c : active) {
     for (std::size_t i = 0; i < labels_; ++i) {
@@ -243,10 +263,9 @@ PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
 }
 
 void PointPairs::SumNodes() {
-  const std::size_t cuts = length_.size();
-  node_y_ = Matrix<double>(tree_.num_nodes(), y_.cols(), 0.0);
-  node_mean_ = Matrix<double>(tree_.num_nodes(), cuts, 0.0);
-  node_deviation_ = Matrix<double>(tree_.num_nodes(), cuts, 0.0);
+  node_y_ = Matrix<double>(tree_.num_nodes(), Padded(labels_), 0.0);
+  node_mean_ = Matrix<double>(tree_.num_nodes(), length_.size(), 0.0);
+  node_deviation_ = Matrix<double>(tree_.num_nodes(), length_.size(), 0.0);
   // Children come after their parents.
   for (std::size_t n = tree_.num_nodes(); n-- > 0;) {
     const PairTree::Node& node = tree_.node(n);
@@ -256,8 +275,9 @@ void PointPairs::SumNodes() {
     };
     if (node.is_leaf()) {
       for (std::size_t p = node.begin; p < node.end; ++p) {
-        add(y_, p, 1.0, node_y_.row(n));
-        add(z(), p, 1.0 / static_cast<double>(node.size()), node_mean_.row(n));
+        for (std::size_t i = 0; i < labels_; ++i) node_y_(n, i) += y(p, i);
+        for (std::size_t c = 0; c < cuts_; ++c)
+          node_mean_(n, c) += 1.0 / static_cast<double>(node.size()) * z(p, c);
       }
     } else {
       for (std::size_t child : {n + 1, std::size_t{node.right}}) {
@@ -270,9 +290,8 @@ void PointPairs::SumNodes() {
   }
   ParallelFor(tree_.num_nodes(), 1, [&](std::size_t n, std::size_t) {
     for (std::size_t p = tree_.node(n).begin; p < tree_.node(n).end; ++p) {
-      for (std::size_t c = 0; c < cuts; ++c) {
-        node_deviation_(n, c) += std::abs(z()(p, c) - node_mean_(n, c));
-      }
+      for (std::size_t c = 0; c < cuts_; ++c)
+        node_deviation_(n, c) += std::abs(z(p, c) - node_mean_(n, c));
     }
   });
 }
@@ -349,16 +368,19 @@ bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Rang
 PointSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   const std::size_t self = tree_.leaf_node(leaf);
   const PairTree::Node& node = tree_.node(self);
-  LeafRows rows{Matrix<double>(node.size(), y_.cols(), 0.0), std::vector<double>(y_.cols(), 0.0),
-                std::vector<double>(length_.size(), 0.0), std::vector<double>(y_.cols()),
-                std::vector<double>(length_.size())};
+  LeafRows rows{Matrix<double>(node.size(), node_y_.cols(), 0.0),
+                std::vector<double>(node_y_.cols(), 0.0), std::vector<double>(length_.size(), 0.0),
+                Matrix<double>(node.size(), length_.size(), 0.0)};
   for (std::size_t k = 0; k < (SumsExpected() ? node.size() : 0); ++k) {
     for (std::size_t j = 0; j < labels_; ++j) {
-      const double p = y_(node.begin + k, j);
+      const double p = y(node.begin + k, j);
       if (p == 0.0) continue;
       for (std::size_t i = 0; i < labels_; ++i) rows.cost(k, i) += p * distance_(j, i);
     }
     for (std::size_t i = 0; i < labels_; ++i) rows.sum_cost[i] += rows.cost(k, i);
+  }
+  for (std::size_t k = 0; k < node.size(); ++k) {
+    for (std::size_t c = 0; c < cuts_; ++c) rows.z(k, c) = z(node.begin + k, c);
   }
   const Side side{
       static_cast<double>(node.size()), rows.sum_cost.data(), node_mean_.row(self).data(),
@@ -378,6 +400,11 @@ PointSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   sums.expected.Add(rows.bound_expected, 0.0, roundings);
   sums.variation.Add(rows.bound_variation, rows.bound_weight * 4.0 * label_length_, roundings);
   WidenForKernel(rows.bound_weight, rows.bound_far_weight, &sums);
+  // The weights of pairs that are so far apart that KernelWeights has 0.
+  const double dropped = static_cast<double>(kLeaf) * static_cast<double>(tree_.size()) * factor_ *
+                         Square(tree_.node(0).scale) * std::exp(kLeastExponent);
+  sums.expected.Widen(dropped * largest_distance_ / kUlp);
+  sums.variation.Widen(dropped * largest_distance_ / kUlp);
   return sums;
 }
 
@@ -392,7 +419,7 @@ void PointPairs::SumLeafPair(std::size_t self, std::size_t other, double thresho
     if (self != other) {
       const Side side{1.0,
                       rows->cost.row(k).data(),
-                      z().row(p).data(),
+                      rows->z.row(k).data(),
                       rows->none.data(),
                       tree_.scale(p),
                       tree_.scale(p)};
@@ -402,62 +429,40 @@ void PointPairs::SumLeafPair(std::size_t self, std::size_t other, double thresho
   }
 }
 
-SUBMARINE_FOR_WIDE_REGISTERS void AddScaled(const double* __restrict x, double k, std::size_t n,
-                                            double* __restrict out) {
-  for (std::size_t i = 0; i < n; i += kBlock) {
-    for (std::size_t u = 0; u < kBlock; ++u) out[i + u] += k * x[i + u];
-  }
-}
-
-SUBMARINE_FOR_WIDE_REGISTERS void AddVariation(const double* __restrict x,
-                                               const double* __restrict y, double k, std::size_t n,
-                                               double* __restrict out) {
-  for (std::size_t i = 0; i < n; i += kBlock) {
-    for (std::size_t u = 0; u < kBlock; ++u) out[i + u] += k * std::abs(x[i + u] - y[i + u]);
-  }
-}
-
 // The pairs of position p with all positions of a leaf that follow it, one by one.
 void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node& to,
                         LeafRows* rows, PointSums* sums) const {
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  const std::size_t leaf = to.begin / kLeaf;
   double squared[kLeaf];
-  tree_.SquaredDistances(point, to.begin / kLeaf, squared);
-  const std::size_t first = std::max(to.begin, p + 1);
-  double kernel[kLeaf];
-  double weight = 0.0;
-  double far_weight = 0.0;
-  for (std::size_t b = first; b < to.end; ++b) {
-    const double far = squared[b - to.begin];
-    const double k = factor_ * (tree_.scale(p) * tree_.scale(b)) * std::exp(-0.5 * far);
-    kernel[b - to.begin] = k;
-    weight += k;
-    far_weight += k * far;
-  }
+  double weight[kLeaf];
+  tree_.SquaredDistances(point, leaf, squared);
+  KernelWeights(squared, tree_.scales(leaf), tree_.scale(p), factor_, kNoLimit, weight);
+  for (std::size_t j = 0; to.begin + j <= p && j < kLeaf; ++j) weight[j] = 0.0;
+  const double sum = Sum(weight);
   double expected = 0.0;
   double variation = 0.0;
   if (label_.empty()) {
-    std::fill(rows->neighbours.begin(), rows->neighbours.end(), 0.0);
-    std::fill(rows->variation.begin(), rows->variation.end(), 0.0);
-    for (std::size_t b = first; b < to.end; ++b) {
-      const double k = kernel[b - to.begin];
-      if (SumsExpected()) AddScaled(y_.row(b).data(), k, y_.cols(), rows->neighbours.data());
-      if (SumsVariation()) {
-        AddVariation(z().row(p).data(), z().row(b).data(), k, length_.size(),
-                     rows->variation.data());
-      }
+    if (SumsExpected())
+      expected = SumOfProducts(weight, rows->cost.row(p % kLeaf).data(), LeafY(leaf), labels_);
+    if (SumsVariation()) {
+      variation =
+          SumOfDistances(weight, length_.data(), rows->z.row(p % kLeaf).data(), LeafZ(leaf), cuts_);
     }
-    expected = Dot(rows->cost.row(p % kLeaf).data(), rows->neighbours.data(), y_.cols());
-    variation = Dot(rows->variation.data(), length_.data(), length_.size());
   } else {
-    for (std::size_t b = first; b < to.end; ++b) {
-      expected += kernel[b - to.begin] * distance_(label_[p], label_[b]);
-      variation += kernel[b - to.begin] * variation_(label_[p], label_[b]);
-    }
+    const std::uint32_t* label = label_.data() + leaf * kLeaf;
+    const double* distance = distance_.row(label_[p]).data();
+    const double* cut_distance = variation_.row(label_[p]).data();
+    double of_slot[kLeaf];
+    for (std::size_t j = 0; j < kLeaf; ++j) of_slot[j] = distance[label[j]];
+    expected = WeightedSum(weight, of_slot);
+    for (std::size_t j = 0; j < kLeaf; ++j) of_slot[j] = cut_distance[label[j]];
+    variation = WeightedSum(weight, of_slot);
   }
   sums->expected.Add(expected, 0.0, Roundings());
   // The differences of z inherit the roundings of z.
-  sums->variation.Add(variation, weight * 2.0 * label_length_, Roundings());
-  WidenForKernel(weight, far_weight, sums);
+  sums->variation.Add(variation, sum * 2.0 * label_length_, Roundings());
+  WidenForKernel(sum, WeightedSum(weight, squared), sums);
 }
 
 PointSums PointPairs::SumSample(double threshold) const {

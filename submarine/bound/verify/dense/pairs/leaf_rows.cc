@@ -8,6 +8,16 @@
 #include "submarine/bound/verify/dense/pairs/exponential.h"
 
 namespace submarine::internal::leaf_rows {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+static_assert(kLeaf == 4 * kLanes);
+
+inline double SumOfLanes(const double* lane) {
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+}  // namespace
 
 SUBMARINE_FOR_WIDEST_REGISTERS bool AnyWithin(const double* squared, double limit) {
   std::int64_t within = 0;
@@ -64,6 +74,50 @@ SUBMARINE_FOR_WIDEST_REGISTERS void AddFlow(const double* __restrict weight, dou
       }
     }
   }
+}
+
+SUBMARINE_FOR_WIDEST_REGISTERS double Sum(const double* __restrict weight) {
+  double lane[kLanes] = {};
+  for (std::size_t k = 0; k < kLanes; ++k) {
+    lane[k] = (weight[k] + weight[k + kLanes]) + (weight[k + 2 * kLanes] + weight[k + 3 * kLanes]);
+  }
+  return SumOfLanes(lane);
+}
+
+SUBMARINE_FOR_WIDEST_REGISTERS double WeightedSum(const double* __restrict weight,
+                                                  const double* __restrict x) {
+  double lane[kLanes];
+  for (std::size_t k = 0; k < kLanes; ++k) {
+    lane[k] =
+        (weight[k] * x[k] + weight[k + kLanes] * x[k + kLanes]) +
+        (weight[k + 2 * kLanes] * x[k + 2 * kLanes] + weight[k + 3 * kLanes] * x[k + 3 * kLanes]);
+  }
+  return SumOfLanes(lane);
+}
+
+SUBMARINE_FOR_WIDEST_REGISTERS double SumOfProducts(const double* __restrict weight,
+                                                    const double* __restrict factor,
+                                                    const double* __restrict x, std::size_t count) {
+  double sum[kLeaf] = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double of_row = factor[i];
+    for (std::size_t j = 0; j < kLeaf; ++j) sum[j] += of_row * x[i * kLeaf + j];
+  }
+  return WeightedSum(weight, sum);
+}
+
+SUBMARINE_FOR_WIDEST_REGISTERS double SumOfDistances(const double* __restrict weight,
+                                                     const double* __restrict length,
+                                                     const double* __restrict own,
+                                                     const double* __restrict x,
+                                                     std::size_t count) {
+  double sum[kLeaf] = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double of_row = length[i];
+    const double at = own[i];
+    for (std::size_t j = 0; j < kLeaf; ++j) sum[j] += of_row * std::abs(at - x[i * kLeaf + j]);
+  }
+  return WeightedSum(weight, sum);
 }
 
 }  // namespace submarine::internal::leaf_rows

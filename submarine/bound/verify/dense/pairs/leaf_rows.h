@@ -30,4 +30,18 @@ void AddWeights(const double* weight, const double* squared, double* degree, dou
 void AddFlow(const double* weight, double share, FlowShape shape, const float* own, const float* v,
              std::size_t cuts, double* sum);
 
+// sum of weight.
+double Sum(const double* weight);
+
+// sum of weight x.
+double WeightedSum(const double* weight, const double* x);
+
+// sum of weight (sum over i of factor_i x_i), x (count x kLeaf).
+double SumOfProducts(const double* weight, const double* factor, const double* x,
+                     std::size_t count);
+
+// sum of weight (sum over i of length_i |own_i - x_i|), x (count x kLeaf).
+double SumOfDistances(const double* weight, const double* length, const double* own,
+                      const double* x, std::size_t count);
+
 }  // namespace submarine::internal::leaf_rows
