@@ -33,8 +33,9 @@ constexpr Candidate kCandidates[] = {
     {"routes of listed pairs", WantsListedRoutes, RouteListedPairs},
     {"routes", WantsRoutes, RouteAllPairs},
     {"routes of more pairs", WantsMoreRoutes, RouteMorePairs, 3},
-    {"certificate about the operator", WantsOperatorCertificate, CertifyOperator, 2},
-    {"certificate about exact Gaussians", WantsExactCertificate, CertifyExactGaussians, 4},
+    {"certificate about the operator", WantsOperatorCertificate, CertifyOperator, 3},
+    {"certificate about exact Gaussians", WantsExactCertificate, CertifyExactGaussians, 3},
+    {"routes after all", WantsRoutesAfterAll, RouteAllPairs},
 };
 
 SolveResult RunPortfolio(DenseState* state) {

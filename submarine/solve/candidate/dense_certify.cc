@@ -427,6 +427,10 @@ void AddRoutes(const DenseState& state, Certificate* certificate) {
 
 }  // namespace
 
+void KeepLower(const Bound& lower, DenseState* state) {
+  if (!state->lower_before || *state->lower_before < lower) state->lower_before = lower;
+}
+
 void CertifyOperator(DenseState* state) {
   state->changed_for_operator = false;
   FreePairs(state);
@@ -450,6 +454,7 @@ void CertifyExactGaussians(DenseState* state) {
   }
   DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
                                         state->found, options, &state->budget);
+  KeepLarger(state->lower_before, &found.certificate.lower);
   AddRoutes(*state, &found.certificate);
   Keep(std::move(found), &state->exact);
 }

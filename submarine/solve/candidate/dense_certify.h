@@ -48,6 +48,9 @@ DenseCertificate CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
                               const DenseEvidence& evidence, const DenseCertifyOptions& options,
                               Budget* budget);
 
+// A lower bound about the exact Gaussians that was verified before the end.
+void KeepLower(const Bound& lower, DenseState* state);
+
 // What unaries alone prove, and one label for all; where there is no other, their labels and marginals. The bounds are
 // about every model with these unaries whose pairs cost nothing or more.
 DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& options);

@@ -13,6 +13,7 @@
 #include "submarine/bound/verify/dense/routed/routed_verifier.h"
 #include "submarine/extension/plain_bound_floor.h"
 #include "submarine/solve/candidate/dense_candidates.h"
+#include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_flows.h"
 #include "submarine/solve/candidate/dense_mean_field.h"
 #include "submarine/solve/candidate/dense_pairs.h"
@@ -40,6 +41,10 @@ constexpr double kShareOfPathMemory = 0.1;
 constexpr double kShareOfReserve = 0.3;
 constexpr double kWorthwhileGainOfRoutes =
     1.0 / 25.0;  // of four iterations, relative to the gap asked for
+// Before routing: marginals are verified, too, where they prove more than the labels by this share; and what bounding far
+// pairs may cost then.
+constexpr double kMuchMore = 0.02;
+constexpr double kFarTolerance = 1e-3;
 // Mean field after listed routes: at most this many iterations, which gain this share of what they must gain otherwise.
 constexpr int kFewUpdates = 5;
 constexpr double kRoutedGain = 0.1;
@@ -291,9 +296,10 @@ RoutedPart FindListedRoutes(const NeighbourList& pairs, double reserve, DenseSta
 
 namespace {
 
-// Of mean field, so that there is a lower bound whatever time routing leaves.
-void VerifyLabels(DenseState* state) {
-  if (state->options.certify == Certify::kNone || state->verified_labels) return;
+// Of mean field, so that there is a lower bound whatever time routing leaves: its labels, and its marginals where these prove
+// much more.
+void VerifyMeanField(DenseState* state) {
+  if (state->options.certify == Certify::kNone || state->verified_labels || state->exact) return;
   Budget& budget = state->budget;
   const double begin = budget.Seconds();
   const double end = begin + DensePolicy::kForLabels * budget.SecondsLeft();
@@ -306,6 +312,13 @@ void VerifyLabels(DenseState* state) {
     std::vector<int> labels = LabelsOf(state->found);
     const VerifiedPoint point = VerifiedAt(state->model, labels, verification);
     state->verified_labels = {std::move(labels), point, budget.Seconds() - begin};
+    const double gain = state->found.lower - point.lower;
+    if (!std::isfinite(budget.limit()) || gain < kMuchMore * std::abs(point.lower)) return;
+    verification.far_tolerance = kFarTolerance;
+    KeepLower(VerifiedAt(state->model, state->found.mean_field, verification,
+                         VerifiedValues::kLower)
+                  .lower,
+              state);
   } catch (const Interrupted&) {  // there may be time at the end
   }
 }
@@ -351,9 +364,11 @@ void KeepRoutes(RoutedPart routes, DenseState* state) {
 
 void RouteAllPairs(DenseState* state) {
   state->routes_sought = true;
-  if (!UsePairs(state) || state->found.mean_field.size() == 0) return;
+  // After a certificate the pairs are gone, and routes do without.
+  const bool again = state->exact || state->of_operator;
+  if ((!again && !UsePairs(state)) || state->found.mean_field.size() == 0) return;
   Budget& budget = state->budget;
-  VerifyLabels(state);
+  VerifyMeanField(state);
   const double begin = budget.Seconds();
   RoutesPlan plan{.patience = RoutingPatience(state->view),
                   .reserve = ReserveForLower(*state),
@@ -376,7 +391,9 @@ void RouteAllPairs(DenseState* state) {
     return;
   }
   const double before = state->found.lower;
-  const auto may_go_on = [&] { return part.marginals.size() > 0 && !budget.over(); };
+  const auto may_go_on = [&] {
+    return part.marginals.size() > 0 && state->extension && !budget.over();
+  };
   const MeanFieldRestart restart{.temperature = state->options.temperature};
   if (may_go_on())
     RestartMeanField(*state->extension, part.marginals, restart, &budget, &state->found);

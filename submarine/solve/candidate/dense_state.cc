@@ -56,6 +56,14 @@ DenseView ViewOf(const DenseState& state) {
   view.gap_reached = found.termination == Termination::kGapReached;
   view.plain_is_wide = state.plain_is_wide;
   if (state.routed.upper) view.routed = *state.routed.upper;
+  view.routes_sought = state.routes_sought;
+  for (const auto* certified : {&state.exact, &state.of_operator}) {
+    if (!*certified) continue;
+    const Certificate& certificate = (*certified)->certificate;
+    if (certificate.upper && certificate.lower)
+      view.certified_width = std::min(
+          view.certified_width, RelativeGap(*certificate.upper, *certificate.lower));
+  }
   view.routes_converged = state.routed.termination == Termination::kConverged;
   view.routes_left_pairs_out = state.routed.left_pairs_out;
   view.seconds_of_routes = state.seconds_of_routes;

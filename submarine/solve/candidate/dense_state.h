@@ -127,6 +127,7 @@ struct DenseState {
 
   // Proven.
   std::optional<VerifiedLabels> verified_labels;  // before routing
+  std::optional<Bound> lower_before;              // of marginals, likewise
   RoutedPart routed;                              // about the exact Gaussians
   double seconds_of_routes = 0.0;
   double routes_cutoff_factor = 1.0;

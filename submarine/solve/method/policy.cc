@@ -131,6 +131,14 @@ bool WantsOperatorCertificate(const DenseView& v) {
   return v.changed_for_operator && CertifiesOperator(v);
 }
 
+// Time that was given is used while the interval is wider than the gap, though the solver's own gap is reached.
+bool WantsRoutesAfterAll(const DenseView& v) {
+  return !IsOver(v) && IsLimited(v) && v.method == Method::kAuto && !v.routes_sought &&
+         v.has_flows && !v.zero_temperature && !AsksForOperator(v) && v.certify != Certify::kNone &&
+         v.memory_for_routes && v.certified_width > v.gap &&
+         v.left > P::kSlackOfRoutes * v.machine_time_factor * v.least_routing;
+}
+
 bool WantsMoreRoutes(const DenseView& v) {
   return !IsOver(v) && IsLimited(v) && v.certify != Certify::kNone && v.routes_converged &&
          v.routes_left_pairs_out && std::isfinite(v.routed) &&

@@ -72,6 +72,7 @@ struct DensePolicy {
   static constexpr int kFewCuts = 5;
   // Routes that converged are sought again among more pairs if so many times their time is left: pairs of an eighth of the
   // kernel value are two to three times as many.
+  static constexpr double kSlackOfRoutes = 1.2;  // for routes after the certificate of flows
   static constexpr double kMorePairs = 0.125;
   static constexpr double kTimeOfMorePairs = 1.5;
   // Routing of small models is quick: at most this long, and at most this share of the time left.
@@ -116,7 +117,9 @@ struct DenseView {
   double dual = -kUnlimited;
   bool gap_reached = false;
   bool plain_is_wide = false;
-  double routed = kUnlimited;      // verified
+  double certified_width = kUnlimited;  // relative, the least of any model
+  bool routes_sought = false;
+  double routed = kUnlimited;  // verified
   bool labels_verified = false;    // about the exact Gaussians
   bool routes_converged = false;   // with time left
   double seconds_of_routes = 0.0;  // that the last ones took
@@ -143,6 +146,7 @@ bool WantsFlows(const DenseView& view);
 bool WantsFewerLabels(const DenseView& view);
 bool WantsListedRoutes(const DenseView& view);
 bool WantsRoutes(const DenseView& view);
+bool WantsRoutesAfterAll(const DenseView& view);
 bool WantsMoreRoutes(const DenseView& view);
 // About which model certificates are made, and whether now.
 bool CertifiesExactly(const DenseView& view);
