@@ -246,9 +246,10 @@ class FlowSums {
     const std::size_t cuts = active_.size();
     double point[kMaxFeatureDimension];
     double least[kLeaf];
+    double largest[kLeaf];
     double squared[kLeaf];
     double weight[kLeaf];
-    tree.LeastDistances(leaf, other, least);
+    tree.DistancesToBox(leaf, other, least, largest);
     for (std::size_t i = 0; i < from.size(); ++i) {
       if (least[i] > BoxLimit(limit)) continue;
       tree.Point(from.begin + i, point);

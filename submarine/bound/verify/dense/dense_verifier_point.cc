@@ -104,6 +104,7 @@ using leaf_rows::SumOfDistances;
 using leaf_rows::SumOfProducts;
 using leaf_rows::WeightedSum;
 
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 constexpr double kTreeDepth = 64.0;  // at most; sums over nodes go through this many additions
 
 // Rows are padded with zeros to whole blocks, which compilers turn into vector instructions.
@@ -150,8 +151,6 @@ class PointPairs {
     const double* cost;       // sum of d y
     const double* mean;       // of z
     const double* deviation;  // sum of |z - mean|
-    double scale;
-    double least_scale;
   };
   struct LeafRows {
     Matrix<double> cost;           // d y_a of its variables
@@ -165,12 +164,26 @@ class PointPairs {
     double bound_far_weight = 0.0;  // sum of k times squared distance
     double bounds = 0.0;
   };
-  bool Bound(const Side& side, std::size_t other, const PairTree::Range& squared, double threshold,
+  // Of the kernel over a group of pairs.
+  struct KernelRange {
+    double largest;
+    double least;
+    double squared;  // the least squared distance
+  };
+  bool Bound(const Side& side, std::size_t other, const KernelRange& kernel, double threshold,
              LeafRows* rows, PointSums* sums) const;
   void SumLeafPair(std::size_t self, std::size_t other, double threshold, LeafRows* rows,
                    PointSums* sums) const;
   void SumRow(std::size_t p, const double* point, const PairTree::Node& to, LeafRows* rows,
               PointSums* sums) const;
+  KernelRange RangeOf(std::size_t self, std::size_t other) const {
+    const PairTree::Node& from = tree_.node(self);
+    const PairTree::Node& to = tree_.node(other);
+    const PairTree::Range squared = tree_.SquaredDistance(self, other);
+    return {factor_ * (from.scale * to.scale) * std::exp(-0.5 * squared.least),
+            factor_ * (from.least_scale * to.least_scale) * std::exp(-0.5 * squared.largest),
+            squared.least};
+  }
   void SumNodes();
 
   // The number of roundings of a value computed from two rows of marginals and a leaf of others.
@@ -332,14 +345,11 @@ SUBMARINE_FOR_WIDE_REGISTERS void BoundVariation(double size, const double* mean
 }
 
 // Bounds all pairs of `side` and the node, unless that loses too much.
-bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Range& squared,
+bool PointPairs::Bound(const Side& side, std::size_t other, const KernelRange& kernel,
                        double threshold, LeafRows* rows, PointSums* sums) const {
-  const PairTree::Node& node = tree_.node(other);
-  const double largest = factor_ * (side.scale * node.scale) * std::exp(-0.5 * squared.least);
+  const auto& [largest, least, squared] = kernel;
   if (largest == 0.0) return true;
-  const double least =
-      factor_ * (side.least_scale * node.least_scale) * std::exp(-0.5 * squared.largest);
-  const auto size = static_cast<double>(node.size());
+  const auto size = static_cast<double>(tree_.node(other).size());
   const double pairs = side.size * size;
   const double expected =
       SumsExpected() ? Dot(side.cost, node_y_.row(other).data(), node_y_.cols()) : 0.0;
@@ -359,7 +369,7 @@ bool PointPairs::Bound(const Side& side, std::size_t other, const PairTree::Rang
   rows->bound_expected += largest * expected;
   rows->bound_variation += largest * variation;
   rows->bound_weight += largest * pairs;
-  rows->bound_far_weight += largest * pairs * squared.least;
+  rows->bound_far_weight += largest * pairs * squared;
   rows->bounds += 1.0;
   sums->loss += std::max({0.0, loss_expected, loss_variation});
   return true;
@@ -382,17 +392,14 @@ PointSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   for (std::size_t k = 0; k < node.size(); ++k) {
     for (std::size_t c = 0; c < cuts_; ++c) rows.z(k, c) = z(node.begin + k, c);
   }
-  const Side side{
-      static_cast<double>(node.size()), rows.sum_cost.data(), node_mean_.row(self).data(),
-      node_deviation_.row(self).data(), node.scale,           node.least_scale};
+  const Side side{static_cast<double>(node.size()), rows.sum_cost.data(),
+                  node_mean_.row(self).data(), node_deviation_.row(self).data()};
   PointSums sums;
   tree_.Walk([&](std::size_t other) {
     const PairTree::Node& to = tree_.node(other);
     if (to.end <= node.begin) return false;  // counted from the other side
     const bool apart = to.begin >= node.end;
-    if (apart && Bound(side, other, tree_.SquaredDistance(self, other), threshold, &rows, &sums)) {
-      return false;
-    }
+    if (apart && Bound(side, other, RangeOf(self, other), threshold, &rows, &sums)) return false;
     if (to.is_leaf()) SumLeafPair(self, other, threshold, &rows, &sums);
     return true;
   });
@@ -400,7 +407,7 @@ PointSums PointPairs::SumLeaf(std::size_t leaf, double threshold) const {
   sums.expected.Add(rows.bound_expected, 0.0, roundings);
   sums.variation.Add(rows.bound_variation, rows.bound_weight * 4.0 * label_length_, roundings);
   WidenForKernel(rows.bound_weight, rows.bound_far_weight, &sums);
-  // The weights of pairs that are so far apart that KernelWeights has 0.
+  // The weights of pairs that are so far apart that KernelWeights or std::exp have 0.
   const double dropped = static_cast<double>(kLeaf) * static_cast<double>(tree_.size()) * factor_ *
                          Square(tree_.node(0).scale) * std::exp(kLeastExponent);
   sums.expected.Widen(dropped * largest_distance_ / kUlp);
@@ -413,18 +420,24 @@ void PointPairs::SumLeafPair(std::size_t self, std::size_t other, double thresho
   const PairTree::Node& from = tree_.node(self);
   const PairTree::Node& to = tree_.node(other);
   double point[kMaxFeatureDimension];
+  double nearest[kLeaf];
+  double farthest[kLeaf];
+  double largest[kLeaf];
+  double least[kLeaf];
+  if (self != other) {
+    const double* scales = tree_.scales(from.begin / kLeaf);
+    tree_.DistancesToBox(from.begin / kLeaf, other, nearest, farthest);
+    KernelWeights(nearest, scales, to.scale, factor_, kNoLimit, largest);
+    KernelWeights(farthest, scales, to.least_scale, factor_, kNoLimit, least);
+  }
   for (std::size_t k = 0; k < from.size(); ++k) {
     const std::size_t p = from.begin + k;
-    tree_.Point(p, point);
     if (self != other) {
-      const Side side{1.0,
-                      rows->cost.row(k).data(),
-                      rows->z.row(k).data(),
-                      rows->none.data(),
-                      tree_.scale(p),
-                      tree_.scale(p)};
-      if (Bound(side, other, tree_.SquaredDistance(point, other), threshold, rows, sums)) continue;
+      const Side side{1.0, rows->cost.row(k).data(), rows->z.row(k).data(), rows->none.data()};
+      const KernelRange range{largest[k], least[k], nearest[k]};
+      if (Bound(side, other, range, threshold, rows, sums)) continue;
     }
+    tree_.Point(p, point);
     SumRow(p, point, to, rows, sums);
   }
 }
@@ -432,7 +445,6 @@ void PointPairs::SumLeafPair(std::size_t self, std::size_t other, double thresho
 // The pairs of position p with all positions of a leaf that follow it, one by one.
 void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node& to,
                         LeafRows* rows, PointSums* sums) const {
-  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
   const std::size_t leaf = to.begin / kLeaf;
   double squared[kLeaf];
   double weight[kLeaf];

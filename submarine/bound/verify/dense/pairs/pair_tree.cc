@@ -96,10 +96,11 @@ void PairTree::Point(std::size_t position, double* point) const {
   }
 }
 
-SUBMARINE_FOR_WIDEST_REGISTERS void PairTree::LeastDistances(std::size_t leaf, std::size_t node,
-                                                             double* __restrict least) const {
+SUBMARINE_FOR_WIDEST_REGISTERS void PairTree::DistancesToBox(std::size_t leaf, std::size_t node,
+                                                             double* __restrict least,
+                                                             double* __restrict largest) const {
   const double* points = points_.data() + leaf * dimension_ * kLeaf;
-  for (std::size_t j = 0; j < kLeaf; ++j) least[j] = 0.0;
+  for (std::size_t j = 0; j < kLeaf; ++j) least[j] = largest[j] = 0.0;
   for (std::size_t d = 0; d < dimension_; ++d) {
     const double* slot = points + d * kLeaf;
     const double low_d = low(node)[d];
@@ -109,7 +110,9 @@ SUBMARINE_FOR_WIDEST_REGISTERS void PairTree::LeastDistances(std::size_t leaf, s
       const double above = low_d - slot[j];
       const double apart = below > above ? below : above;
       const double near = apart > 0.0 ? apart : 0.0;
+      const double far = below > above ? -above : -below;
       least[j] += near * near;
+      largest[j] += far * far;
     }
   }
 }

@@ -72,8 +72,8 @@ class PairTree {
   // The features at a position, contiguous.
   void Point(std::size_t position, double* point) const;
 
-  // Lower bounds on all |f_a - f_b|^2 with b in the node, for all kLeaf slots a of a leaf, as above.
-  void LeastDistances(std::size_t leaf, std::size_t node, double* least) const;
+  // The same for every slot of a leaf and all b in the node.
+  void DistancesToBox(std::size_t leaf, std::size_t node, double* least, double* largest) const;
 
   // |f - f_b|^2 for all kLeaf slots b of a leaf; slots beyond the last variable hold garbage. The
   // operations are the same for every slot, so the values for (a, b) and (b, a) are bit-identical.

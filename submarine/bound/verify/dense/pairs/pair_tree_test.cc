@@ -56,6 +56,23 @@ TEST(PairTreeTest, NodesNestAndLeavesAreFull) {
   }
 }
 
+TEST(PairTreeTest, DistancesToBoxesAreThoseOfEveryPoint) {
+  RandomModels random(5);
+  const PairTree tree(random.Kernel(300));
+  double point[kMaxFeatureDimension];
+  double least[kLeaf];
+  double largest[kLeaf];
+  for (std::size_t n = 0; n < tree.num_nodes(); ++n) {
+    for (std::size_t p = 0; p < tree.size(); ++p) {
+      if (p % kLeaf == 0) tree.DistancesToBox(p / kLeaf, n, least, largest);
+      tree.Point(p, point);
+      const PairTree::Range range = tree.SquaredDistance(point, n);
+      EXPECT_EQ(least[p % kLeaf], range.least);
+      EXPECT_EQ(largest[p % kLeaf], range.largest);
+    }
+  }
+}
+
 TEST(PairTreeTest, DistancesAreThoseOfTheFeatures) {
   RandomModels random(3);
   for (int size : kSizes) {
