@@ -17,11 +17,11 @@ constexpr double kFlowSeconds = 2.5e-10;
 constexpr double kProxSeconds = 1.5e-8;
 // In the verifier of the upper bound: per pair and cut, per pair, per label of a variable; and in that of dual value, lower
 // bound and energy together.
-constexpr double kVerifyPairCutSeconds = 8e-10;
-constexpr double kVerifyPairSeconds = 3e-9;
+constexpr double kVerifyPairCutSeconds = 2.5e-10;
+constexpr double kVerifyPairSeconds = 6e-9;
 constexpr double kVerifyLabelSeconds = 3e-8;
-constexpr double kPointPairCutSeconds = 2e-9;
-constexpr double kPointPairSeconds = 2e-8;
+constexpr double kPointPairCutSeconds = 1e-9;
+constexpr double kPointPairSeconds = 1e-8;
 constexpr double kPointLabelSeconds = 3e-8;
 constexpr double kUnaryLabelSeconds = 1.5e-8;
 constexpr double kCoarseSeconds = 0.1;
