@@ -396,6 +396,8 @@ void FindFlows(DenseState* state) {
   DenseEvidence before = std::move(state->found);
   state->found = state->method.chain({state->method.name, *state->extension, state->pairs.exact,
                                       chain, state->budget.clock(), tell});
+  // Ended by us, not by the user.
+  if (state->plain_is_wide) state->found.termination = Termination::kStalled;
   KeepMeanField(*state->extension, std::move(before), &state->found);
   TakeRecords(state);
   if (!state->found.empty()) state->Change();
