@@ -132,6 +132,8 @@ TEST(SolveTest, OptionsThatWouldBeIgnoredAreRefused) {
   }
   ExpectInvalid([&] { Solve(model, {.method = Method::kQuadratic}); }, "not for sparse models");
   ExpectInvalid([&] { Solve(model, {.temperature = -1.0}); }, "the temperature is -1");
+  ExpectInvalid([&] { Solve(model, {.method = Method::kMeanField, .temperature = 0.0}); },
+                "temperature");
   ExpectInvalid([&] { Solve(model, {.time_limit_seconds = std::nan("")}); }, "the time limit is");
 }
 

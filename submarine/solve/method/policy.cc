@@ -224,9 +224,10 @@ bool WantsUpper(const SparseView& v) {
 }
 
 bool WantsMeanField(const SparseView& v) {
-  if (v.has_mean_field || v.is_exact || v.gave_up || v.zero_temperature) return false;
+  if (v.has_mean_field || v.is_exact) return false;
   return v.method == Method::kMeanField ||
-         (!v.stopped && v.starts > 0 && v.left > CostOf(v, Method::kMeanField).seconds &&
+         (!v.zero_temperature && !v.gave_up && !v.stopped && v.starts > 0 &&
+          v.left > CostOf(v, Method::kMeanField).seconds &&
           HeldBytes(kMeanFieldHeld, v.size) <= v.room);
 }
 
