@@ -44,7 +44,8 @@ bool IsBetter(const SparseState& state, const Bound& upper) {
 }
 
 void TakeMarginals(SparseState* state, Matrix<double> marginals) {
-  state->TakeLabels(state->Rounded(marginals));
+  state->rounded = state->Rounded(marginals);
+  state->TakeLabels(state->rounded);
   state->marginals = std::move(marginals);
 }
 
@@ -278,7 +279,9 @@ void FindSparseMeanField(SparseState* state) {
     options.max_iterations = state->max_iterations;
     options.tolerance = MeanFieldOptions().tolerance;
   } else {
-    options.extra_starts = {PointMass(state->solved.labels, state->model.unary().cols())};
+    options.extra_starts = {
+        PointMass(state->rounded.empty() ? state->solved.labels : state->rounded,
+                  state->model.unary().cols())};
     if (state->marginals.size() > 0) options.extra_starts.push_back(state->marginals);
   }
   ConfigureLower(state, "mean field", state->costs.lower_certificate, &options);

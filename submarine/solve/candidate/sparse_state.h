@@ -39,6 +39,7 @@ struct SparseState {
   SolveResult solved;
   // Marginals: of the upper bound, and of mean field. Both stay empty where only unaries were looked at.
   Matrix<double> marginals;
+  std::vector<int> rounded;  // from those of the upper bound
   Matrix<double> mean_field;
   double held_bytes =
       0.0;  // the model, the caller's tables, and the estimate of the largest candidate
