@@ -137,12 +137,16 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   const SegmentDone done = RunSegmentJob(settings, job, false, &progress);
   progress.Clear();
   for (const std::string& warning : done.picture.warnings) PrintWarning(warning);
-  if (settings.dense.quiet) return;
+  if (settings.dense.quiet) {
+    CheckComplete(done.outcome.solved);
+    return;
+  }
   for (const std::string& note : done.picture.notes) PrintLine(note);
   PrintText(OutcomeText(done.picture, done.outcome));
   PrintText(SummaryText(done.outcome.solved));
   PrintLine("Results: " +
             (std::filesystem::path(command.directory) / (done.page ? "report.html" : "")).string());
+  CheckComplete(done.outcome.solved);
 }
 
 void AddInputOptions(CLI::App* sub, SegmentCommand* command) {

@@ -314,6 +314,7 @@ void RunSolve(SolveCommand command) {
   }
   progress.Clear();
   if (!command.quiet) PrintText(SummaryText(outcome));
+  CheckComplete(outcome);
 }
 
 void AddForestOptions(CLI::App* sub, SolveCommand* command) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "submarine/base/error.h"
 #include "submarine/solver/common/bound_solver.h"
 
 namespace submarine::apps {
@@ -79,6 +80,15 @@ SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Sto
   result.seconds = clock.Seconds();
   (*progress)("writing", {.k = -1});
   return result;
+}
+
+// Whatever solver had a first bound has left a record of it, or the pairs that it used.
+void CheckComplete(const SolveResult& result) {
+  if (result.termination != Termination::kInterrupted || !result.certificate.upper ||
+      !result.records.empty() || !result.pairs.empty())
+    return;
+  throw submarine::Interrupted(
+      "interrupted before there was a bound by the pairs: what was written is of the unaries");
 }
 
 }  // namespace submarine::apps

@@ -37,4 +37,8 @@ class SolveProgress {
 SolveResult SolveInTime(const ModelInput& input, SolveOptions options,
                         const internal::Stopwatch& clock, double writing, SolveProgress* progress);
 
+// Throws Interrupted where an interrupt came before there was a bound by the pairs. Called last: what the unaries say has been
+// written then.
+void CheckComplete(const SolveResult& result);
+
 }  // namespace submarine::apps

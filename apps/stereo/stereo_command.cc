@@ -148,6 +148,7 @@ void RunStereo(const StereoCommand& command) {
     if (report)
       PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
   }
+  CheckComplete(outcome);
 }
 
 void AddModelOptions(CLI::App* sub, StereoCommand* command) {

@@ -21,6 +21,13 @@ class SafeSum {
   void Add(double x, double magnitude, std::size_t roundings) {
     Add(x, magnitude, static_cast<double>(roundings));
   }
+  // x y, which may underflow.
+  void AddProduct(double x, double y, std::size_t roundings) {
+    const double product = x * y;
+    Add(product, 0.0, roundings);
+    if (std::abs(product) < std::numeric_limits<double>::min() && x != 0.0 && y != 0.0)
+      slack_ += std::numeric_limits<double>::denorm_min();
+  }
   // The terms added may be off by a further `ulps` ulps of 1.
   void Widen(double ulps) { slack_ += kEpsilon * ulps; }
   void Add(const SafeSum& other) {

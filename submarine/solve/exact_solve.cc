@@ -8,6 +8,7 @@
 #include "submarine/bound/exact_bounds.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/bound/verify/sparse/verifier.h"
+#include "submarine/solve/method/policy.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solver/exact/elimination_order.h"
@@ -16,23 +17,17 @@
 namespace submarine::internal {
 namespace {
 
-// Exact inference is cheap up to this many table entries (a few seconds), bytes of memory, and
-// entries in the given tables.
-constexpr double kCheapEntries = 6e8;
-constexpr double kCheapBytes = 2e9;
-constexpr double kCheapTables = 2e7;
-
 template <class Model>
-SolveResult Eliminate(const SolveTask<Model>& task, std::string description) {
-  const SolveOptions& options = task.options;
+SolveResult Eliminate(const Model& model, const SolveOptions& options, double deadline,
+                      Budget* budget, std::string description) {
   ExactOptions exact;
   exact.temperature = options.temperature;
   exact.max_bytes = static_cast<std::int64_t>(options.max_bytes);
-  exact.time_limit_seconds = std::max(0.0, options.time_limit_seconds - task.clock.Seconds());
-  exact.interrupted = [&task] {
-    return task.watch && !task.watch("exact inference", {.k = -1, .seconds = task.clock.Seconds()});
+  exact.time_limit_seconds = std::max(0.0, deadline - budget->Seconds());
+  exact.interrupted = [budget] {
+    return !budget->Tell("exact inference", {.k = -1, .seconds = budget->Seconds()});
   };
-  ExactResult result = SolveExact(task.model, exact);
+  ExactResult result = SolveExact(model, exact);
   SolveResult solved;
   solved.method = Method::kExact;
   solved.termination = Termination::kExact;
@@ -40,30 +35,24 @@ SolveResult Eliminate(const SolveTask<Model>& task, std::string description) {
   const auto [lower, upper] = ExactBounds(result.log_partition, result.error);
   solved.certificate.lower = lower;
   solved.certificate.upper = upper;
-  solved.energy = VerifiedEnergy(task.model, result.map_labeling);
+  solved.energy = VerifiedEnergy(model, result.map_labeling);
   solved.labels = std::move(result.map_labeling);
   solved.marginals = ToMatrixIfEven(std::move(result.marginals));
   return solved;
 }
 
-// Whether exact inference takes about a second, and no more than a third of the time limit.
-bool ExactIsCheap(const FactorGraph& graph, const SolveOptions& options, double seconds) {
-  const double bytes = std::min(kCheapBytes, static_cast<double>(options.max_bytes));
-  const ExactPlan plan = PlanExact(graph, bytes);
-  return plan.complete && plan.table_entries <= kCheapEntries &&
-         EliminationSeconds(plan.table_entries) <= (options.time_limit_seconds - seconds) / 3.0;
-}
-
 // Exact inference if it is cheap; none if it is not, or turns out not to be.
 template <class Model>
-std::optional<SolveResult> TryElimination(const SolveTask<Model>& task, const FactorGraph& graph,
+std::optional<SolveResult> TryElimination(const Model& model, const FactorGraph& graph, double room,
+                                          const SolveOptions& options, Budget* budget,
                                           std::string description) {
-  if (!ExactIsCheap(graph, task.options, task.clock.Seconds())) return std::nullopt;
-  SolveOptions part = task.options;
-  part.time_limit_seconds = 0.5 * (task.clock.Seconds() + task.options.time_limit_seconds);
+  const ExactPlan plan = PlanExact(graph, std::min(SparsePolicy::kCheapBytes, room));
+  if (!plan.complete || plan.table_entries > SparsePolicy::kCheapEntries ||
+      EliminationSeconds(plan.table_entries) > SparsePolicy::kShareForExact * budget->SecondsLeft())
+    return std::nullopt;
+  const double deadline = 0.5 * (budget->Seconds() + budget->deadline());
   try {
-    return Eliminate(SolveTask<Model>{task.model, part, task.clock, task.watch},
-                     std::move(description));
+    return Eliminate(model, options, deadline, budget, std::move(description));
   } catch (const TimeLimit&) {
     return std::nullopt;
   }
@@ -81,10 +70,12 @@ double TableEntries(const FactorGraph& graph) {
   return entries;
 }
 
+// The tables as given, as solved, and messages of their size.
+double BytesToEliminate(const SparseCrf& model) { return 3.0 * 8.0 * TableEntries(model); }
+
 // The tables of a model's edges exist only once they are built, so their memory is checked before.
 void CheckTableMemory(const SparseCrf& model, std::size_t max_bytes) {
-  // The tables as given, as solved, and messages of their size.
-  const double bytes = 3.0 * 8.0 * TableEntries(model);
+  const double bytes = BytesToEliminate(model);
   if (bytes > static_cast<double>(max_bytes)) {
     throw TooLarge(fmt::format(
         "exact inference needs {:.3g} GB of memory for the pair tables alone, more than the limit "
@@ -124,6 +115,11 @@ std::string Describe(const FactorGraph& graph) {
                      graph.factors.size());
 }
 
+double TableBytes(const FactorGraph& graph) {
+  constexpr double kFactor = 112.0;  // its scope, and what vectors hold beside their numbers
+  return 8.0 * TableEntries(graph) + kFactor * static_cast<double>(graph.factors.size());
+}
+
 MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows) {
   for (const std::vector<double>& row : rows) {
     if (row.size() != rows.front().size()) return rows;
@@ -134,23 +130,39 @@ MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows) {
   return matrix;
 }
 
-std::optional<SolveResult> TryExactly(const SolveTask<SparseCrf>& task) {
-  if (TableEntries(task.model) > kCheapTables) return std::nullopt;
-  return TryElimination(task, ToFactorGraph(task.model), task.model.Description());
+std::optional<SolveResult> TryExactly(const FactorGraph& graph, const SolveOptions& options,
+                                      Budget* budget) {
+  if (TableEntries(graph) > SparsePolicy::kCheapTables) return std::nullopt;
+  return TryElimination(graph, graph, budget->max_bytes(), options, budget, Describe(graph));
 }
 
-std::optional<SolveResult> TryExactly(const SolveTask<FactorGraph>& task) {
-  if (TableEntries(task.model) > kCheapTables) return std::nullopt;
-  return TryElimination(task, task.model, Describe(task.model));
+SolveResult TablesExactly(const FactorGraph& graph, const SolveOptions& options, Budget* budget) {
+  return Eliminate(graph, options, budget->deadline(), budget, Describe(graph));
 }
 
-SolveResult SparseExactly(const SolveTask<SparseCrf>& task) {
-  CheckTableMemory(task.model, task.options.max_bytes);
-  return Eliminate(task, task.model.Description());
-}
-
-SolveResult TablesExactly(const SolveTask<FactorGraph>& task) {
-  return Eliminate(task, Describe(task.model));
+// An interrupt leaves `auto` what it has found before.
+void FindExact(SparseState* state) {
+  const SparseCrf& model = state->model;
+  const SolveOptions& options = state->options;
+  state->view.tried_exact = true;
+  std::optional<SolveResult> found;
+  if (options.method == Method::kExact) {
+    CheckTableMemory(model, options.max_bytes);
+    found =
+        Eliminate(model, options, state->budget.deadline(), &state->budget, model.Description());
+  } else if (TableEntries(model) <= SparsePolicy::kCheapTables &&
+             BytesToEliminate(model) <= state->view.room) {
+    try {
+      found =
+          TryElimination(model, ToFactorGraph(model), state->view.room - BytesToEliminate(model),
+                         options, &state->budget, model.Description());
+    } catch (const Interrupted&) {
+      return;
+    }
+  }
+  if (!found) return;
+  state->solved = *std::move(found);
+  state->view.is_exact = true;
 }
 
 SolveResult DenseExactly(const SolveTask<DenseCrf>& task) {
@@ -163,9 +175,9 @@ SolveResult DenseExactly(const SolveTask<DenseCrf>& task) {
   }
   const SparseCrf pairs = has_pairs ? ToSparseCrf(model) : WithoutPairs(model);
   const FactorGraph graph = ToFactorGraph(pairs);
-  SolveResult result =
-      Eliminate(SolveTask<FactorGraph>{graph, task.options, task.clock, task.watch},
-                model.Description() + ", exact Gaussians");
+  Budget budget(task.clock, task.options, task.watch);
+  SolveResult result = Eliminate(graph, task.options, budget.deadline(), &budget,
+                                 model.Description() + ", exact Gaussians");
   // Pair weights are rounded in the conversion.
   const double error = has_pairs ? EnergyError(model) : 0.0;
   result.certificate.lower = Lowered(*result.certificate.lower, error);

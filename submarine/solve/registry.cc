@@ -46,11 +46,11 @@ void TakeOptions(const DenseChainOptions& given, DenseFrankWolfeOptions* solver)
 // --- What runs a solver of flows or potentials.
 
 template <class Options, BoundResult (*kSolve)(const SparseCrf&, const Options&)>
-SolveResult Sparse(const SolveTask<SparseCrf>& task) {
-  return SparseByFlows(task, [&](const SparseCrf& model, const BoundOptions& limits) {
+void Flows(SparseState* state) {
+  FindFlows(state, [state](const SparseCrf& model, const BoundOptions& limits) {
     Options options;
     static_cast<BoundOptions&>(options) = limits;
-    TakeOptions(task.options, &options);
+    TakeOptions(state->options, &options);
     return kSolve(model, options);
   });
 }
@@ -65,7 +65,10 @@ DenseEvidence Dense(const DenseChainTask& task) {
   });
 }
 
-// --- What methods hold of dense models.
+// --- What methods hold: of sparse models, an edge of a forest and its kernel.
+constexpr double kForestEdge = 170.0;  // bytes
+
+// --- Of dense models.
 
 // Mean field comes last and holds four matrices (marginals, their start, costs, the best so far). A
 // solver before it leaves the s of the bound, the best dual point, the last marginals and their copy
@@ -82,23 +85,25 @@ constexpr DenseMethodMemory kTwoSolvers = {
 constexpr DenseMethodMemory kMeanFieldAlone = {
     .solving = {3.0, 0.0}, .evidence = {1.0, 0.0}, .upper_bound = false};
 
-// --- The table. On sparse models, `auto` has been replaced by another method when it runs, unless
-// there is no time for any.
+// --- The table. On sparse models, `auto` itself is the bound of the unaries.
 
 constexpr MethodEntry kMethods[] = {
     {.method = Method::kAuto,
      .name = "auto",
      .help = "chosen by the model: exact where that is cheap, otherwise the tightest bound within "
              "the limits",
-     .sparse = {.run = SparseByUnaries, .first_bound = {SparseWork::kUnaries, 1.0}},
-     .tables = TablesByTrw,
+     .sparse = {.find = BoundByUnaries,
+                .first_bound = {SparseWork::kUnaries, 1.0},
+                .memory = kUnariesHeld},
+     .tables = true,
      .dense = {.run = SolveDense, .chain = ChainAuto, .traits = {.memory = kTwoSolvers}}},
 
     {.method = Method::kPdhg,
      .name = "pdhg",
      .help = "the submodular bound, to a certified optimality gap",
-     .sparse = {.run = Sparse<PdhgOptions, SolvePdhg>,
+     .sparse = {.find = Flows<PdhgOptions, SolvePdhg>,
                 .first_bound = {SparseWork::kFlows, 6.0, 2.0},
+                .memory = {.labels = 5.0, .cuts = 2.0, .flows = 2.0},
                 .zero_temperature = true},
      .dense = {.run = SolveDense,
                .chain = Dense<DensePdhgOptions, SolvePdhg>,
@@ -114,8 +119,9 @@ constexpr MethodEntry kMethods[] = {
     {.method = Method::kFrankWolfe,
      .name = "fw",
      .help = "Frank-Wolfe, the published algorithm",
-     .sparse = {.run = Sparse<FrankWolfeOptions, SolveFrankWolfe>,
+     .sparse = {.find = Flows<FrankWolfeOptions, SolveFrankWolfe>,
                 .first_bound = {SparseWork::kFlows, 5.0, 1.0},
+                .memory = {.labels = 4.0, .flows = 1.0},
                 .alternate_extension = true},
      .dense = {.run = SolveDense,
                .chain = Dense<DenseFrankWolfeOptions, SolveFrankWolfe>,
@@ -124,30 +130,36 @@ constexpr MethodEntry kMethods[] = {
     {.method = Method::kBlockFrankWolfe,
      .name = "bcfw",
      .help = "block-coordinate Frank-Wolfe (sparse models)",
-     .sparse = {.run = Sparse<FrankWolfeOptions, SolveBlockFrankWolfe>,
+     .sparse = {.find = Flows<FrankWolfeOptions, SolveBlockFrankWolfe>,
                 .first_bound = {SparseWork::kFlows, 4.0, 1.0},
+                .memory = {.labels = 3.0, .flows = 1.0},
                 .alternate_extension = true}},
 
     {.method = Method::kTrw,
      .name = "trw",
      .help = "tree-reweighted bound (sparse models and any tables of pairs)",
-     .sparse = {.run = SparseByTrw,
+     .sparse = {.find = FindTrw,
                 .first_bound = {SparseWork::kForests, 7.0, 0.0, 0.5},
+                .memory = {.labels = 3.0, .messages = 2.0, .per_edge = kForestEdge},
                 .gap = 1e-7},  // what a sweep must gain
-     .tables = TablesByTrw},
+     .tables = true},
 
     {.method = Method::kHybrid,
      .name = "hybrid",
      .help = "exact along a forest, submodular elsewhere (sparse models)",
      // One forest, with at most half of the edges on most graphs.
-     .sparse = {.run = SparseByHybrid, .first_bound = {SparseWork::kForests, 14.0, 3.0, 1.0}}},
+     .sparse = {.find = FindHybrid,
+                .first_bound = {SparseWork::kForests, 14.0, 3.0, 1.0},
+                .memory = {.labels = 13.0, .cuts = 2.5, .flows = 3.2, .per_edge = kForestEdge}}},
 
     {.method = Method::kRouted,
      .name = "routed",
      .help = "exact along a forest that pairs are routed to, submodular elsewhere (dense models "
              "with weak unaries; sparse ones with triangles)",
      // Copies of the model, and forest edges whose weights all differ.
-     .sparse = {.run = SparseByHybrid, .first_bound = {SparseWork::kRoutedForests, 16.0, 3.0, 1.0}},
+     .sparse = {.find = FindRoutedHybrid,
+                .first_bound = {SparseWork::kRoutedForests, 16.0, 3.0, 1.0},
+                .memory = {.labels = 14.5, .cuts = 2.5, .flows = 3.2, .per_edge = kForestEdge}},
      // Routes from mean field's marginals.
      .dense = {.run = SolveDense,
                .traits = {.memory = kMeanFieldAlone,
@@ -157,7 +169,9 @@ constexpr MethodEntry kMethods[] = {
     {.method = Method::kMeanField,
      .name = "mf",
      .help = "mean field: a lower bound only",
-     .sparse = {.run = SparseByMeanField, .first_bound = {SparseWork::kMeanField, 3.0}},
+     .sparse = {.find = FindSparseMeanField,
+                .first_bound = {SparseWork::kMeanField, 3.0},
+                .memory = {.labels = 3.0}},
      .dense = {.run = SolveDense,
                .chain = ChainMeanField,
                .traits = {.memory = kMeanFieldAlone, .applies_flows = false}}},
@@ -165,13 +179,12 @@ constexpr MethodEntry kMethods[] = {
     {.method = Method::kExact,
      .name = "exact",
      .help = "variable elimination (small or tree-like models)",
-     .sparse = {.run = SparseExactly},
-     .tables = TablesExactly,
+     .sparse = {.find = FindExact},
+     .tables = true,
      .dense = {.run = DenseExactly}},
 };
 
-static_assert(std::size(kMethods) == static_cast<std::size_t>(Method::kExact) + 1,
-              "every method has its entry");
+static_assert(std::size(kMethods) == kNumMethods, "every method has its entry");
 
 std::string_view KindName(ModelKind kind) {
   switch (kind) {
@@ -213,12 +226,9 @@ std::span<const MethodInfo> Methods() {
     std::array<MethodInfo, std::size(internal::kMethods)> all{};
     std::transform(std::begin(internal::kMethods), std::end(internal::kMethods), all.begin(),
                    [](const internal::MethodEntry& entry) -> MethodInfo {
-                     return {entry.method,
-                             entry.name,
-                             entry.help,
-                             entry.sparse.run != nullptr,
-                             entry.tables != nullptr,
-                             entry.dense.run != nullptr};
+                     return {entry.method, entry.name,
+                             entry.help,   entry.sparse.find != nullptr,
+                             entry.tables, entry.dense.run != nullptr};
                    });
     return all;
   }();

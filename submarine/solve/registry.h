@@ -9,6 +9,7 @@
 
 #include "submarine/base/stopwatch.h"
 #include "submarine/solve/candidate/dense_flows.h"
+#include "submarine/solve/candidate/sparse_candidates.h"
 #include "submarine/solve/method/dense_memory.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/solve.h"
@@ -30,8 +31,9 @@ template <class Model>
 using Solver = SolveResult (*)(const SolveTask<Model>& task);
 
 struct SparseMethod {
-  Solver<SparseCrf> run = nullptr;
-  SparseDemand first_bound = {};     // by which limits are kept; exact inference has its own
+  void (*find)(SparseState* state) = nullptr;  // bounds, verified
+  SparseDemand first_bound = {};  // by which limits are kept; exact inference has its own
+  SparseHeld memory = {};
   double gap = 1e-4;                 // the default one
   bool zero_temperature = false;     // its first bound may be at T = 0; solvers check it themselves
   bool alternate_extension = false;  // runs on either extension
@@ -48,7 +50,7 @@ struct MethodEntry {
   std::string_view name;
   std::string_view help;
   SparseMethod sparse = {};
-  Solver<FactorGraph> tables = nullptr;
+  bool tables = false;  // takes tables of pairs as they are
   DenseEntry dense = {};
 };
 
@@ -58,30 +60,23 @@ const MethodEntry& EntryOf(Method method);
 // unaries alone.
 double LeastSeconds(Method method, const SparseSize& size);
 
-// --- sparse_solve.cc: upper bound, labeling and lower bound, each verified independently
-
-// By a solver that leaves flows and marginals. Its options are the limits given here, and those of
-// `task.options` that it knows.
-using FlowSolver = std::function<BoundResult(const SparseCrf& model, const BoundOptions& limits)>;
-SolveResult SparseByFlows(const SolveTask<SparseCrf>& task, const FlowSolver& solver);
-SolveResult SparseByTrw(const SolveTask<SparseCrf>& task);
-SolveResult SparseByHybrid(const SolveTask<SparseCrf>& task);  // with or without routes
-SolveResult SparseByMeanField(const SolveTask<SparseCrf>& task);
-SolveResult SparseByUnaries(const SolveTask<SparseCrf>& task);  // when there is no time for more
-SolveResult TablesByTrw(const SolveTask<FactorGraph>& task);    // on the given tables
+// --- sparse_portfolio.cc: candidates find bounds, which are verified, until nothing is left to gain within the limits. Tables
+// that the model was recognised in, of which exact inference was tried, are still held.
+SolveResult SolveSparse(const SolveTask<SparseCrf>& task, double bytes_of_tables = 0.0);
 
 // --- dense_portfolio.cc: candidates find evidence, which is certified, until nothing is left to gain within the limits
 SolveResult SolveDense(const SolveTask<DenseCrf>& task);
 
-// --- exact_solve.cc: variable elimination
-SolveResult SparseExactly(const SolveTask<SparseCrf>& task);
-SolveResult TablesExactly(const SolveTask<FactorGraph>& task);
+// --- exact_solve.cc: variable elimination; for `auto` only if it takes about a second, no more than a third of the time limit,
+// and not too much memory
+void FindExact(SparseState* state);
+SolveResult TablesExactly(const FactorGraph& graph, const SolveOptions& options, Budget* budget);
+std::optional<SolveResult> TryExactly(const FactorGraph& graph, const SolveOptions& options,
+                                      Budget* budget);
 SolveResult DenseExactly(const SolveTask<DenseCrf>& task);
-// None if it would take more than about a second, a third of the time limit, or too much memory.
-std::optional<SolveResult> TryExactly(const SolveTask<SparseCrf>& task);
-std::optional<SolveResult> TryExactly(const SolveTask<FactorGraph>& task);
 
 std::string Describe(const FactorGraph& graph);
+double TableBytes(const FactorGraph& graph);
 MarginalRows ToMatrixIfEven(std::vector<std::vector<double>> rows);
 
 }  // namespace submarine::internal

@@ -33,6 +33,7 @@ TEST(RegistryTest, WhatRunsHasWhatItsLimitsNeed) {
     if (info.method == Method::kExact) continue;  // has limits of its own
     if (info.sparse && info.method != Method::kAuto) {
       EXPECT_NE(entry.sparse.first_bound.work, SparseWork::kUnaries) << info.name;
+      EXPECT_GT(entry.sparse.memory.labels, 0.0) << info.name;
     }
     if (info.dense) {
       EXPECT_TRUE(entry.dense.chain != nullptr || info.method == Method::kRouted) << info.name;

@@ -15,32 +15,32 @@
 #include "submarine/solve/classic_updates.h"
 #include "submarine/solve/method/times.h"
 #include "submarine/solve/registry.h"
-#include "submarine/solve/sparse_choice.h"
 #include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/common/progress.h"
 
 namespace submarine {
 namespace {
 
+using internal::Budget;
 using internal::CheckDenseTemperature;
-using internal::ChooseSparse;
+using internal::Describe;
 using internal::EntryOf;
 using internal::IsClassic;
-using internal::LeastSeconds;
 using internal::PhysicalMemoryBytes;
 using internal::PlanDense;
 using internal::RecognisedCrf;
 using internal::RecogniseSparseCrf;
 using internal::RequirePositiveTemperature;
-using internal::RequireTime;
-using internal::SecondsToTouch;
 using internal::SizeOf;
 using internal::SolveClassic;
+using internal::SolveSparse;
+using internal::SolveTables;
 using internal::SolveTask;
-using internal::SparseSize;
 using internal::Stopwatch;
+using internal::TableBytes;
+using internal::TablesExactly;
 using internal::ThreadLimit;
-using internal::TouchSeconds;
+using internal::ToMatrixIfEven;
 using internal::TryExactly;
 
 constexpr double kDenseGap = 1e-2;
@@ -76,19 +76,6 @@ class Call {
                                    fmt::join(names, " and "), ToString(options_.method)));
   }
 
-  // Refuses a method whose first bound does not fit the time limit; replaces `auto` by one that
-  // does, or keeps it if none does.
-  void FitMethodTo(const SparseCrf& model) {
-    if (options_.method == Method::kExact) return;  // checks its own limits
-    const SparseSize size = MeasuredSize(model);
-    const double left = options_.time_limit_seconds - clock_.Seconds();
-    if (options_.method == Method::kAuto) {
-      options_.method = ChooseSparse(size, options_.temperature, left);
-    } else {
-      RequireTime(options_.method, size, options_.temperature, left);
-    }
-  }
-
   SolveOptions& options() { return options_; }
   const Stopwatch& clock() const { return clock_; }
 
@@ -100,21 +87,6 @@ class Call {
   }
 
  private:
-  // Large models take gigabytes, and the time to get new memory depends on the state of the
-  // machine.
-  SparseSize MeasuredSize(const SparseCrf& model) const {
-    constexpr double kMatters = 0.25;  // seconds
-    constexpr std::size_t kSample = std::size_t{64} << 20;
-    constexpr double kMost = 10.0;
-    SparseSize size = SizeOf(model, options_.temperature);
-    if (std::isfinite(options_.time_limit_seconds) && !options_.deterministic &&
-        LeastSeconds(Method::kBlockFrankWolfe, size) > kMatters) {
-      const double usual = TouchSeconds(static_cast<double>(kSample));
-      size.touch = std::clamp(SecondsToTouch(kSample) / usual, 1.0, kMost);
-    }
-    return size;
-  }
-
   SolveOptions options_;
   std::optional<ThreadLimit> threads_;
   const Stopwatch clock_;
@@ -151,12 +123,7 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
   SolveOptions& options = call.options();
   RequireAccepted(options.method, ModelKind::kSparse);
   call.CheckExtension();
-  const SolveTask<SparseCrf> task{model, options, call.clock(), watch};
-  if (options.method == Method::kAuto) {
-    if (auto solved = TryExactly(task)) return call.Finish(*std::move(solved));
-  }
-  call.FitMethodTo(model);
-  return call.Finish(EntryOf(options.method).sparse.run(task));
+  return call.Finish(SolveSparse({model, options, call.clock(), watch}));
 }
 
 SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Watch& watch) {
@@ -164,24 +131,28 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
   SolveOptions& options = call.options();
   const bool any = options.method == Method::kAuto;
   call.CheckExtension();
-  const SolveTask<FactorGraph> task{graph, options, call.clock(), watch};
-  if (options.method == Method::kExact) return call.Finish(EntryOf(options.method).tables(task));
+  Budget budget(call.clock(), options, watch);
+  if (options.method == Method::kExact) return call.Finish(TablesExactly(graph, options, &budget));
   if (any) {
-    if (auto solved = TryExactly(task)) return call.Finish(*std::move(solved));
+    if (auto solved = TryExactly(graph, options, &budget)) return call.Finish(*std::move(solved));
   }
   std::string why;
   try {
     const RecognisedCrf recognised = RecogniseSparseCrf(graph);
     RequireAccepted(options.method, ModelKind::kSparse);
-    call.FitMethodTo(recognised.model);
-    return call.Finish(Widened(
-        EntryOf(options.method).sparse.run({recognised.model, options, call.clock(), watch}),
-        recognised.defect));
+    const SolveTask<SparseCrf> task{recognised.model, options, call.clock(), watch};
+    return call.Finish(Widened(SolveSparse(task, TableBytes(graph)), recognised.defect));
   } catch (const NotExpressible& error) {
     if (!InfoOf(options.method).tables) throw;
     why = error.what();
   }
-  SolveResult result = EntryOf(options.method).tables(task);
+  SolveResult result = SolveTables(
+      graph, options, options.relative_gap.value_or(DefaultGap(Method::kTrw, ModelKind::kTables)),
+      options.max_iterations.value_or(DefaultIterations(Method::kTrw, ModelKind::kTables)),
+      &budget);
+  result.certificate.model = Describe(graph);
+  result.marginals =
+      ToMatrixIfEven(std::get<std::vector<std::vector<double>>>(std::move(result.marginals)));
   if (any) {
     result.notes.push_back(
         fmt::format("The method is trw, which works on any tables of pairs: {}.", why));

@@ -132,6 +132,8 @@ TEST(SolveTest, OptionsThatWouldBeIgnoredAreRefused) {
   }
   ExpectInvalid([&] { Solve(model, {.method = Method::kQuadratic}); }, "not for sparse models");
   ExpectInvalid([&] { Solve(model, {.temperature = -1.0}); }, "the temperature is -1");
+  ExpectInvalid([&] { Solve(model, {.method = Method::kMeanField, .temperature = 0.0}); },
+                "temperature");
   ExpectInvalid([&] { Solve(model, {.time_limit_seconds = std::nan("")}); }, "the time limit is");
 }
 
@@ -176,6 +178,74 @@ TEST(SolveTest, WithoutTimeForASolverTheUnariesProveSomething) {
       EXPECT_THAT(error.what(), HasSubstr("are left of the time limit")) << ToString(method);
     }
   }
+}
+
+TEST(SolveTest, WhatWasInterruptedSaysSo) {
+  const SparseCrf model = Grid(40, 40, 6, 2.0);
+  for (const std::string_view at : {"certifying", "mean field", "forest mean field"}) {
+    bool reached = false;
+    const SolveResult result = Solve(model, {}, [&](std::string_view phase, const SolveRecord&) {
+      reached = reached || phase == at;
+      return phase != at;
+    });
+    EXPECT_TRUE(reached) << at;
+    EXPECT_EQ(result.method, Method::kTrw) << at;
+    EXPECT_EQ(result.termination, Termination::kInterrupted) << at;
+    EXPECT_TRUE(result.certificate.upper && result.certificate.lower) << at;
+  }
+}
+
+TEST(SolveTest, AnInterruptOfExactInferenceLeavesAutoTheUnaries) {
+  const SolveOptions exact = {.method = Method::kExact};
+  const auto stop = [](std::string_view, const SolveRecord&) { return false; };
+  const SparseCrf model = Grid(10, 60, 3, 1.0);
+  EXPECT_THROW(Solve(model, exact, stop), Interrupted);
+  const SolveResult result = Solve(model, {}, stop);
+  EXPECT_EQ(result.termination, Termination::kInterrupted);
+  ASSERT_TRUE(result.certificate.upper);
+  EXPECT_EQ(*result.certificate.upper, VerifiedUnaryUpper(model, 1.0));
+  EXPECT_EQ(result.labels.size(), 600U);
+}
+
+// The memory limit leaves room for the unaries, then for mean field as well, then for flows.
+TEST(SolveTest, AutoTakesWhatFitsTheMemory) {
+  const SparseCrf model = Grid(100, 100, 32, 1.0);  // 2.6 MB, and as much for each set of marginals
+  const auto solve = [&](std::size_t megabytes) {
+    return Solve(model, {.max_iterations = 2, .max_bytes = megabytes * 1000000});
+  };
+  EXPECT_THROW(solve(4), TooLarge);
+  const SolveResult unaries = solve(7);
+  EXPECT_EQ(unaries.method, Method::kAuto);
+  ASSERT_EQ(unaries.notes.size(), 1U);
+  EXPECT_THAT(unaries.notes.front(), HasSubstr("The memory limit is too low for a solver"));
+  const SolveResult blocks = solve(18);
+  EXPECT_EQ(blocks.method, Method::kBlockFrankWolfe);
+  EXPECT_LT(*blocks.certificate.upper, *unaries.certificate.upper);
+  EXPECT_EQ(solve(1000).method, Method::kTrw);
+}
+
+TEST(SolveTest, EnergiesThatUnderflowAreWithinTheirBounds) {
+  const double least = std::numeric_limits<double>::denorm_min();
+  const SparseCrf sparse(Matrix<double>(1, 2, least), {}, PottsLabels(2));
+  const SolveResult solved = Solve(sparse, {.method = Method::kPdhg, .temperature = 0.0});
+  EXPECT_LE(*solved.certificate.dual, *solved.certificate.upper);
+  Matrix<float> unary(1, 2, 0.0F);
+  unary(0, 0) = 1e-40F;
+  const DenseCrf dense(std::move(unary), {}, PottsLabels(2));
+  EXPECT_EQ(Solve(dense, {.temperature = 0.0}).labels, std::vector<int>{1});
+}
+
+// Strong edges with diagonals, where TRW is nearly tight and routing tighter.
+TEST(SolveTest, AutoRoutesWhereTrwIsNarrowAndTimeIsLeft) {
+  RandomModels random(17);
+  const SparseCrf model(random.Points(1600, 8, 0.0, 8.0), GridEdges(40, 40, 8, 5.0),
+                        PottsLabels(8));
+  const SolveResult trw = Solve(model);
+  EXPECT_EQ(trw.method, Method::kTrw);
+  const SolveResult routed = Solve(model, {.time_limit_seconds = 60.0});
+  EXPECT_EQ(routed.method, Method::kRouted);
+  EXPECT_LT(*routed.certificate.upper, *trw.certificate.upper);
+  EXPECT_GE(*routed.certificate.lower, *trw.certificate.lower);
 }
 
 }  // namespace

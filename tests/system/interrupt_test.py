@@ -163,6 +163,20 @@ class Interrupt(CommandTest):
                 self.assertEqual(sorted(path.name for path in self.directory.iterdir()), ["model.json", "model.unary.npy"])
 
 
+    def test_before_a_first_bound_the_unaries_are_written(self):
+        self.run_well("generate", "--segmentation", "--width", 900, "--height", 700, "--labels", 21, "-o", "big")
+        with Terminal(self.directory, "segment", "big.png", "--softmax", "big.softmax.npy", "--best", "--threads", "1",
+                      "--no-report", "-o", "out") as terminal:
+            terminal.read_until(lambda text: re.search("normalising|preparing", text))
+            terminal.process.send_signal(signal.SIGINT)
+            code, _ = terminal.finish()
+        self.assertEqual(code, 3, terminal.text[-500:])
+        self.assertRegex(re.split(r"\r\x1b\[K", terminal.text)[-1], r"^submarine: interrupted[^\n]*\n$")
+        summary = read_json(self.directory / "out/summary.json")
+        self.assertEqual(summary["termination"], "interrupted")
+        self.assertLess(summary["lower"], summary["upper"])
+
+
 def catches_interrupts(pid):
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
         mask = int(re.search(r"SigCgt:\s*([0-9a-f]+)", status.read()).group(1), 16)

@@ -47,6 +47,25 @@ class Estimates(MemoryTest):
                 self.assertLess(estimate, MOST * peak)
 
 
+class SparseLimits(MemoryTest):
+
+    def test_what_is_allowed_is_kept(self):
+        """A method that fits is taken, down to the bound of the unaries; what is given is used."""
+        model = self.generate(width=300, height=300, labels=64, weight=2.0)  # 46 MB of unaries
+        upper = []
+        for limit in (0.13, 0.4, 0.6, 0.8):
+            peak = self.peak_gigabytes("solve", model, "--json", "s.json", "--time-limit", 3, "--max-memory", limit,
+                                       "--quiet")
+            self.assertLess(peak, 1.05 * limit)
+            upper.append(read_json(self.directory / "s.json")["upper"])
+        self.assertEqual(upper, sorted(upper, reverse=True))
+
+    def test_methods_are_refused_with_what_fits(self):
+        model = self.generate(width=300, height=300, labels=64, weight=2.0)
+        finished = self.run_command("solve", model, "--method", "trw", "--max-memory", "0.4")
+        self.assert_one_sentence(finished, ["trw needs about", "0.4 GB", "bcfw", "--max-memory"])
+
+
 class Refusals(MemoryTest):
 
     def test_segmentation_names_a_size(self):

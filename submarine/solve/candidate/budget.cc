@@ -25,14 +25,14 @@ bool Budget::Progress(std::string_view phase, double done, double reserve) {
   return SecondsLeft() > reserve;
 }
 
-bool Budget::Expired() {
+bool Budget::AsksToStop() {
   constexpr double kBetweenQuestions = 0.02;  // seconds
   const double now = clock_.Seconds();
   if (!stopped_ && now >= next_question_) {
     next_question_ = now + kBetweenQuestions;
     Tell(phase_, latest_);
   }
-  return stopped_ || SecondsLeft() <= 0.0;
+  return stopped_;
 }
 
 }  // namespace submarine::internal

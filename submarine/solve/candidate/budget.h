@@ -38,8 +38,9 @@ class Budget {
   // than `reserve` seconds are left.
   bool Progress(std::string_view phase, double done, double reserve);
   // For work that checks often and has nothing new to report: whether the watch, which is called
-  // again from time to time, or the time limit ends it.
-  bool Expired();
+  // again from time to time, has asked to stop; or the time limit ends it, too.
+  bool AsksToStop();
+  bool Expired() { return AsksToStop() || SecondsLeft() <= 0.0; }
 
  private:
   const Stopwatch& clock_;
@@ -49,9 +50,9 @@ class Budget {
   const double max_bytes_;
   const Watch& watch_;
   bool stopped_ = false;
-  std::string phase_;
-  SolveRecord latest_;
-  double next_question_ = 0.0;  // when Expired calls the watch again
+  std::string phase_ = "preparing";
+  SolveRecord latest_{.k = -1};
+  double next_question_ = 0.0;  // when AsksToStop calls the watch again
 };
 
 }  // namespace submarine::internal

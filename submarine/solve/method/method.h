@@ -15,8 +15,9 @@ enum class Method {
   kHybrid,
   kRouted,
   kMeanField,
-  kExact  // stays the last one: registry.cc counts them
+  kExact  // stays the last one: kNumMethods counts them
 };
+inline constexpr int kNumMethods = static_cast<int>(Method::kExact) + 1;
 
 enum class ModelKind { kSparse, kTables, kDense };  // SparseCrf, FactorGraph, DenseCrf
 

@@ -176,4 +176,86 @@ std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double s
   return k;
 }
 
+// --- Sparse models
+
+using S = SparsePolicy;
+
+namespace {
+
+const SparseCost& CostOf(const SparseView& v, Method method) {
+  return v.costs[static_cast<std::size_t>(method)];
+}
+
+bool FirstBoundFits(const SparseView& v, Method method) {
+  return (!v.zero_temperature || CostOf(v, method).zero_temperature) && FitsTime(v, method) &&
+         FitsMemory(v, method);
+}
+
+bool IsOver(const SparseView& v) { return v.stopped || v.left <= 0.0; }
+
+}  // namespace
+
+bool FitsTime(const SparseView& v, Method method) {
+  return FitsTime(CostOf(v, method).seconds, v.left);
+}
+
+bool FitsMemory(const SparseView& v, Method method) { return CostOf(v, method).bytes <= v.room; }
+
+// TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted
+// bounds") nor far from the hybrid one, and its first sweep is worth many iterations of the others;
+// but its certificate visits all pairs of labels, and it does not accept T = 0.
+Method TightestThatFits(const SparseView& v) {
+  if (FirstBoundFits(v, Method::kTrw)) return Method::kTrw;
+  const double iterations = S::kFewIterations * IterationSeconds(v.size);
+  if (FitsMemory(v, Method::kPdhg) &&
+      FitsTime(CostOf(v, Method::kPdhg).seconds + iterations, v.left))
+    return Method::kPdhg;
+  for (const Method method : {Method::kBlockFrankWolfe, Method::kPdhg}) {
+    if (FirstBoundFits(v, method)) return method;
+  }
+  return Method::kAuto;
+}
+
+bool WantsUnaries(const SparseView& v) {
+  return !v.has_unaries && (v.method == Method::kAuto || v.gave_up);
+}
+
+bool WantsExact(const SparseView& v) {
+  return !v.tried_exact &&
+         (v.method == Method::kExact || (v.method == Method::kAuto && !v.stopped));
+}
+
+bool WantsUpper(const SparseView& v) {
+  if (v.tried_upper || v.is_exact || v.stopped) return false;
+  return CostOf(v, v.method).is_upper ||
+         (v.method == Method::kAuto && TightestThatFits(v) != Method::kAuto);
+}
+
+bool WantsMeanField(const SparseView& v) {
+  if (v.has_mean_field || v.is_exact) return false;
+  return v.method == Method::kMeanField ||
+         (!v.zero_temperature && !v.gave_up && !v.stopped && v.starts > 0 &&
+          v.left > CostOf(v, Method::kMeanField).seconds &&
+          HeldBytes(kMeanFieldHeld, v.size) <= v.room);
+}
+
+bool WantsForestMeanField(const SparseView& v) {
+  const SparseCostEstimate costs = SparseCosts(v.size);
+  return v.has_mean_field && !v.has_forest_mean_field && v.between_trees && v.size.edges > 0.0 &&
+         !v.stopped && v.left >= costs.forest_sweep + costs.forest_lower &&
+         HeldBytes(kForestMeanFieldHeld, v.size) <= v.room;
+}
+
+bool WantsSparseRoutes(const SparseView& v) {
+  return !v.tried_routes && v.method == Method::kAuto && v.upper_by == Method::kTrw &&
+         v.has_triangles && std::isfinite(v.limit) && !IsOver(v) &&
+         v.upper - v.lower > v.gap * std::abs(v.upper) &&
+         v.upper - v.lower <= S::kNarrowForRoutes * std::abs(v.lower) &&
+         CostOf(v, Method::kRouted).seconds <= v.left && FitsMemory(v, Method::kRouted);
+}
+
+bool GivesUp(const SparseView& v) {
+  return v.left < (v.stopped ? 0.0 : -S::kShareOfOverrun * Overrun(v.limit));
+}
+
 }  // namespace submarine::internal

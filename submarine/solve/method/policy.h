@@ -1,13 +1,18 @@
 // What is decided between candidates, and how time and memory are divided among them: pure functions of numbers, and every
 // constant that they go by, with the measurement that chose it. What belongs to the numerics of one solver stands there.
 //
-// A dense solve looks at what it knows (DenseView) before every step; solve/dense_portfolio.cc is the loop.
+// A solve looks at what it knows (DenseView, SparseView) before every step; solve/dense_portfolio.cc and
+// solve/sparse_portfolio.cc are the loops.
 #pragma once
 
+#include <array>
 #include <limits>
+#include <optional>
 #include <span>
 
+#include "submarine/solve/method/method.h"
 #include "submarine/solve/method/options.h"
+#include "submarine/solve/method/sparse_memory.h"
 #include "submarine/solve/method/times.h"
 
 namespace submarine::internal {
@@ -168,5 +173,77 @@ bool ReportsExact(double width_of_exact, double width_of_operator);
 // The first of the ascending cutoffs, given their numbers of pairs, whose list can be built, used for a few iterations and
 // verified within the time; the last one if none can.
 std::size_t ChooseCutoff(DenseSize size, std::span<const double> pairs, double seconds);
+
+// --- Sparse models
+
+struct SparsePolicy {
+  // Fewer iterations of PDHG than this prove nothing useful, so that another bound is preferred.
+  static constexpr double kFewIterations = 12.0;
+  // Without a first bound, a method ends once it has exceeded the time limit by this share of what it may be exceeded by.
+  static constexpr double kShareOfOverrun = 0.5;
+  // Exact inference is cheap up to so many table entries (a few seconds), bytes, entries in the given tables, and up to this
+  // share of the time left.
+  static constexpr double kCheapEntries = 6e8;
+  static constexpr double kCheapBytes = 2e9;
+  static constexpr double kCheapTables = 2e7;
+  static constexpr double kShareForExact = 1.0 / 3.0;
+  // Routing is tighter than TRW where edges are so strong that TRW is within this share of the lower bound: on 3600 variables
+  // with 8 neighbours, 5 to 30 times as narrow from 1.3% and 0.3%, the same at 1.5%, and wider at 1.9%, 3.4% and above.
+  // Hybrid never was. It takes 3 to 18 times as long, for those who have given the time.
+  static constexpr double kNarrowForRoutes = 0.015;
+};
+
+// What a method needs until a verifier has confirmed its first bound.
+struct SparseCost {
+  bool is_upper = false;  // an upper bound by pairs
+  bool zero_temperature = false;
+  double seconds = 0.0;
+  double bytes = 0.0;  // beside the model
+};
+
+struct SparseView {
+  // The call
+  Method method = Method::kAuto;
+  bool zero_temperature = false;
+  bool tables_tried = false;  // exact inference, by the caller
+  int starts = 4;             // of mean field
+  bool between_trees = true;  // mean field, after the naive one
+  double limit = kUnlimited;  // seconds
+  double left = kUnlimited;
+  bool stopped = false;
+  double room = kUnlimited;  // bytes beside the model
+  double gap = 1e-4;
+  SparseSize size;
+  bool has_triangles = false;  // with positive weights and one metric
+  std::array<SparseCost, kNumMethods> costs = {};
+
+  // Found
+  bool is_exact = false;
+  bool has_unaries = false;
+  bool gave_up = false;  // a method, before it had a bound
+  bool tried_exact = false;
+  bool tried_upper = false;
+  bool tried_routes = false;
+  bool has_mean_field = false;
+  bool has_forest_mean_field = false;
+  Method upper_by = Method::kAuto;  // kAuto: only the unaries
+  double upper = kUnlimited;
+  double lower = -kUnlimited;
+};
+
+// Whether the method's first bound fits the time and the memory that are left.
+bool FitsTime(const SparseView& view, Method method);
+bool FitsMemory(const SparseView& view, Method method);
+// The method with the tightest bound that fits; kAuto if none does, so that the unaries' bound remains.
+Method TightestThatFits(const SparseView& view);
+
+bool WantsUnaries(const SparseView& view);
+bool WantsExact(const SparseView& view);
+bool WantsUpper(const SparseView& view);
+bool WantsMeanField(const SparseView& view);
+bool WantsForestMeanField(const SparseView& view);
+bool WantsSparseRoutes(const SparseView& view);
+// Whether a method without a first bound ends for good.
+bool GivesUp(const SparseView& view);
 
 }  // namespace submarine::internal

@@ -20,8 +20,8 @@ Matrix<float> TemperedMarginals(const DenseExtension& extension, double temperat
   const Matrix<float>& unary = extension.model().unary();
   Matrix<float> y = Matrix<float>::Unset(unary.rows(), unary.cols());
   const auto [least, largest] = std::minmax_element(unary.data(), unary.data() + unary.size());
-  temperature = std::max({temperature, 1e-6 * std::abs(*least), 1e-6 * std::abs(*largest)});
-  if (temperature == 0.0) temperature = 1.0;
+  constexpr double kLeast = 1e-30;  // its inverse is a float
+  temperature = std::max({temperature, 1e-6 * std::abs(*least), 1e-6 * std::abs(*largest), kLeast});
   const auto scale = static_cast<float>(1.0 / temperature);
   ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<float> s(y.cols() + 64);

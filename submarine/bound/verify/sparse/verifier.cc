@@ -211,7 +211,7 @@ Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<doub
       const double part = kind == ExtensionKind::kOptimal
                               ? y(a, i)
                               : std::max(0.0, y(a, i) - y(a, (i + 1) % labels));
-      sum->Add(-part * (phi[i] - shift), 0.0, labels);
+      sum->AddProduct(-part, phi[i] - shift, labels);
     }
     const std::size_t m = rest[a].label;
     sum->Widen(std::abs(rest[a].mass) / std::numeric_limits<double>::epsilon() *
