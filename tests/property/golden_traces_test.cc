@@ -128,10 +128,9 @@ TEST(GoldenTraces, AreAsRecorded) {
                               ToString(certify), TraceOf(model, options, step));
       };
       record(Method::kAuto, Certify::kAuto);
-      if (limit != 30.0) continue;
+      if (limit != 30.0 || picture.width > 48) continue;
       record(Method::kAuto, Certify::kExact);
       record(Method::kAuto, Certify::kOperator);
-      if (picture.width > 48) continue;
       for (const Method method : {Method::kPdhg, Method::kRouted, Method::kMeanField})
         record(method, Certify::kAuto);
     }
@@ -151,9 +150,14 @@ TEST(GoldenTraces, AreAsRecorded) {
   if (const char* const file = std::getenv("SUBMARINE_RECORD_TRACES"))
     std::ofstream(file) << traces;
   std::ifstream recorded(SUBMARINE_SOURCE_DIR "/tests/property/golden_traces.txt");
-  std::stringstream expected;
-  expected << recorded.rdbuf();
-  EXPECT_EQ(traces, expected.str());
+  std::istringstream now(traces);
+  std::string line;
+  std::string expected;
+  while (std::getline(now, line)) {
+    std::getline(recorded, expected);
+    EXPECT_EQ(line, expected);
+  }
+  EXPECT_FALSE(std::getline(recorded, expected)) << "no longer made: " << expected;
 }
 
 }  // namespace
