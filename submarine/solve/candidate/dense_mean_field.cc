@@ -75,6 +75,8 @@ void FindMeanField(DenseState* state) {
   if (!UsePairs(state)) return;
   const DenseView view = ViewOf(*state);
   const bool alone = view.method == Method::kMeanField;
+  // Now that the pairs are known: only for what may follow.
+  if (!alone && !RoutesFirst(view) && !MayRouteAfterFlows(view)) return;
   DenseChainOptions chain;
   chain.temperature = state->options.temperature;
   chain.classic_updates = state->options.classic_updates && alone;
