@@ -149,7 +149,7 @@ class ClassicRun {
         stream.get());
     if (found.iterations == iterations) tell(iterations);
     evidence_.mean_field = std::move(found.marginals);
-    evidence_.termination = budget_.stopped()                 ? Termination::kInterrupted
+    evidence_.termination = budget_.stopped()                ? Termination::kInterrupted
                             : found.iterations == iterations ? Termination::kIterationLimit
                                                              : Termination::kTimeLimit;
   }
@@ -181,7 +181,7 @@ class ClassicRun {
     if (NeedsNormalisation(model_)) normalised.emplace(Normalised());
     const std::vector<OperatorKind> kinds(model_.kernels().size(), OperatorKind::kLattice);
     DenseCertificate certified = CertifyDense(normalised ? *normalised : model_,
-                                            {kinds, solved_.pairs}, evidence_, certify, &budget_);
+                                              {kinds, solved_.pairs}, evidence_, certify, &budget_);
     solved_.certificate = std::move(certified.certificate);
     solved_.labels = std::move(certified.labels);
     solved_.energy = certified.energy;

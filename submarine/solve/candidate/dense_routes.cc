@@ -315,10 +315,10 @@ void VerifyMeanField(DenseState* state) {
     const double gain = state->found.lower - point.lower;
     if (!std::isfinite(budget.limit()) || gain < kMuchMore * std::abs(point.lower)) return;
     verification.far_tolerance = kFarTolerance;
-    KeepLower(VerifiedAt(state->model, state->found.mean_field, verification,
-                         VerifiedValues::kLower)
-                  .lower,
-              state);
+    KeepLower(
+        VerifiedAt(state->model, state->found.mean_field, verification, VerifiedValues::kLower)
+            .lower,
+        state);
   } catch (const Interrupted&) {  // there may be time at the end
   }
 }

@@ -61,8 +61,8 @@ DenseView ViewOf(const DenseState& state) {
     if (!*certified) continue;
     const Certificate& certificate = (*certified)->certificate;
     if (certificate.upper && certificate.lower)
-      view.certified_width = std::min(
-          view.certified_width, RelativeGap(*certificate.upper, *certificate.lower));
+      view.certified_width =
+          std::min(view.certified_width, RelativeGap(*certificate.upper, *certificate.lower));
   }
   view.routes_converged = state.routed.termination == Termination::kConverged;
   view.routes_left_pairs_out = state.routed.left_pairs_out;

@@ -5,6 +5,7 @@
 // pair weights that an operator applies, which are never mixed.
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>

@@ -124,7 +124,7 @@ struct DenseView {
   bool plain_is_wide = false;
   double certified_width = kUnlimited;  // relative, the least of any model
   bool routes_sought = false;
-  double routed = kUnlimited;  // verified
+  double routed = kUnlimited;      // verified
   bool labels_verified = false;    // about the exact Gaussians
   bool routes_converged = false;   // with time left
   double seconds_of_routes = 0.0;  // that the last ones took
