@@ -93,7 +93,12 @@ void FindMeanField(DenseState* state) {
   found = ChainMeanField({state->method.name, *state->extension, state->pairs.exact, chain,
                           state->budget.clock(), tell});
   TakeRecords(state);
-  if (!found.empty()) state->Change();
+  if (found.empty()) return;
+  state->Change();
+  // One label for all may be far from what mean field has found: then flows come first, by pairs planned for them.
+  if (!view.plain_says_little || PlainSaysLittle(view, found.lower)) return;
+  state->view.plain_says_little = false;
+  if (!alone) FreePairs(state);
 }
 
 void FindFewerLabels(DenseState* state) {

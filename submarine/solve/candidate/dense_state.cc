@@ -30,6 +30,7 @@ DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
     view.unaries_upper = UnaryBound(model, options.temperature);
     view.one_label = -BestConstantLabeling(model).energy.value();
     view.plain_floor = PlainBoundFloor(model, options.temperature);
+    view.plain_says_little = PlainSaysLittle(view, view.one_label);
     view.least_routing = LeastRoutingSeconds(model);
     view.most_routing = MostRoutingSeconds(model);
   }

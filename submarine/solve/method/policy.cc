@@ -19,12 +19,8 @@ bool AsksForOperator(const DenseView& v) {
 
 bool IsLimited(const DenseView& v) { return std::isfinite(v.limit); }
 
-// Listed pairs are routed after the plain bound. Where there will be no time for that, all routes of a model with few cuts
-// still take less.
-bool ListedRoutesAreBetter(const DenseView& v) {
-  return v.cuts > P::kFewCuts ||
-         P::kListedCertificates * v.exact_certificate <= P::kLeastAfterPlain * v.limit;
-}
+// Where there are many cuts: flows of all pairs would take too long.
+bool ListedRoutesAreBetter(const DenseView& v) { return v.cuts > P::kFewCuts; }
 
 bool IsOutOfPatience(const DenseView& v) {
   // Patience is not a matter of what else the machine does at the moment.
@@ -41,11 +37,14 @@ double RoutingPatience(const DenseView& v) {
   return IsLimited(v) ? v.limit : P::kRoutingPatience;
 }
 
+bool PlainSaysLittle(const DenseView& v, double lower) {
+  return v.unaries_upper - v.plain_floor < P::kLittleToGain * (v.unaries_upper - lower);
+}
+
 bool RoutesFirst(const DenseView& v) {
   if (v.method == Method::kRouted) return true;
   return v.method == Method::kAuto && !AsksForOperator(v) && !v.zero_temperature &&
-         v.memory_for_routes && v.least_routing <= RoutingPatience(v) &&
-         v.unaries_upper - v.plain_floor < P::kLittleToGain * (v.unaries_upper - v.one_label);
+         v.memory_for_routes && v.least_routing <= RoutingPatience(v) && v.plain_says_little;
 }
 
 bool RoutesAreQuick(const DenseView& v) {
@@ -91,7 +90,7 @@ bool WantsFewerLabels(const DenseView& v) {
 }
 
 bool WantsListedRoutes(const DenseView& v) {
-  return !IsOver(v) && v.method == Method::kAuto && v.listed && v.has_flows &&
+  return !IsOver(v) && v.method == Method::kAuto && v.listed && v.has_flows && !v.plain_is_wide &&
          !v.zero_temperature && CertifiesExactly(v) && RelativeWidth(v) > v.gap &&
          v.left >= P::kListedCertificates * v.exact_certificate;
 }

@@ -71,8 +71,8 @@ struct DensePolicy {
   // Of the time limit: what routing must fit into where it may follow the plain bound, and what must be left for it then.
   static constexpr double kShareAfterPlain = 0.75;
   static constexpr double kLeastAfterPlain = 0.5;
-  // Time to leave for routing of listed pairs, its verifier and the lower bound's, in units of a plain certificate; where
-  // there is none, all routes of a model with few cuts still take less.
+  // Time to leave for routing of listed pairs, its verifier and the lower bound's, in units of a plain certificate. With few
+  // cuts all pairs are routed instead where the plain bound leaves too much (2 labels, soft unaries: 13% -> 2%).
   static constexpr double kListedCertificates = 4.0;
   static constexpr int kFewCuts = 5;
   // Routes that converged are sought again among more pairs if so many times their time is left: pairs of an eighth of the
@@ -102,6 +102,7 @@ struct DenseView {
   double unaries_upper = 0.0;
   double one_label = 0.0;
   double plain_floor = -kUnlimited;
+  bool plain_says_little = false;  // see PlainSaysLittle: by one label for all, then by mean field
   // Seconds: the least that routing takes, the most effort worth it; certificates with the machine's factor.
   double least_routing = kUnlimited;
   double most_routing = kUnlimited;
@@ -134,8 +135,10 @@ struct DenseView {
   bool changed_for_operator = false;
 };
 
-// Whether the method routes; `auto`: whether the plain bound, which is nowhere below the value of a distribution that all
-// variables share, cannot gain much from the pairs, and the least that routing takes fits.
+// Whether the plain bound, which is nowhere below the value of a distribution that all variables share, cannot gain much of
+// what there is to gain down to this lower bound.
+bool PlainSaysLittle(const DenseView& view, double lower);
+// Whether the method routes; `auto`: where the plain bound says little, and the least that routing takes fits.
 bool RoutesFirst(const DenseView& view);
 // Whether flows may be followed by routes of all pairs: that mean field is needed before.
 bool MayRouteAfterFlows(const DenseView& view);
