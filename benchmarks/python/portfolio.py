@@ -6,7 +6,7 @@ usage: PYTHONPATH=build/python /usr/bin/python3 benchmarks/python/portfolio.py P
 PICTURES is a directory with NAME.png and NAME_labels.png (the VOC pictures of the shared data). Softmaxes are made from the
 true labels at an eighth of the resolution. For every point the width of each interval relative to its lower end, the lower
 end of mean field alone, and how much wider `auto` is than the best candidate about the same model; at the end the worst.
-What we promise: at most 1.25 times as wide, and the lower end never below mean field's.
+What we aim at: at most 1.25 times as wide, and the lower end never below mean field's.
 """
 
 import argparse
