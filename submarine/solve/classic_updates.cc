@@ -25,8 +25,6 @@
 namespace submarine::internal {
 namespace {
 
-constexpr double kShareForLower = 0.2;  // of the time left, for the certificate
-
 class ClassicRun {
  public:
   explicit ClassicRun(const SolveTask<DenseCrf>& task)
@@ -132,7 +130,7 @@ class ClassicRun {
     const auto stream = LatticeStream::Make(*pairs_, static_cast<std::size_t>(model_.num_labels()));
     double deadline = budget_.deadline();
     if (proves_ && std::isfinite(deadline))
-      deadline -= kShareForLower * std::max(0.0, budget_.SecondsLeft());
+      deadline -= DensePolicy::kForLattice * std::max(0.0, budget_.SecondsLeft());
     const auto tell = [&](int k) {
       const SolveRecord record{.k = k, .seconds = budget_.Seconds()};
       evidence_.records.push_back(record);

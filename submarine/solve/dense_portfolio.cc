@@ -32,7 +32,6 @@ constexpr Candidate kCandidates[] = {
     {"fewer labels", WantsFewerLabels, FindFewerLabels},
     {"routes of listed pairs", WantsListedRoutes, RouteListedPairs},
     {"routes", WantsRoutes, RouteAllPairs},
-    {"routes of more pairs", WantsMoreRoutes, RouteMorePairs, 3},
     {"certificate about the operator", WantsOperatorCertificate, CertifyOperator, 3},
     {"certificate about exact Gaussians", WantsExactCertificate, CertifyExactGaussians, 3},
     {"routes after all", WantsRoutesAfterAll, RouteAllPairs},

@@ -16,7 +16,6 @@ void FindFlows(DenseState* state);
 // --- dense_routes.cc
 void RouteListedPairs(DenseState* state);
 void RouteAllPairs(DenseState* state);
-void RouteMorePairs(DenseState* state);
 
 // --- dense_certify.cc
 void CertifyOperator(DenseState* state);

@@ -26,8 +26,8 @@ constexpr double kCoarse = 1e9;
 constexpr double kShareForUpper = 0.5;  // of the time that is left
 // What takes no longer than this is done even where no time is left.
 constexpr double kCheapSeconds = 0.25;
-// Pairs that hold no more of the weight than this share of the gap asked for are not worth their time. (Leaving out 30% of it made an interval
-// of 4.7% three times as wide.)
+// Pairs that hold no more of the weight than this share of the gap asked for are not worth their time. (Leaving out a third
+// made an interval of 4.7% three times as wide.)
 constexpr double kNegligible = 0.2;
 constexpr double kTellTimes = 10.0;
 // The loss by bounding far pairs in groups, relative to the requested gap, and its upper limit.
@@ -283,9 +283,7 @@ class Certifier {
           "There was no time to certify {} in full: the interval is wider for it.", missed_));
     }
     if (has_upper_ && (!certificate.upper || !missed_.empty())) {
-      PairOptions unaries;
-      unaries.temperature = options_.temperature;
-      KeepSmaller(VerifiedUpper(model_, {}, unaries), &certificate.upper);
+      KeepSmaller(UnaryUpper(model_, options_.temperature), &certificate.upper);
     }
     const ConstantLabeling one = BestConstantLabeling(model_);
     if (!certificate.lower || !missed_.empty() || options_.one_label_at_least)
@@ -337,17 +335,18 @@ double VerifierCutoff(const PairCensus& census, const DenseCrf& model, double ga
   return cutoff;
 }
 
+Bound UnaryUpper(const DenseCrf& model, double temperature) {
+  return VerifiedUpper(model, {}, {.temperature = temperature});
+}
+
 DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& options) {
   DenseCertificate certified;
   Certificate& certificate = certified.certificate;
   certificate.model = model.Description();
   certificate.temperature = options.temperature;
   certificate.lower = Negated(BestConstantLabeling(model).energy);
-  if (options.method != Method::kMeanField) {
-    PairOptions no_pairs;
-    no_pairs.temperature = options.temperature;
-    certificate.upper = VerifiedUpper(model, {}, no_pairs);
-  }
+  if (options.method != Method::kMeanField)
+    certificate.upper = UnaryUpper(model, options.temperature);
   return certified;
 }
 
@@ -405,15 +404,13 @@ DenseCertifyOptions OptionsFor(const DenseState& state) {
 void AddUnaries(const DenseState& state, Certificate* certificate) {
   if (state.options.method == Method::kMeanField || state.options.certify == Certify::kLower)
     return;
-  PairOptions no_pairs;
-  no_pairs.temperature = state.options.temperature;
-  KeepSmaller(VerifiedUpper(state.model, {}, no_pairs), &certificate->upper);
+  KeepSmaller(UnaryUpper(state.model, state.options.temperature), &certificate->upper);
   KeepLarger(certificate->lower, &certificate->dual);
 }
 
-// About the exact Gaussians, of which everything is known that was verified of routes.
-void AddRoutes(const DenseState& state, Certificate* certificate) {
-  const RoutedPart& routed = state.routed;
+}  // namespace
+
+void AddRoutes(const RoutedPart& routed, const DenseState& state, Certificate* certificate) {
   if (routed.upper && (!certificate->upper || *routed.upper < *certificate->upper)) {
     certificate->upper = routed.upper;
     certificate->extension = "routed";
@@ -424,8 +421,6 @@ void AddRoutes(const DenseState& state, Certificate* certificate) {
   KeepLarger(certificate->lower, &certificate->dual);
   KeepLarger(routed.dual, &certificate->dual);
 }
-
-}  // namespace
 
 void KeepLower(const Bound& lower, DenseState* state) {
   if (!state->lower_before || *state->lower_before < lower) state->lower_before = lower;
@@ -455,7 +450,7 @@ void CertifyExactGaussians(DenseState* state) {
   DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
                                         state->found, options, &state->budget);
   KeepLarger(state->lower_before, &found.certificate.lower);
-  AddRoutes(*state, &found.certificate);
+  AddRoutes(state->routed, *state, &found.certificate);
   Keep(std::move(found), &state->exact);
 }
 

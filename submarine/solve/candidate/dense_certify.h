@@ -48,6 +48,10 @@ DenseCertificate CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
                               const DenseEvidence& evidence, const DenseCertifyOptions& options,
                               Budget* budget);
 
+// The upper bound of the unaries alone.
+Bound UnaryUpper(const DenseCrf& model, double temperature);
+// Adds what was verified of routes to a certificate about the exact Gaussians.
+void AddRoutes(const RoutedPart& routed, const DenseState& state, Certificate* certificate);
 // A lower bound about the exact Gaussians that was verified before the end.
 void KeepLower(const Bound& lower, DenseState* state);
 

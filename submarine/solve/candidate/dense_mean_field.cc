@@ -14,6 +14,7 @@
 #include "submarine/solver/mean_field/label_merging.h"
 
 namespace submarine::internal {
+
 void TakeLabels(const DenseExtension& extension, std::vector<int> labels, DenseEvidence* evidence) {
   DenseResult& bound = evidence->bound;
   try {
@@ -98,7 +99,7 @@ void FindMeanField(DenseState* state) {
   // One label for all may be far from what mean field has found: then flows come first, by pairs planned for them.
   if (!view.plain_says_little || PlainSaysLittle(view, found.lower)) return;
   state->view.plain_says_little = false;
-  if (!alone) FreePairs(state);
+  FreePairs(state);
 }
 
 void FindFewerLabels(DenseState* state) {

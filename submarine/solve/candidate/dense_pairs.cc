@@ -63,9 +63,8 @@ void MeasureMachine(double seconds, DenseState* state) {
   constexpr double kLongEnough = 0.05;
   constexpr double kMost = 8.0;
   if (state->options.deterministic) return;
-  const auto& known = state->plan.known_pairs;
-  const double estimate = known.empty() ? LatticeSeconds(SizeOf(state->model, 0.0))
-                                        : ListSeconds(SizeOf(state->model, known.front().second));
+  const DenseSize size = SizeOf(state->model, state->plan.listed_pairs);
+  const double estimate = size.pairs > 0.0 ? ListSeconds(size) : LatticeSeconds(size);
   if (estimate >= kLongEnough)
     state->machine_time_factor = std::clamp(seconds / estimate, 1.0, kMost);
 }

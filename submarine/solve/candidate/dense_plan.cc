@@ -127,8 +127,7 @@ class Planner {
                       cutoffs[chosen], pairs.cutoff));
       pairs.cutoff = cutoffs[chosen];
     }
-    for (std::size_t k = chosen; k < cutoffs.size(); ++k)
-      plan_.known_pairs.emplace_back(cutoffs[k], unordered[k]);
+    plan_.listed_pairs = size_.pairs;
     DecideVerifier();
     std::vector<double> chosen_entries;
     for (std::size_t m = 0; m < kernels_.size(); ++m) chosen_entries.push_back(entries(m, chosen));

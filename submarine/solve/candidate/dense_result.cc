@@ -39,8 +39,15 @@ DenseCertificate ChooseCertificate(DenseState* state) {
   return *std::move(state->of_operator);
 }
 
-Matrix<float> ChooseMarginals(DenseState* state) {
-  Matrix<float> upper = std::move(state->routed.marginals);
+// Whether the upper bound is that of routes; where nobody asked for one, whether it would be.
+bool IsRouted(const DenseState& state, const Certificate& certificate) {
+  if (state.options.certify != Certify::kNone) return certificate.extension == "routed";
+  return state.routed.marginals.size() > 0;
+}
+
+Matrix<float> ChooseMarginals(bool is_routed, DenseState* state) {
+  Matrix<float> upper;
+  if (is_routed) upper = std::move(state->routed.marginals);
   if (upper.size() == 0) upper = std::move(state->found.bound.marginals);
   Matrix<float>& mean_field = state->found.mean_field;
   if (upper.size() == 0) return std::move(mean_field);
@@ -52,12 +59,11 @@ Matrix<float> ChooseMarginals(DenseState* state) {
   return state->options.marginals == DenseMarginals::kMeanField ? std::move(mean_field) : upper;
 }
 
-Termination TerminationOf(const DenseState& state, const Certificate& certificate) {
+Termination TerminationOf(bool is_routed, const DenseState& state, const Certificate& certificate) {
   if (state.budget.stopped()) return Termination::kInterrupted;
-  const bool routed = state.routed.upper.has_value();
-  const Termination found = routed ? state.routed.termination : state.found.termination;
+  const Termination found = is_routed ? state.routed.termination : state.found.termination;
   if (state.options.certify == Certify::kNone || !certificate.upper) return found;
-  if (KeepsGap(certificate, state.gap) && routed && state.has_flows)
+  if (KeepsGap(certificate, state.gap) && is_routed && state.has_flows)
     return Termination::kGapReached;
   return found == Termination::kGapReached && !KeepsGap(certificate, state.gap)
              ? Termination::kStalled
@@ -100,16 +106,15 @@ SolveResult TakeResult(DenseState* state) {
       solved.energy = chosen.energy;
       for (std::string& note : chosen.notes) state->notes.push_back(std::move(note));
     }
-    const bool is_routed = state->options.method == Method::kRouted || routed.upper ||
-                           solved.certificate.extension == "routed";
+    const bool is_routed = IsRouted(*state, solved.certificate);
     for (const std::string& note : routed.notes) state->notes.push_back(note);
     if (!routed.description.empty() && is_routed)
       state->notes.push_back(fmt::format("The upper bound is that of {}.", routed.description));
-    solved.termination = TerminationOf(*state, solved.certificate);
+    solved.termination = TerminationOf(is_routed, *state, solved.certificate);
     solved.method = is_routed && (state->plain_is_wide || !state->has_flows)
                         ? Method::kRouted
                         : state->options.method;
-    solved.marginals = ChooseMarginals(state);
+    solved.marginals = ChooseMarginals(is_routed, state);
     solved.pairs = state->description;
   }
   solved.records = std::move(state->records);

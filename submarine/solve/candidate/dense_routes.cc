@@ -187,18 +187,6 @@ double MostRoutingSeconds(const DenseCrf& model) {
                          : std::numeric_limits<double>::infinity();
 }
 
-double UnaryBound(const DenseCrf& model, double temperature) {
-  double sum = 0.0;
-  for (std::size_t a = 0; a < model.num_variables(); ++a) {
-    const auto phi = model.unary().row(a);
-    const double least = *std::min_element(phi.begin(), phi.end());
-    double mass = 0.0;
-    for (const float value : phi) mass += std::exp((least - value) / temperature);
-    sum += temperature * std::log(mass) - least;
-  }
-  return sum - model.constant();
-}
-
 double RoutedBytes(const DenseCrf& model, double max_bytes) {
   const auto n = static_cast<double>(model.num_variables());
   const double all_pairs = n * n;  // two bytes for each
@@ -233,9 +221,7 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
   solver.leaves_time_to_verify = options.certify != Certify::kNone;
   solver.max_bytes = static_cast<std::size_t>(kShareOfMemory * budget.max_bytes());
   solver.max_path_bytes = static_cast<std::size_t>(kShareOfPathMemory * budget.max_bytes());
-  solver.cutoff = HasFewPairs(model)
-                      ? kCutoffOfFewPairs
-                      : std::max(kCutoffOfFewPairs, plan.cutoff_factor * effort.cutoff);
+  solver.cutoff = HasFewPairs(model) ? kCutoffOfFewPairs : effort.cutoff;
   if (!HasFewPairs(model)) solver.products = RoutedProducts::kWhereTimeIsShort;
   solver.by_square = FlowsBySquare(model, seconds);
   if (options.max_iterations) solver.max_iterations = *options.max_iterations;
@@ -259,7 +245,6 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
     return part;
   }
   part.termination = TerminationOf(result.end);
-  part.left_pairs_out = result.cutoff > kCutoffOfFewPairs;
   if (plan.is_worth_verifying && !plan.is_worth_verifying(result.upper)) return part;
   const double floor = PlainBoundFloor(model, options.temperature);
   if (options.certify != Certify::kNone && floor > result.upper) {
@@ -342,18 +327,24 @@ bool PlainFitsInto(double seconds, const DenseState& state) {
          (view.exact_pairs ? view.exact_certificate : view.lattice_certificate) <= seconds;
 }
 
-// Keeps the better of two; the plain bound is dropped where routes prove as much.
+// What routes must prove less than.
+double UpperSoFar(const DenseState& state) {
+  const bool certified = state.exact && state.exact->certificate.upper;
+  return certified ? state.exact->certificate.upper->value() : state.found.bound.upper;
+}
+
+// The plain bound is dropped where routes prove as much.
 void KeepRoutes(RoutedPart routes, DenseState* state) {
-  RoutedPart& kept = state->routed;
-  if (kept.upper && !(routes.upper && *routes.upper < *kept.upper)) {
-    kept.termination = routes.termination;
+  DenseResult& plain = state->found.bound;
+  if (routes.upper && std::isfinite(plain.upper))
+    routes.notes.insert(routes.notes.begin(), AsPublished(plain));
+  if (state->routed.upper && !(routes.upper && *routes.upper < *state->routed.upper)) return;
+  state->routed = std::move(routes);
+  if (state->exact) {
+    AddRoutes(state->routed, *state, &state->exact->certificate);
     return;
   }
-  if (state->has_flows && routes.upper && std::isfinite(state->found.bound.upper))
-    routes.notes.insert(routes.notes.begin(), AsPublished(state->found.bound));
-  kept = std::move(routes);
-  DenseResult& plain = state->found.bound;
-  if (kept.upper && kept.complete && *kept.upper <= plain.upper) {
+  if (state->routed.upper && state->routed.complete && *state->routed.upper <= plain.upper) {
     plain.upper = std::numeric_limits<double>::infinity();
     plain.proof = {};
   }
@@ -369,21 +360,14 @@ void RouteAllPairs(DenseState* state) {
   if ((!again && !UsePairs(state)) || state->found.mean_field.size() == 0) return;
   Budget& budget = state->budget;
   VerifyMeanField(state);
-  const double begin = budget.Seconds();
-  RoutesPlan plan{.patience = RoutingPatience(state->view),
-                  .reserve = ReserveForLower(*state),
-                  .cutoff_factor = state->routes_cutoff_factor};
+  RoutesPlan plan{.patience = RoutingPatience(state->view), .reserve = ReserveForLower(*state)};
   if (std::isfinite(state->found.bound.upper)) {
     plan.finishes_first_bound = !PlainFitsInto(state->options.interrupt_seconds, *state);
     plan.is_worth_verifying = [state](double upper) {
-      return upper < state->found.bound.upper ||
-             !PlainFitsInto(state->budget.SecondsLeft(), *state);
+      return upper < UpperSoFar(*state) || !PlainFitsInto(state->budget.SecondsLeft(), *state);
     };
-  } else if (state->routed.upper) {
-    plan.is_worth_verifying = [state](double upper) { return upper < *state->routed.upper; };
   }
   RoutedPart part = FindRoutes(plan, state);
-  state->seconds_of_routes = budget.Seconds() - begin;
   if (part.refused) {  // for want of memory: by flows, then
     state->view.memory_for_routes = false;
     for (std::string& note : part.notes) state->notes.push_back(std::move(note));
@@ -400,11 +384,6 @@ void RouteAllPairs(DenseState* state) {
   if (may_go_on()) RestartFromFewerLabels(*state->extension, restart, &budget, &state->found);
   KeepRoutes(std::move(part), state);
   if (state->found.lower > before) state->Change();
-}
-
-void RouteMorePairs(DenseState* state) {
-  state->routes_cutoff_factor *= DensePolicy::kMorePairs;
-  RouteAllPairs(state);
 }
 
 void RouteListedPairs(DenseState* state) {

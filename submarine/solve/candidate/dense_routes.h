@@ -19,13 +19,9 @@ double MostRoutingSeconds(const DenseCrf& model);
 // Memory that routing needs beside mean field, as far as `max_bytes` allow.
 double RoutedBytes(const DenseCrf& model, double max_bytes);
 
-// The bound that one label for all has without pairs: that of the unaries.
-double UnaryBound(const DenseCrf& model, double temperature);
-
 struct RoutesPlan {
   double patience = std::numeric_limits<double>::infinity();  // seconds that the work is chosen for
   double reserve = 0.0;                                       // seconds to leave of the time limit
-  double cutoff_factor = 1.0;                                 // of the cutoff that the effort has
   // Stopped before there is a bound, it makes a first one where that takes a second at most.
   bool finishes_first_bound = true;
   // Whether a bound of this value is: false where another one says more.

@@ -5,7 +5,7 @@
 
 #include "submarine/bound/constant_labeling.h"
 #include "submarine/extension/plain_bound_floor.h"
-#include "submarine/solve/candidate/dense_pairs.h"
+#include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_routes.h"
 
 namespace submarine::internal {
@@ -27,10 +27,9 @@ DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
   view.cuts = model.num_cuts();
   view.lattices_forced = options.pairs.kind != OperatorKind::kAuto;
   if (options.method == Method::kAuto && options.temperature > 0.0) {
-    view.unaries_upper = UnaryBound(model, options.temperature);
-    view.one_label = -BestConstantLabeling(model).energy.value();
+    view.unaries_upper = UnaryUpper(model, options.temperature);
     view.plain_floor = PlainBoundFloor(model, options.temperature);
-    view.plain_says_little = PlainSaysLittle(view, view.one_label);
+    view.plain_says_little = PlainSaysLittle(view, -BestConstantLabeling(model).energy.value());
     view.least_routing = LeastRoutingSeconds(model);
     view.most_routing = MostRoutingSeconds(model);
   }
@@ -65,9 +64,6 @@ DenseView ViewOf(const DenseState& state) {
       view.certified_width =
           std::min(view.certified_width, RelativeGap(*certificate.upper, *certificate.lower));
   }
-  view.routes_converged = state.routed.termination == Termination::kConverged;
-  view.routes_left_pairs_out = state.routed.left_pairs_out;
-  view.seconds_of_routes = state.seconds_of_routes;
   view.changed_for_exact = state.changed_for_exact;
   view.changed_for_operator = state.changed_for_operator;
   return view;

@@ -40,29 +40,27 @@ struct DenseEvidence {
   bool empty() const { return !std::isfinite(bound.upper) && mean_field.size() == 0; }
 };
 
-// How the pairs are applied: decided before the solve starts (solve/dense_plan.h).
+// How the pairs are applied: decided before the solve starts (candidate/dense_plan.h).
 struct DensePlan {
   OperatorOptions pairs;                 // with a cutoff that the time limit has room for
   std::vector<OperatorKind> kinds = {};  // of the kernels
   double estimated_bytes = 0.0;
   bool routes_listed =
-      false;  // there is room for routing of listed pairs, which is in the estimate
-  // Numbers of pairs at rising cutoffs, the first that of the list; empty where there is none.
-  std::vector<std::pair<double, double>> known_pairs = {};
-  bool has_time = true;  // for a first bound; only `auto` goes on without it
+      false;                  // there is room for routing of listed pairs, which is in the estimate
+  double listed_pairs = 0.0;  // of a list of all kernels
+  bool has_time = true;       // for a first bound; only `auto` goes on without it
   std::vector<std::string> notes = {};
 };
 
 // A routed bound, verified as far as there was time.
 struct RoutedPart {
   Termination termination = Termination::kNotRun;
-  std::optional<Bound> upper;   // none where nobody asked, or there was no time
-  bool refused = false;         // for want of memory
-  bool left_pairs_out = false;  // kernel values above what is worth nothing
-  bool complete = true;         // false: looser than it could be, as not all of it was verified
-  std::optional<Bound> dual;    // no flows on these routes prove less
-  Matrix<float> marginals;      // of the paths' distribution; empty where there was no time for any
-  std::string description;      // what was routed
+  std::optional<Bound> upper;  // none where nobody asked, or there was no time
+  bool refused = false;        // for want of memory
+  bool complete = true;        // false: looser than it could be, as not all of it was verified
+  std::optional<Bound> dual;   // no flows on these routes prove less
+  Matrix<float> marginals;     // of the paths' distribution; empty where there was no time for any
+  std::string description;     // what was routed
   std::vector<std::string> notes;
 };
 
@@ -80,9 +78,6 @@ struct DenseCertificate {
   std::optional<Bound> energy;  // of the labels
   std::vector<std::string> notes;
 };
-
-// Which model a certificate is about.
-enum class About { kExactGaussians, kOperator };
 
 // The solvers that a method runs, one after the other; see candidate/dense_flows.h.
 struct DenseChainTask;
@@ -130,8 +125,6 @@ struct DenseState {
   std::optional<VerifiedLabels> verified_labels;  // before routing
   std::optional<Bound> lower_before;              // of marginals, likewise
   RoutedPart routed;                              // about the exact Gaussians
-  double seconds_of_routes = 0.0;
-  double routes_cutoff_factor = 1.0;
   std::optional<DenseCertificate> exact;
   std::optional<DenseCertificate> of_operator;
   bool changed_for_exact = false;  // since that certificate

@@ -138,13 +138,6 @@ bool WantsRoutesAfterAll(const DenseView& v) {
          v.left > P::kSlackOfRoutes * v.machine_time_factor * v.least_routing;
 }
 
-bool WantsMoreRoutes(const DenseView& v) {
-  return !IsOver(v) && IsLimited(v) && v.certify != Certify::kNone && v.routes_converged &&
-         v.routes_left_pairs_out && std::isfinite(v.routed) &&
-         RelativeGap(v.routed, v.lower) > v.gap &&
-         v.left > P::kTimeOfMorePairs * v.seconds_of_routes;
-}
-
 double ReserveOfFlows(const DenseView& v) {
   if (v.certify == Certify::kNone || !IsLimited(v)) return 0.0;
   const double left = std::max(0.0, v.left);

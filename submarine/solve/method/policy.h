@@ -75,11 +75,8 @@ struct DensePolicy {
   // cuts all pairs are routed instead where the plain bound leaves too much (2 labels, soft unaries: 13% -> 2%).
   static constexpr double kListedCertificates = 4.0;
   static constexpr int kFewCuts = 5;
-  // Routes that converged are sought again among more pairs if so many times their time is left: pairs of an eighth of the
-  // kernel value are two to three times as many.
-  static constexpr double kSlackOfRoutes = 1.2;  // for routes after the certificate of flows
-  static constexpr double kMorePairs = 0.125;
-  static constexpr double kTimeOfMorePairs = 1.5;
+  // Routes after the certificate of flows must fit with this to spare.
+  static constexpr double kSlackOfRoutes = 1.2;
   // Routing of small models is quick: at most this long, and at most this share of the time left.
   static constexpr double kQuickSeconds = 4.0;
   static constexpr double kShareOfQuick = 0.2;
@@ -92,15 +89,13 @@ struct DenseView {
   Method method = Method::kAuto;
   Certify certify = Certify::kAuto;
   bool zero_temperature = false;
-  bool routed_marginals = false;  // asked for
-  double limit = kUnlimited;      // seconds
+  double limit = kUnlimited;  // seconds
   double left = kUnlimited;
   bool stopped = false;
   double gap = 0.01;
   int cuts = 1;
-  // Bounds on log Z without pairs: by unaries, one label for all; and what no plain bound is below.
+  // Bounds on log Z without pairs: by unaries; and what no plain bound is below.
   double unaries_upper = 0.0;
-  double one_label = 0.0;
   double plain_floor = -kUnlimited;
   bool plain_says_little = false;  // see PlainSaysLittle: by one label for all, then by mean field
   // Seconds: the least that routing takes, the most effort worth it; certificates with the machine's factor.
@@ -125,11 +120,8 @@ struct DenseView {
   bool plain_is_wide = false;
   double certified_width = kUnlimited;  // relative, the least of any model
   bool routes_sought = false;
-  double routed = kUnlimited;      // verified
-  bool labels_verified = false;    // about the exact Gaussians
-  bool routes_converged = false;   // with time left
-  double seconds_of_routes = 0.0;  // that the last ones took
-  bool routes_left_pairs_out = false;
+  double routed = kUnlimited;    // verified
+  bool labels_verified = false;  // about the exact Gaussians
   bool changed_for_exact =
       false;  // since the certificate about the exact Gaussians, and the operator's
   bool changed_for_operator = false;
@@ -155,7 +147,6 @@ bool WantsFewerLabels(const DenseView& view);
 bool WantsListedRoutes(const DenseView& view);
 bool WantsRoutes(const DenseView& view);
 bool WantsRoutesAfterAll(const DenseView& view);
-bool WantsMoreRoutes(const DenseView& view);
 // About which model certificates are made, and whether now.
 bool CertifiesExactly(const DenseView& view);
 bool CertifiesOperator(const DenseView& view);
