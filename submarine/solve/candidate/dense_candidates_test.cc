@@ -1,4 +1,6 @@
-// What a result says of its parts.
+// When the chain of flows ends, and what a result says of its parts.
+#include "submarine/solve/candidate/dense_candidates.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,11 +9,22 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/model/random_models_test_util.h"
-#include "submarine/solve/candidate/dense_candidates.h"
 #include "submarine/solve/candidate/dense_certify.h"
+#include "submarine/solve/candidate/dense_flows.h"
 
 namespace submarine::internal {
 namespace {
+
+TEST(DenseFlowsTest, StagesStallWhenTheGapHardlyFalls) {
+  EXPECT_FALSE(Stalled(64, 1.0, 0.99)) << "never the first";
+  EXPECT_TRUE(Stalled(2 * 64, 1.0, 0.95));
+  EXPECT_FALSE(Stalled(2 * 64, 1.0, 0.5));
+}
+
+TEST(DenseFlowsTest, MeanFieldIsCalledWhereLabelsAreNear) {
+  EXPECT_TRUE(MeanFieldMayHelp(101.0, -100.0));
+  EXPECT_FALSE(MeanFieldMayHelp(110.0, -100.0));
+}
 
 // A plain bound that is certified, and routes that prove less, or more.
 SolveResult ResultWith(bool routes_prove_more) {
