@@ -73,6 +73,9 @@ int main(int argc, char** argv) {
   } catch (const submarine::Interrupted& error) {
     PrintError(error.what());
     return kIncomplete;
+  } catch (const submarine::TooLarge& error) {
+    PrintError(submarine::apps::InOptions(error));
+    return kBadInput;
   } catch (const submarine::Error& error) {
     PrintError(error.what());
     return kBadInput;

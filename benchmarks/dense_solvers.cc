@@ -53,17 +53,17 @@ Summary Solve(const DenseCrf& model, const std::string& name) {
   SolveOptions options;
   std::string solver = name;
   if (solver.rfind("lattice-", 0) == 0) {
-    options.pairs.kind = OperatorKind::kLattice;
+    options.dense.pairs.kind = OperatorKind::kLattice;
     solver = solver.substr(8);
   } else {
-    options.pairs.kind = OperatorKind::kNeighbourList;
+    options.dense.pairs.kind = OperatorKind::kNeighbourList;
   }
-  options.max_iterations = 100;
+  options.limits.max_iterations = 100;
   if (solver == "auto" || solver == "auto-fine") {
-    options.pairs.kind = OperatorKind::kAuto;
-    options.max_iterations = 2000;
-    options.relative_gap = solver == "auto" ? 0.005 : 0.0005;
-    if (solver == "auto-fine") options.pairs.cutoff = 1e-4;
+    options.dense.pairs.kind = OperatorKind::kAuto;
+    options.limits.max_iterations = 2000;
+    options.limits.gap = solver == "auto" ? 0.005 : 0.0005;
+    if (solver == "auto-fine") options.dense.pairs.cutoff = 1e-4;
   } else if (solver == "pdhg") {
     options.method = Method::kPdhg;
   } else if (solver == "quadratic") {
@@ -78,8 +78,8 @@ Summary Solve(const DenseCrf& model, const std::string& name) {
   }
   if (solver != "auto" && solver != "auto-fine") {
     // Solvers are compared by their own numbers; certificates are for `auto`.
-    options.certify = Certify::kNone;
-    options.relative_gap = 0.0;
+    options.dense.certify = Certify::kNone;
+    options.limits.gap = 0.0;
   }
   return {name, submarine::Solve(model, options)};
 }

@@ -144,7 +144,7 @@ void Run(const std::string& name, const DenseCrf& model, Method method,
   SolveOptions options;
   options.method = method;
   options.forest = forest;
-  options.relative_gap = 1e-3;
+  options.limits.gap = 1e-3;
   const SolveResult result = submarine::Solve(model, options);
   const Certificate& certificate = result.certificate;
   const double lower = certificate.lower->value();

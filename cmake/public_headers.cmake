@@ -5,6 +5,8 @@ set(PUBLIC_HEADERS
   submarine/base/aligned_memory.h
   submarine/base/error.h
   submarine/base/matrix.h
+  submarine/base/names.h
+  submarine/base/numbers.h
   submarine/base/termination.h
   submarine/labels/label_cuts.h
   submarine/labels/label_tree.h

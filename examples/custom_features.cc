@@ -22,7 +22,7 @@ int main() {
   const sm::DenseCrf model(unary, {sm::FeatureKernel(features, sigmas, /*weight=*/0.02, "points")},
                            sm::PottsLabels(3));
   const sm::SolveResult result =
-      sm::Solve(model, {.relative_gap = 0.01, .time_limit_seconds = 10.0});
+      sm::Solve(model, {.limits = {.gap = 0.01, .time_limit_seconds = 10.0}});
   std::cout << result.certificate.model << "\n"
             << "energy " << *result.energy << "; log Z is between " << *result.certificate.lower
             << " and " << *result.certificate.upper << "\n";

@@ -22,11 +22,7 @@ int main() {
       sm::BilateralKernel(width, height, 3, rgb, 80.0, 80.0, std::array{13.0}, /*weight=*/10.0)};
   for (auto& kernel : kernels) kernel.normalisation = sm::KernelNormalisation::kSymmetric;
   const sm::DenseCrf model(unary, kernels, sm::PottsLabels(2), sm::PairCounting::kOnce);
-  const auto result = sm::Solve(model, {.method = sm::Method::kMeanField,
-                                        .max_iterations = 5,
-                                        .pairs = {.kind = sm::OperatorKind::kLattice},
-                                        .classic_updates = true,
-                                        .certify = sm::Certify::kLower});
+  const auto result = sm::Solve(model, sm::MeanFieldPreset());
   int bright = 0;
   for (const int label : result.labels) bright += label;
   std::cout << bright << " of " << width * height << " pixels are bright\n";

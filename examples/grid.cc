@@ -17,7 +17,7 @@ int main() {
   }
   const sm::SparseCrf model(unary, sm::GridEdges(width, height, /*connectivity=*/4, /*weight=*/1.0),
                             sm::PottsLabels(2));
-  const sm::SolveResult result = sm::Solve(model, {.time_limit_seconds = 10.0});
+  const sm::SolveResult result = sm::Solve(model, {.limits = {.time_limit_seconds = 10.0}});
   if (!result.certificate.lower || !result.certificate.upper) return 1;
   const int centre = height / 2 * width + width / 2;
   std::cout << "log Z is between " << *result.certificate.lower << " and "

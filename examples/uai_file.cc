@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   try {
     submarine::FactorGraph graph = submarine::ReadUai(argv[1]);
     if (argc > 2) submarine::ApplyEvidence(graph, submarine::ReadUaiEvidence(argv[2]));
-    const submarine::SolveResult result = submarine::Solve(graph, {.time_limit_seconds = 10.0});
+    const submarine::SolveResult result =
+        submarine::Solve(graph, {.limits = {.time_limit_seconds = 10.0}});
     std::cout << ToString(result.method) << ": " << ToString(result.termination) << "\n";
     if (result.certificate.lower) std::cout << "log Z >= " << *result.certificate.lower << "\n";
     if (result.certificate.upper) std::cout << "log Z <= " << *result.certificate.upper << "\n";

@@ -3,7 +3,7 @@
 //   #include "submarine/submarine.h"
 //
 //   submarine::SparseCrf model(unary, submarine::GridEdges(width, height, 4, 2.0), submarine::PottsLabels(20));
-//   const submarine::SolveResult result = submarine::Solve(model, {.relative_gap = 1e-4});
+//   const submarine::SolveResult result = submarine::Solve(model, {.limits = {.gap = 1e-4}});
 //
 // Example programs are in examples/; file formats (images, UAI models, bundles) are in
 // submarine/io, a separate library.

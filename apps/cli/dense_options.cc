@@ -39,11 +39,12 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
   AddChoice<bool>(sub, "--step", &solve->harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
-  sub->add_option("--gap", solve->relative_gap, "Stop when upper - dual <= gap * max(1, |upper|)")
+  sub->add_option("--gap", solve->limits.gap, "Stop when upper - dual <= gap * max(1, |upper|)")
       ->check(NumberBetween(0, 1e12))
       ->default_str(fmt::format(
-          "{:g}", solve->relative_gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense))));
-  sub->add_option("--max-iterations", solve->max_iterations, "Stop after this many iterations")
+          "{:g}", solve->limits.gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense))));
+  sub->add_option("--max-iterations", solve->limits.max_iterations,
+                  "Stop after this many iterations")
       ->check(NumberBetween(0, 2000000000))
       ->default_str(fmt::format("{}, fw {}", DefaultIterations(Method::kAuto, ModelKind::kDense),
                                 DefaultIterations(Method::kFrankWolfe, ModelKind::kDense)));
@@ -61,20 +62,15 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
 
 CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
                              const std::string& help) {
-  static constexpr std::array kForests = {HybridForest::kBest,     HybridForest::kRows,
-                                          HybridForest::kColumns,  HybridForest::kAverage,
-                                          HybridForest::kSpanning, HybridForest::kLookAlikes};
   std::vector<std::string> names;
-  for (const HybridForest forest : kForests) {
-    if (sparse || forest != HybridForest::kAverage) names.emplace_back(ToString(forest));
+  for (const auto& [name, forest] : Names<HybridForest>()) {
+    if (sparse || forest != HybridForest::kAverage) names.emplace_back(name);
   }
   return sub
       ->add_option_function<std::string>(
           "--forest",
           [solve](const std::string& text) {
-            for (const HybridForest forest : kForests) {
-              if (ToString(forest) == text) solve->forest = forest;
-            }
+            solve->forest = ByName<HybridForest>(text, "the forest");
           },
           help)
       ->check(OneOf(names))
@@ -83,14 +79,15 @@ CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
 
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
   sub->add_option(
-         "--time-limit", solve->time_limit_seconds,
+         "--time-limit", solve->limits.time_limit_seconds,
          "Seconds for everything, from reading to writing; returns the best result that could be "
          "certified by then")
       ->check(NumberBetween(0, 1e12));
   sub->add_option_function<double>(
          "--max-memory,--memory",
          [solve](double gigabytes) {
-           solve->max_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9));
+           solve->limits.max_bytes =
+               std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9));
          },
          "Gigabytes of memory for everything; what needs more is refused before it starts")
       ->check(NumberBetween(0, 1e6))
@@ -131,13 +128,9 @@ void CheckKernelOption(const char* option, const std::vector<double>& numbers) {
 
 void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
   const char* group = "Dense models";
-  OperatorOptions& pairs = solve->pairs;
+  OperatorOptions& pairs = solve->dense.pairs;
   AddChoice<OperatorKind>(
       sub, "--pairs", &pairs.kind,
-      {{"auto", OperatorKind::kAuto},
-       {"list", OperatorKind::kNeighbourList},
-       {"lattice", OperatorKind::kLattice},
-       {"brute-force", OperatorKind::kBruteForce}},
       "How the solver sums over pairs. list: exactly, up to the cutoff; lattice: "
       "approximately, for wide kernels; brute-force: all of them; auto: list or "
       "lattice, whichever is faster for the kernel")
@@ -160,26 +153,13 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       ->capture_default_str()
       ->group(group);
   AddChoice<Certify>(
-      sub, "--certify", &solve->certify,
-      {{"auto", Certify::kAuto},
-       {"exact", Certify::kExact},
-       {"operator", Certify::kOperator},
-       {"lower", Certify::kLower},
-       {"none", Certify::kNone}},
+      sub, "--certify", &solve->dense.certify,
       "What the bounds are about. exact: the Gaussian model, by enumerating its "
       "pairs; operator: the model with the pair weights of --pairs; lower: that model, from below "
       "only; auto: exact where that takes about a minute at most; none: labels and marginals "
       "without bounds")
       ->group(group);
-  std::vector<std::pair<std::string, DenseMarginals>> owners = {
-      {"upper-bound", DenseMarginals::kUpperBound},
-      {"mean-field", DenseMarginals::kMeanField},
-      {"mean", DenseMarginals::kMean},
-      {"routed", DenseMarginals::kRouted}};
-  std::stable_partition(owners.begin(), owners.end(), [&](const auto& owner) {
-    return owner.second == solve->marginals;  // the default comes first
-  });
-  AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->marginals, owners,
+  AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->dense.marginals,
                             "Which marginals to return: those of the upper bound, which are too "
                             "flat where unaries say little; those of mean field started from "
                             "them, which are overconfident; the mean of both; routed: those of the "

@@ -1,9 +1,11 @@
 #include "apps/cli/messages.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,8 +13,6 @@
 #include <system_error>
 #include <utility>
 #include <vector>
-
-#include "submarine/base/error.h"
 
 namespace submarine::apps {
 namespace {
@@ -88,6 +88,24 @@ void Complain(const char* prefix, std::string_view text) noexcept {
 }
 
 }  // namespace
+
+std::string InOptions(const TooLarge& error, std::optional<int> shrink) {
+  const Remedy& remedy = error.remedy();
+  std::vector<std::string> ways;
+  if (remedy.given_variables > 0.0) {
+    const double sides = std::sqrt(remedy.given_variables / std::max(remedy.variables, 1.0));
+    ways.push_back(shrink ? fmt::format("--shrink {:.0f}", std::ceil(*shrink * sides))
+                          : fmt::format("{:.0f} variables instead of {:.0f}", remedy.variables,
+                                        remedy.given_variables));
+  }
+  if (remedy.fewer_labels) ways.emplace_back("fewer labels");
+  if (!remedy.methods.empty())
+    ways.push_back(fmt::format("--method {}", fmt::join(remedy.methods, " or ")));
+  if (remedy.more_seconds > 0.0)
+    ways.push_back(fmt::format("{:.0f} s more of --time-limit", remedy.more_seconds));
+  if (remedy.bytes > 0.0) ways.push_back(fmt::format("--max-memory {:.3g}", remedy.bytes / 1e9));
+  return ways.empty() ? error.refusal() : error.refusal() + "; " + AnyWouldDo(ways);
+}
 
 std::string Escaped(std::string_view text) {
   std::string escaped;

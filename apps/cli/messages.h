@@ -3,10 +3,16 @@
 // abort.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "submarine/base/error.h"
+
 namespace submarine::apps {
+
+// The refusal with what would do, in options of the command; `shrink` is what --shrink is now, where there is such an option.
+std::string InOptions(const TooLarge& error, std::optional<int> shrink = {});
 
 // One line that is safe for a terminal: control characters, those that change the writing
 // direction, and bytes that are not UTF-8 become \n, \t, \r or \xNN.

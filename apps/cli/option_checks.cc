@@ -35,7 +35,10 @@ CLI::Validator NumberBetween(double min, double max) {
 CLI::Validator OneOf(const std::vector<std::string>& names) {
   const auto check = [names](const std::string& text) -> std::string {
     if (std::find(names.begin(), names.end(), text) != names.end()) return {};
-    return fmt::format("expected one of {}, not \"{}\"", fmt::join(names, ", "), text);
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string nearest = NearestName(text, views);
+    return fmt::format("expected one of {}, not \"{}\"{}", fmt::join(names, ", "), text,
+                       nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
   };
   return CLI::Validator(check, "");
 }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/base/names.h"
+
 namespace submarine::apps {
 
 // NaN if the text is not a number.
@@ -23,11 +25,13 @@ CLI::Validator NumberInside(double min, double max);
 // One of `names`.
 CLI::Validator OneOf(const std::vector<std::string>& names);
 
-// An option with named values; the first is the default, which `value` must already hold.
+// An option with named values; the value it holds is the default, which is named first.
 template <class T>
 CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* value,
                        std::vector<std::pair<std::string, T>> choices,
                        const std::string& description) {
+  std::stable_partition(choices.begin(), choices.end(),
+                        [&](const auto& choice) { return choice.second == *value; });
   std::vector<std::string> names;
   for (const auto& [choice, meaning] : choices) names.push_back(choice);
   const auto store = [value, choices](const std::string& text) {
@@ -39,6 +43,13 @@ CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* value,
       ->check(OneOf(names))
       ->type_name("{" + CLI::detail::join(names, ",") + "}")
       ->default_str(names.front());
+}
+
+// All values that have names.
+template <class T>
+CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* value,
+                       const std::string& description) {
+  return AddChoice<T>(app, name, value, {Names<T>().begin(), Names<T>().end()}, description);
 }
 
 }  // namespace submarine::apps

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/cli/numbers.h"
 #include "apps/cli/terminal.h"
 #include "submarine/base/error.h"
+#include "submarine/base/numbers.h"
 
 namespace submarine::apps {
 namespace {
@@ -27,8 +27,9 @@ double LeastBytesPerPixel(std::size_t num_labels) {
 ReadingLimits::ReadingLimits(const SolveOptions& solve, const internal::Stopwatch& clock,
                              double pixel_bytes, std::optional<int> shrink)
     : clock_(clock),
-      seconds_(solve.time_limit_seconds),
-      max_bytes_(static_cast<double>(solve.max_bytes > 0 ? solve.max_bytes : DefaultMemory())),
+      seconds_(solve.limits.time_limit_seconds),
+      max_bytes_(static_cast<double>(solve.limits.max_bytes > 0 ? solve.limits.max_bytes
+                                                                : DefaultMemory())),
       pixel_bytes_(pixel_bytes),
       shrink_(shrink) {}
 

@@ -88,11 +88,4 @@ void CatchInterrupts() {
 
 bool Interrupted() { return interrupted != 0; }
 
-std::string DurationText(double seconds) {
-  if (seconds < 60.0) return fmt::format("{:.1f} s", seconds);
-  const auto whole = static_cast<long long>(seconds);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
-}
-
 }  // namespace submarine::apps

@@ -44,7 +44,4 @@ class ProgressLine {
 void CatchInterrupts();
 bool Interrupted();
 
-// "3.2 s", "4 min 10 s", "2 h 5 min".
-std::string DurationText(double seconds);
-
 }  // namespace submarine::apps

@@ -16,10 +16,10 @@
 
 #include "apps/cli/file_checks.h"
 #include "apps/cli/messages.h"
-#include "apps/cli/numbers.h"
 #include "apps/cli/terminal.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
+#include "submarine/base/numbers.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/base/version.h"
@@ -122,8 +122,8 @@ class Batch {
     workers_ = std::min(cores, static_cast<int>(jobs.size()));
     settings_.dense.threads = std::max(1, cores / workers_);
     SolveOptions& solve = settings_.dense.solve;
-    if (solve.max_bytes == 0) solve.max_bytes = DefaultMemory();
-    solve.max_bytes /= static_cast<std::size_t>(workers_);
+    if (solve.limits.max_bytes == 0) solve.limits.max_bytes = DefaultMemory();
+    solve.limits.max_bytes /= static_cast<std::size_t>(workers_);
   }
 
   std::vector<Entry> Run() {
@@ -158,6 +158,8 @@ class Batch {
       entry.job = nullptr;
     } catch (const std::bad_alloc&) {
       entry.problem = "there is not enough memory for it";
+    } catch (const TooLarge& error) {
+      entry.problem = WithShownNames(InOptions(error));
     } catch (const std::exception& error) {
       entry.problem = WithShownNames(error.what());
     }

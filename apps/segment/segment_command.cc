@@ -57,7 +57,7 @@ void ChooseBest(const CLI::App& sub, SolveOptions* solve) {
   if (Given(sub, "--method"))
     throw InvalidInput("--best chooses the method itself; give either --best or --method");
   solve->method = Method::kAuto;
-  solve->classic_updates = false;
+  solve->dense.classic_updates = false;
 }
 
 // The defaults are cheap because the labels are what matters: the usual number of updates, on
@@ -66,10 +66,10 @@ void ChooseBest(const CLI::App& sub, SolveOptions* solve) {
 // docs/parameters.md.
 void ChooseMeanField(const CLI::App& sub, SolveOptions* solve) {
   if (solve->method != Method::kMeanField) return;
-  if (!Given(sub, "--pairs")) solve->pairs.kind = OperatorKind::kLattice;
-  if (!Given(sub, "--certify")) solve->certify = Certify::kLower;
-  if (solve->classic_updates && !solve->max_iterations)
-    solve->max_iterations = SegmentationParameters().iterations;
+  if (!Given(sub, "--pairs")) solve->dense.pairs.kind = OperatorKind::kLattice;
+  if (!Given(sub, "--certify")) solve->dense.certify = Certify::kLower;
+  if (solve->dense.classic_updates && !solve->limits.max_iterations)
+    solve->limits.max_iterations = SegmentationParameters().iterations;
 }
 
 // Takes the parameters of the file, except those given as options.
@@ -83,8 +83,8 @@ void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSetting
   // The iterations in the file are for mean field.
   if (solve.method == Method::kMeanField && !Given(sub, "--max-iterations") &&
       !Given(sub, "--updates")) {
-    solve.classic_updates = parameters.iterations > 0;
-    if (parameters.iterations > 0) solve.max_iterations = parameters.iterations;
+    solve.dense.classic_updates = parameters.iterations > 0;
+    if (parameters.iterations > 0) solve.limits.max_iterations = parameters.iterations;
   }
   if (Given(sub, "--normalisation")) settings->parameters.normalisation = normalisation;
 }
@@ -143,7 +143,7 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   }
   for (const std::string& note : done.picture.notes) PrintLine(note);
   PrintText(OutcomeText(done.picture, done.outcome));
-  PrintText(SummaryText(done.outcome.solved));
+  PrintText(Summary(done.outcome.solved));
   PrintLine("Results: " +
             (std::filesystem::path(command.directory) / (done.page ? "report.html" : "")).string());
   CheckComplete(done.outcome.solved);
@@ -197,8 +197,8 @@ void AddSegmentCommand(CLI::App* app) {
   SegmentSettings& settings = command->settings;
   SolveOptions& solve = settings.dense.solve;
   solve.method = Method::kMeanField;
-  solve.classic_updates = true;
-  solve.marginals = DenseMarginals::kMeanField;
+  solve.dense.classic_updates = true;
+  solve.dense.marginals = DenseMarginals::kMeanField;
   CLI::App* sub = app->add_subcommand(
       "segment",
       "A picture and a classifier's softmax (or scribbles) in; labels along its edges out");
@@ -214,7 +214,7 @@ void AddSegmentCommand(CLI::App* app) {
       ->capture_default_str();
   AddDenseSolveOptions(sub, &settings.dense);
   AddChoice<bool>(
-      sub, "--updates", &solve.classic_updates, {{"classic", true}, {"damped", false}},
+      sub, "--updates", &solve.dense.classic_updates, {{"classic", true}, {"damped", false}},
       "Mean-field updates. classic: all pixels at once, 5 times or --max-iterations; damped: "
       "until the bound no longer rises");
   const char* group = "Model";

@@ -74,18 +74,19 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   json["solve"] = {
       {"method", ToString(solve.method)},
       {"forest", solve.forest ? Json(ToString(*solve.forest)) : Json()},
-      {"classic_updates", solve.classic_updates},
-      {"max_iterations", solve.max_iterations ? Json(*solve.max_iterations) : Json()},
-      {"gap", solve.relative_gap ? Json(*solve.relative_gap) : Json()},
-      {"certify", ToString(solve.certify)},
-      {"pairs", ToString(solve.pairs.kind)},
-      {"cutoff", solve.pairs.cutoff},
-      {"levels", solve.pairs.lattice.levels},
-      {"hard_bins", solve.pairs.lattice.hard_bins},
-      {"marginals_of", ToString(solve.marginals)},
+      {"classic_updates", solve.dense.classic_updates},
+      {"max_iterations", solve.limits.max_iterations ? Json(*solve.limits.max_iterations) : Json()},
+      {"gap", solve.limits.gap ? Json(*solve.limits.gap) : Json()},
+      {"certify", ToString(solve.dense.certify)},
+      {"pairs", ToString(solve.dense.pairs.kind)},
+      {"cutoff", solve.dense.pairs.cutoff},
+      {"levels", solve.dense.pairs.lattice.levels},
+      {"hard_bins", solve.dense.pairs.lattice.hard_bins},
+      {"marginals_of", ToString(solve.dense.marginals)},
       {"harmonic_steps", solve.harmonic_steps},
-      {"time_limit",
-       std::isfinite(solve.time_limit_seconds) ? Json(solve.time_limit_seconds) : Json()}};
+      {"time_limit", std::isfinite(solve.limits.time_limit_seconds)
+                         ? Json(solve.limits.time_limit_seconds)
+                         : Json()}};
   json["classes"] = settings.reading.classes;
   json["palette"] = settings.reading.palette;
   json["top"] = settings.dense.top;
@@ -106,9 +107,9 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   input.dense = BuildModel(settings, &done.picture);
   Bundle bundle(job.directory);
   const WritingTime writing(input.dense->num_variables(), done.picture.names.size());
-  SolveResult solved =
-      SolveInTime(input, solve, clock,
-                  writing.Reserve(settings.report.has_value(), solve.time_limit_seconds), progress);
+  SolveResult solved = SolveInTime(
+      input, solve, clock,
+      writing.Reserve(settings.report.has_value(), solve.limits.time_limit_seconds), progress);
   if (complete && solved.termination == Termination::kInterrupted)
     throw submarine::Interrupted("interrupted");
   done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
@@ -116,8 +117,9 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
   const PicturePage page =
       SegmentPage(&bundle, title, done.picture, done.outcome, settings.dense.top);
-  const auto report = writing.PageInTime(settings.report, clock.Seconds(), solve.time_limit_seconds,
-                                         &done.outcome.solved.notes);
+  const auto report =
+      writing.PageInTime(settings.report, clock.Seconds(), solve.limits.time_limit_seconds,
+                         &done.outcome.solved.notes);
   done.page = report.has_value();
   Json summary = SummaryJson(done.outcome.solved, solve, job.files.image, true);
   summary["options"]["segment"] = SettingsJson(settings, job.files);

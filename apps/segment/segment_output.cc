@@ -8,8 +8,8 @@
 #include <utility>
 #include <variant>
 
-#include "apps/cli/numbers.h"
 #include "apps/solve/solve_output.h"
+#include "submarine/base/numbers.h"
 #include "submarine/extension/simplex_kernels.h"
 #include "submarine/io/file/npy.h"
 

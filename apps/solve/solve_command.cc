@@ -125,7 +125,7 @@ void RefuseForSparse(const SolveCommand& command) {
 void RefuseForDense(const SolveCommand& command) {
   const SolveOptions& solve = command.solve;
   RequireAccepted(solve.method, ModelKind::kDense);
-  if (solve.extension != ExtensionKind::kOptimal) {
+  if (solve.sparse.extension != ExtensionKind::kOptimal) {
     throw InvalidInput("the alternate extension is not for dense models");
   }
   for (const char* option : {"--rounding", "--starts", "--mean-field", "--seed"}) {
@@ -134,14 +134,14 @@ void RefuseForDense(const SolveCommand& command) {
           fmt::format("{} does not apply to dense models, and {} is one", option, command.model));
     }
   }
-  const OperatorKind kind = solve.pairs.kind;
+  const OperatorKind kind = solve.dense.pairs.kind;
   for (const char* option : {"--levels", "--hard-bins"}) {
     if (Given(command, option) && kind != OperatorKind::kAuto && kind != OperatorKind::kLattice) {
       throw InvalidInput(fmt::format("{} is for lattices, but --pairs {} uses none", option,
                                      submarine::ToString(kind)));
     }
   }
-  if (solve.pairs.lattice.hard_bins == 1) {
+  if (solve.dense.pairs.lattice.hard_bins == 1) {
     throw InvalidInput("--hard-bins is 1, expected 2 to 64, or 0 for soft levels");
   }
   if (Given(command, "--certify") && solve.method == Method::kExact) {
@@ -187,7 +187,7 @@ void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
       throw InvalidInput("--picture needs a flat grid, but the model is a volume");
     CheckPictureSize(input.width, input.height);
   }
-  if (!command.pr.empty() && command.solve.certify == Certify::kNone && input.dense)
+  if (!command.pr.empty() && command.solve.dense.certify == Certify::kNone && input.dense)
     throw InvalidInput("--pr writes a bound on log10 Z, but --certify none makes none");
   if (!command.pr.empty() && command.solve.temperature != 1.0) {
     throw InvalidInput("--pr writes log10 Z, which needs --temperature 1");
@@ -301,7 +301,7 @@ void RunSolve(SolveCommand command) {
   std::optional<Bundle> bundle;
   if (!command.bundle.empty()) bundle.emplace(command.bundle);
   const WritingTime writing = TimeToWrite(input);
-  const double limit = command.solve.time_limit_seconds;
+  const double limit = command.solve.limits.time_limit_seconds;
   const double reserve =
       bundle || !command.marginals.empty() ? writing.Reserve(bundle.has_value(), limit) : 0.0;
   SolveResult outcome = SolveInTime(input, command.solve, clock, reserve, &progress);
@@ -313,19 +313,19 @@ void RunSolve(SolveCommand command) {
                  &*bundle, report);
   }
   progress.Clear();
-  if (!command.quiet) PrintText(SummaryText(outcome));
+  if (!command.quiet) PrintText(Summary(outcome));
   CheckComplete(outcome);
 }
 
 void AddForestOptions(CLI::App* sub, SolveCommand* command) {
   const char* group = "Forests (trw, hybrid, routed)";
   SolveOptions& solve = command->solve;
-  sub->add_option("--rho", solve.rho,
+  sub->add_option("--rho", solve.sparse.rho,
                   "trw: probability with which every edge is in a forest (refused if impossible); "
                   "default: rows and columns of a grid, otherwise forests that cover the graph")
       ->check(NumberBetween(0, 1))
       ->group(group);
-  sub->add_option("--rho-steps", solve.rho_steps,
+  sub->add_option("--rho-steps", solve.sparse.rho_steps,
                   "trw: number of steps that optimise these probabilities; the bound stays valid")
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str()
@@ -353,10 +353,8 @@ void AddSolveCommand(CLI::App* app) {
     all.push_back(info.method);
   }
   AddChoice<Method>(sub, "--method", &solve.method, methods, MethodHelp(all));
-  AddChoice<ExtensionKind>(
-      sub, "--extension", &solve.extension,
-      {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}},
-      "optimal, or alternate (the paper's baseline; fw and bcfw)");
+  AddChoice<ExtensionKind>(sub, "--extension", &solve.sparse.extension,
+                           "optimal, or alternate (the paper's baseline; fw and bcfw)");
   AddChoice<bool>(sub, "--step", &solve.harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
@@ -366,43 +364,46 @@ void AddSolveCommand(CLI::App* app) {
          "local search (dense mf) or the labeling of least energy (exact)")
       ->check(NumberBetween(0, 1e12))
       ->capture_default_str();
-  sub->add_option("--gap", solve.relative_gap,
+  sub->add_option("--gap", solve.limits.gap,
                   "Stop when upper - dual <= gap * max(1, |upper|); trw: when a sweep gains less")
       ->check(NumberBetween(0, 1e12))
       ->default_str(fmt::format("{:g}, trw {:g}, dense {:g}",
                                 DefaultGap(Method::kPdhg, ModelKind::kSparse),
                                 DefaultGap(Method::kTrw, ModelKind::kSparse),
                                 DefaultGap(Method::kAuto, ModelKind::kDense)));
-  sub->add_option("--max-iterations", solve.max_iterations, "Stop after this many iterations")
+  sub->add_option("--max-iterations", solve.limits.max_iterations,
+                  "Stop after this many iterations")
       ->check(NumberBetween(0, 2000000000))
       ->default_str(fmt::format("{}, dense {}, dense fw {}",
                                 DefaultIterations(Method::kPdhg, ModelKind::kSparse),
                                 DefaultIterations(Method::kAuto, ModelKind::kDense),
                                 DefaultIterations(Method::kFrankWolfe, ModelKind::kDense)));
   AddLimitOptions(sub, &solve);
-  sub->add_option("--rounding", solve.rounding_draws, "Random roundings tried for the labeling")
+  sub->add_option("--rounding", solve.sparse.rounding_draws,
+                  "Random roundings tried for the labeling")
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
-  sub->add_option("--starts", solve.starts, "Number of starts of mean field")
+  sub->add_option("--starts", solve.sparse.starts, "Number of starts of mean field")
       ->check(NumberBetween(1, 1000000))
       ->capture_default_str();
   sub->add_option_function<std::string>(
          "--mean-field",
          [&solve](const std::string& text) {
-           solve.mean_field = text == "forest" ? MeanFieldKind::kForest : MeanFieldKind::kNaive;
+           solve.sparse.mean_field =
+               text == "forest" ? MeanFieldKind::kForest : MeanFieldKind::kNaive;
          },
          "Lower bounds of sparse models: naive, by independent variables; forest, exact within the "
          "rows of a grid or other trees and independent between them; default: naive for mf, the "
          "better of both beside an upper bound")
       ->check(OneOf({"naive", "forest"}))
       ->type_name("{naive,forest}");
-  sub->add_option("--seed", solve.seed, "Seed of all random choices")
+  sub->add_option("--seed", solve.sparse.seed, "Seed of all random choices")
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();
   sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
       ->capture_default_str();
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
-  sub->add_flag("--deterministic", solve.deterministic,
+  sub->add_flag("--deterministic", solve.limits.deterministic,
                 "Make no decision depend on the clock, so that slow and fast machines get the same "
                 "result; no result depends on the number of threads in any case");
   sub->add_flag("--strict-hst", command->strict_hst,

@@ -11,20 +11,16 @@
 #include <variant>
 #include <vector>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/terminal.h"
 #include "submarine/base/error.h"
 #include "submarine/base/simd/row_kernels.h"
 #include "submarine/base/version.h"
 #include "submarine/io/image/colour_map.h"
 #include "submarine/io/image/png.h"
-#include "submarine/solver/common/bound_solver.h"
 
 namespace submarine::apps {
 namespace {
 
 using internal::EntropyRow;
-using internal::RelativeGap;
 
 using Json = nlohmann::ordered_json;
 
@@ -38,121 +34,31 @@ Json ProvenanceOrNull(const std::optional<Bound>& bound) {
   return bound ? Json(ToString(bound->provenance())) : Json(nullptr);
 }
 
-struct IntervalWidth {
-  double nats;
-  double relative;      // to the larger end, or to 1
-  double per_variable;  // nats
-};
-
-IntervalWidth WidthOf(const SolveResult& result) {
-  const Certificate& certificate = result.certificate;
-  const double width = certificate.upper->value() - certificate.lower->value();
-  return {width,
-          width / std::max({1.0, std::abs(certificate.upper->value()),
-                            std::abs(certificate.lower->value())}),
-          width / static_cast<double>(std::max<std::size_t>(1, result.labels.size()))};
-}
-
-std::string Quantity(double temperature) {
-  return temperature == 1.0   ? "log Z"
-         : temperature == 0.0 ? "the least energy"
-                              : fmt::format("T log Z at T = {:g}", temperature);
-}
-
-// How far the upper bound is from the best of its kind, which is not its distance from log Z.
-std::string OptimalityText(const SolveResult& result) {
-  const Certificate& certificate = result.certificate;
-  if (!certificate.upper || !certificate.dual || result.termination == Termination::kExact)
-    return "";
-  const double gap = std::max(0.0, RelativeGap(*certificate.upper, *certificate.dual));
-  if (gap > 1.0) return "";  // more than there is says nothing
-  return fmt::format(
-      "Optimality: no upper bound {} is lower by more than {:.2g}% (optimality gap).\n",
-      certificate.extension == "routed" ? "from these paths and routes"
-      : !certificate.extension.empty() ? fmt::format("from the {} extension", certificate.extension)
-      : result.method == Method::kRouted ? "from these forests and routes"
-                                         : "from these forests",
-      100.0 * gap);
-}
-
-std::string EnergyText(const SolveResult& result) {
-  if (!result.energy) return "";
-  const Certificate& certificate = result.certificate;
-  // Exact inference at T > 0 does not search for a labeling; its labels have the largest marginals.
-  const bool searched = result.termination != Termination::kExact || certificate.temperature == 0.0;
-  std::string text = fmt::format(
-      "{}: energy {}", searched ? "Best labeling found" : "Labeling of the largest marginals",
-      RoundedUp(*result.energy));
-  if (certificate.upper)
-    text += fmt::format("; no labeling has less than {}", RoundedDown(-certificate.upper->value()));
-  return text + ".\n";
-}
-
-// The output explains intervals that are wider than this, relative to their ends.
-constexpr double kWide = 0.1;
-
-std::string IntervalText(const SolveResult& result) {
-  const Certificate& certificate = result.certificate;
-  const double T = certificate.temperature;
-  const std::string what = Quantity(T);
-  if (!certificate.lower || !certificate.upper) {
-    if (certificate.upper)
-      return fmt::format(
-          "Certified: {} is at {} {}.\n", what, T == 0.0 ? "least" : "most",
-          T == 0.0 ? RoundedDown(-certificate.upper->value()) : RoundedUp(*certificate.upper));
-    if (certificate.lower)
-      return fmt::format(
-          "Certified: {} is at {} {}.\n", what, T == 0.0 ? "most" : "least",
-          T == 0.0 ? RoundedUp(-certificate.lower->value()) : RoundedDown(*certificate.lower));
-    return "";
-  }
-  const IntervalWidth width = WidthOf(result);
-  const bool exact = result.termination == Termination::kExact;
-  const double lower = T == 0.0 ? -certificate.upper->value() : certificate.lower->value();
-  const double upper = T == 0.0 ? -certificate.lower->value() : certificate.upper->value();
-  std::string text;
-  if (exact) {
-    text = fmt::format("Exact inference, rounding errors included: {} lies between {} and {}.\n",
-                       what, RoundedDown(lower, 9), RoundedUp(upper, 9));
-  } else {
-    text = fmt::format(
-        "Certified: {} lies between {} and {} (width {:.3g}% of its size, {:.3g} nats per "
-        "variable).\n",
-        what, RoundedDown(lower), RoundedUp(upper), 100.0 * width.relative, width.per_variable);
-    if (width.relative > kWide && result.termination == Termination::kGapReached) {
-      text +=
-          "The interval is wide although the gap was reached: the upper bound is nearly the best "
-          "of its kind, but bounds of this kind are loose on this model.\n";
-    }
-  }
-  return text;
-}
-
 Json OptionsJson(const SolveResult& result, const SolveOptions& options, bool dense) {
   const ModelKind kind = dense ? ModelKind::kDense : ModelKind::kSparse;
-  Json json = {
-      {"method", ToString(options.method)},
-      {"gap", options.relative_gap.value_or(DefaultGap(result.method, kind))},
-      {"max_iterations", options.max_iterations.value_or(DefaultIterations(result.method, kind))},
-      {"time_limit", std::isfinite(options.time_limit_seconds) ? Json(options.time_limit_seconds)
-                                                               : Json(nullptr)},
-      {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
+  Json json = {{"method", ToString(options.method)},
+               {"gap", options.limits.gap.value_or(DefaultGap(result.method, kind))},
+               {"max_iterations",
+                options.limits.max_iterations.value_or(DefaultIterations(result.method, kind))},
+               {"time_limit", std::isfinite(options.limits.time_limit_seconds)
+                                  ? Json(options.limits.time_limit_seconds)
+                                  : Json(nullptr)},
+               {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
   if (options.forest) json["forest"] = ToString(*options.forest);
   if (dense) {
-    json["pairs"] = ToString(options.pairs.kind);
-    json["cutoff"] = options.pairs.cutoff;
-    json["levels"] = options.pairs.lattice.levels;
-    json["hard_bins"] = options.pairs.lattice.hard_bins;
-    json["certify"] = ToString(options.certify);
-    json["marginals_of"] = ToString(options.marginals);
+    json["pairs"] = ToString(options.dense.pairs.kind);
+    json["cutoff"] = options.dense.pairs.cutoff;
+    json["levels"] = options.dense.pairs.lattice.levels;
+    json["hard_bins"] = options.dense.pairs.lattice.hard_bins;
+    json["certify"] = ToString(options.dense.certify);
+    json["marginals_of"] = ToString(options.dense.marginals);
   } else {
-    json["rounding"] = options.rounding_draws;
-    json["starts"] = options.starts;
-    if (options.mean_field)
-      json["mean_field"] = *options.mean_field == MeanFieldKind::kForest ? "forest" : "naive";
-    json["seed"] = options.seed;
-    if (options.rho) json["rho"] = *options.rho;
-    if (result.method == Method::kTrw) json["rho_steps"] = options.rho_steps;
+    json["rounding"] = options.sparse.rounding_draws;
+    json["starts"] = options.sparse.starts;
+    if (options.sparse.mean_field) json["mean_field"] = ToString(*options.sparse.mean_field);
+    json["seed"] = options.sparse.seed;
+    if (options.sparse.rho) json["rho"] = *options.sparse.rho;
+    if (result.method == Method::kTrw) json["rho_steps"] = options.sparse.rho_steps;
   }
   return json;
 }
@@ -201,12 +107,13 @@ Json SummaryJson(const SolveResult& result, const SolveOptions& options,
                         {"upper", ProvenanceOrNull(certificate.upper)},
                         {"dual", ProvenanceOrNull(certificate.dual)},
                         {"energy", ProvenanceOrNull(result.energy)}};
-  if (certificate.lower && certificate.upper) {
-    const IntervalWidth width = WidthOf(result);
-    json["interval"] = {
-        {"width", width.nats}, {"relative", width.relative}, {"per_variable", width.per_variable}};
+  if (const auto width = WidthOf(result)) {
+    json["interval"] = {{"width", width->nats},
+                        {"relative", width->relative},
+                        {"per_variable", width->per_variable}};
   }
   json["seconds"] = result.seconds;
+  json["threads"] = result.threads;
   json["estimated_gigabytes"] =
       result.estimated_bytes > 0.0 ? Json(result.estimated_bytes / 1e9) : Json(nullptr);
   json["termination"] = ToString(result.termination);
@@ -254,24 +161,6 @@ std::vector<float> Entropies(const MarginalRows& marginals) {
       },
       marginals);
   return entropies;
-}
-
-std::string SummaryText(const SolveResult& result) {
-  const Certificate& certificate = result.certificate;
-  std::string text = fmt::format("{}\n", certificate.model);
-  text += fmt::format("Method {}, {}: {}.\n", ToString(result.method), DurationText(result.seconds),
-                      ToString(result.termination));
-  if (!result.pairs.empty()) text += fmt::format("Pairs applied by {}.\n", result.pairs);
-  for (const std::string& note : result.notes) text += note + "\n";
-  if (certificate.defect > 0.0) {
-    text += fmt::format(
-        "The tables were turned into a model whose energies differ from theirs by at most {:.2g}; "
-        "both ends below allow for it.\n",
-        certificate.defect);
-  }
-  text += OptimalityText(result) + EnergyText(result) + IntervalText(result);
-  if (!certificate.lower && !certificate.upper) text += "Nothing was certified.\n";
-  return text;
 }
 
 void CheckPictureSize(int width, int height) {

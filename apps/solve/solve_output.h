@@ -20,9 +20,6 @@ std::string JsonText(const nlohmann::ordered_json& json);
 // H of every row, in nats.
 std::vector<float> Entropies(const MarginalRows& marginals);
 
-// A few lines that end with the certified interval in one plain sentence.
-std::string SummaryText(const SolveResult& result);
-
 // Throws InvalidInput when the picture of such a grid would be too large for a PNG.
 void CheckPictureSize(int width, int height);
 

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "submarine/base/error.h"
+#include "submarine/base/numbers.h"
 #include "submarine/solver/common/bound_solver.h"
 
 namespace submarine::apps {
@@ -26,8 +27,8 @@ std::string LeftText(double seconds) {
 
 // Assumes that the gap keeps falling as a power of time, at the rate of the second half of the run.
 std::string SolveProgress::TimeToGap() const {
-  double left = options_.time_limit_seconds - gaps_.back().first;
-  const double aim = options_.relative_gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense));
+  double left = options_.limits.time_limit_seconds - gaps_.back().first;
+  const double aim = options_.limits.gap.value_or(DefaultGap(Method::kAuto, ModelKind::kDense));
   const auto middle =
       std::lower_bound(gaps_.begin(), gaps_.end(), std::pair(gaps_.back().first / 2.0, 0.0));
   const auto [t0, gap0] = *middle;
@@ -69,13 +70,13 @@ bool SolveProgress::operator()(std::string_view phase, const SolveRecord& record
 SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Stopwatch& clock,
                         double writing, SolveProgress* progress) {
   // What the last steps of a solve, which do not look at the clock, and the program's end may take beyond their time.
-  const double slack = std::clamp(0.01 * options.time_limit_seconds, 0.02, 0.3);
-  options.time_limit_seconds =
-      std::max(0.0, options.time_limit_seconds - clock.Seconds() - writing - slack);
+  const double slack = std::clamp(0.01 * options.limits.time_limit_seconds, 0.02, 0.3);
+  options.limits.time_limit_seconds =
+      std::max(0.0, options.limits.time_limit_seconds - clock.Seconds() - writing - slack);
   // After an interrupt, everything must end within two seconds.
   constexpr double kSecondsAfterInterrupt = 1.8;
-  options.interrupt_seconds =
-      std::clamp(kSecondsAfterInterrupt - writing, 0.3, options.interrupt_seconds);
+  options.limits.interrupt_seconds =
+      std::clamp(kSecondsAfterInterrupt - writing, 0.3, options.limits.interrupt_seconds);
   SolveResult result = Solve(input, options, std::ref(*progress));
   result.seconds = clock.Seconds();
   (*progress)("writing", {.k = -1});

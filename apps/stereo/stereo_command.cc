@@ -99,7 +99,6 @@ void RunStereo(const StereoCommand& command) {
   CatchInterrupts();
   StereoSettings settings = SettingsOf(command);
   SolveOptions solve = command.dense.solve;
-  solve.shrink_option = "--shrink";
   SolveProgress progress(solve, command.dense.quiet);
   progress("reading", {.k = -1});
   const ReadingLimits limits(solve, clock, LeastBytes(settings), command.shrink);
@@ -118,23 +117,23 @@ void RunStereo(const StereoCommand& command) {
       pair, &settings, [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
         const std::size_t pixels = pair.left.size() / static_cast<std::size_t>(pair.channels);
         SolveOptions left = solve;
-        left.time_limit_seconds =
-            std::max(0.0, solve.time_limit_seconds - clock.Seconds() -
+        left.limits.time_limit_seconds =
+            std::max(0.0, solve.limits.time_limit_seconds - clock.Seconds() -
                               WritingTime(pixels, static_cast<std::size_t>(labels.num_labels()))
-                                  .Reserve(true, solve.time_limit_seconds));
+                                  .Reserve(true, solve.limits.time_limit_seconds));
         RequireFits(kernels, pixels, labels, left);
       });
   const WritingTime writing(input.dense->num_variables(),
                             static_cast<std::size_t>(settings.disparities));
-  SolveResult outcome =
-      SolveInTime(input, solve, clock, writing.Reserve(true, solve.time_limit_seconds), &progress);
+  SolveResult outcome = SolveInTime(
+      input, solve, clock, writing.Reserve(true, solve.limits.time_limit_seconds), &progress);
   const StereoResult result = ConcludeStereo(outcome, truth);
 
   const PicturePage page = StereoPage(
       &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),
       pair, settings, outcome, result, truth, command.dense.top);
-  const auto report = writing.PageInTime(ReportOptions(), clock.Seconds(), solve.time_limit_seconds,
-                                         &outcome.notes);
+  const auto report = writing.PageInTime(ReportOptions(), clock.Seconds(),
+                                         solve.limits.time_limit_seconds, &outcome.notes);
   nlohmann::ordered_json summary =
       SummaryJson(outcome, solve, fmt::format("{} {}", command.left, command.right), true);
   summary["options"]["stereo"] =
@@ -143,7 +142,7 @@ void RunStereo(const StereoCommand& command) {
   FinishBundle(std::move(summary), "stereo", page.json(), &bundle, report);
   progress.Clear();
   if (!command.dense.quiet) {
-    PrintText(SummaryText(outcome));
+    PrintText(Summary(outcome));
     if (result.judgement) PrintText(JudgementText(*result.judgement));
     if (report)
       PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
@@ -196,7 +195,7 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
 
 void AddStereoCommand(CLI::App* app) {
   auto command = std::make_shared<StereoCommand>();
-  command->dense.solve.relative_gap = kStereoGap;
+  command->dense.solve.limits.gap = kStereoGap;
   CLI::App* sub = app->add_subcommand(
       "stereo", "Two views in; disparities, their uncertainty and a certified interval out");
   sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, BMP, PGM, PPM)")
@@ -223,7 +222,13 @@ void AddStereoCommand(CLI::App* app) {
       "  submarine stereo left.png right.png -o out --truth disparity.png,16\n"
       "  submarine stereo left.png right.png -o out --unary ad --metric potts --disparities 16 \\\n"
       "    --spatial 1.64,12.99 --bilateral 50.84,1.51,1.10        (the paper's model of Tsukuba)");
-  sub->callback([command] { RunStereo(*command); });
+  sub->callback([command] {
+    try {
+      RunStereo(*command);
+    } catch (const TooLarge& error) {
+      throw TooLarge(InOptions(error, command->shrink));
+    }
+  });
 }
 
 }  // namespace submarine::apps

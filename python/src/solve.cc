@@ -22,54 +22,14 @@
 namespace submarine::python {
 namespace {
 
-// The value of an enum by its name, from ToString or the table.
-template <class T, std::size_t kCount>
-T ByName(const std::string& name, const std::array<std::pair<std::string_view, T>, kCount>& table,
-         std::string_view what) {
-  std::string names;
-  for (const auto& [known, value] : table) {
-    if (known == name) return value;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
-  }
-  throw InvalidInput(fmt::format("{} is \"{}\", expected one of {}", what, name, names));
-}
-
 Method MethodByName(const std::string& name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const MethodInfo& info : Methods()) {
     if (info.name == name) return info.method;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+    names.push_back(info.name);
   }
-  throw InvalidInput(fmt::format("the method is \"{}\", expected one of {}", name, names));
+  RefuseName(name, names, "the method");
 }
-
-constexpr std::array<std::pair<std::string_view, Certify>, 5> kCertify = {
-    {{"auto", Certify::kAuto},
-     {"exact", Certify::kExact},
-     {"operator", Certify::kOperator},
-     {"lower", Certify::kLower},
-     {"none", Certify::kNone}}};
-constexpr std::array<std::pair<std::string_view, OperatorKind>, 4> kOperators = {
-    {{"auto", OperatorKind::kAuto},
-     {"list", OperatorKind::kNeighbourList},
-     {"lattice", OperatorKind::kLattice},
-     {"brute-force", OperatorKind::kBruteForce}}};
-constexpr std::array<std::pair<std::string_view, HybridForest>, 6> kForests = {
-    {{"spanning", HybridForest::kSpanning},
-     {"rows", HybridForest::kRows},
-     {"columns", HybridForest::kColumns},
-     {"best", HybridForest::kBest},
-     {"average", HybridForest::kAverage},
-     {"look-alikes", HybridForest::kLookAlikes}}};
-constexpr std::array<std::pair<std::string_view, MeanFieldKind>, 2> kMeanFields = {
-    {{"naive", MeanFieldKind::kNaive}, {"forest", MeanFieldKind::kForest}}};
-constexpr std::array<std::pair<std::string_view, ExtensionKind>, 2> kExtensions = {
-    {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}}};
-constexpr std::array<std::pair<std::string_view, DenseMarginals>, 4> kMarginals = {
-    {{"upper-bound", DenseMarginals::kUpperBound},
-     {"mean-field", DenseMarginals::kMeanField},
-     {"mean", DenseMarginals::kMean},
-     {"routed", DenseMarginals::kRouted}}};
 
 // Takes options out of a dict, so that unknown ones can be named.
 class OptionReader {
@@ -108,33 +68,33 @@ SolveOptions ToOptions(const py::dict& given) {
   SolveOptions options;
   if (const auto name = reader.ReadName("method")) options.method = MethodByName(*name);
   reader.Read("temperature", &options.temperature);
-  reader.Read("gap", &options.relative_gap);
-  reader.Read("iterations", &options.max_iterations);
-  reader.Read("classic_updates", &options.classic_updates);
-  reader.Read("time_limit", &options.time_limit_seconds);
-  reader.Read("max_bytes", &options.max_bytes);
-  reader.Read("deterministic", &options.deterministic);
-  reader.Read("threads", &options.threads);
+  reader.Read("gap", &options.limits.gap);
+  reader.Read("iterations", &options.limits.max_iterations);
+  reader.Read("classic_updates", &options.dense.classic_updates);
+  reader.Read("time_limit", &options.limits.time_limit_seconds);
+  reader.Read("max_bytes", &options.limits.max_bytes);
+  reader.Read("deterministic", &options.limits.deterministic);
+  reader.Read("threads", &options.limits.threads);
   if (const auto name = reader.ReadName("extension"))
-    options.extension = ByName(*name, kExtensions, "the extension");
-  reader.Read("rho", &options.rho);
-  reader.Read("rho_steps", &options.rho_steps);
+    options.sparse.extension = ByName<ExtensionKind>(*name, "the extension");
+  reader.Read("rho", &options.sparse.rho);
+  reader.Read("rho_steps", &options.sparse.rho_steps);
   if (const auto name = reader.ReadName("forest"))
-    options.forest = ByName(*name, kForests, "the forest");
+    options.forest = ByName<HybridForest>(*name, "the forest");
   if (const auto name = reader.ReadName("mean_field"))
-    options.mean_field = ByName(*name, kMeanFields, "the kind of mean field");
-  reader.Read("rounding_draws", &options.rounding_draws);
-  reader.Read("starts", &options.starts);
-  reader.Read("seed", &options.seed);
+    options.sparse.mean_field = ByName<MeanFieldKind>(*name, "the kind of mean field");
+  reader.Read("rounding_draws", &options.sparse.rounding_draws);
+  reader.Read("starts", &options.sparse.starts);
+  reader.Read("seed", &options.sparse.seed);
   reader.Read("harmonic_steps", &options.harmonic_steps);
   if (const auto name = reader.ReadName("pairs"))
-    options.pairs.kind = ByName(*name, kOperators, "the way of applying pairs");
-  reader.Read("cutoff", &options.pairs.cutoff);
-  reader.Read("levels", &options.pairs.lattice.levels);
+    options.dense.pairs.kind = ByName<OperatorKind>(*name, "the way of applying pairs");
+  reader.Read("cutoff", &options.dense.pairs.cutoff);
+  reader.Read("levels", &options.dense.pairs.lattice.levels);
   if (const auto name = reader.ReadName("certify"))
-    options.certify = ByName(*name, kCertify, "certify");
+    options.dense.certify = ByName<Certify>(*name, "certify");
   if (const auto name = reader.ReadName("marginals"))
-    options.marginals = ByName(*name, kMarginals, "the kind of marginals");
+    options.dense.marginals = ByName<DenseMarginals>(*name, "the kind of marginals");
   reader.CheckEmpty();
   return options;
 }

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace submarine {
 
@@ -32,11 +33,31 @@ class FileError : public Error {
   using Error::Error;
 };
 
+// What would make a refused job fit, each on its own: programs say it in the words of their options.
+struct Remedy {
+  double variables = 0.0;        // a model of so many instead of
+  double given_variables = 0.0;  //   these; 0: no help
+  bool fewer_labels = false;
+  std::vector<std::string> methods = {};  // their names
+  double more_seconds = 0.0;              // of time limit; 0: no help
+  double bytes = 0.0;                     // a memory limit; 0: no help
+};
+
 // The job was refused before it started because it would need more memory or time than allowed.
 class TooLarge : public Error {
  public:
-  using Error::Error;
+  explicit TooLarge(const std::string& refusal, Remedy remedy = {});
+
+  const std::string& refusal() const { return refusal_; }  // what() without the remedy
+  const Remedy& remedy() const { return remedy_; }
+
+ private:
+  std::string refusal_;
+  Remedy remedy_;
 };
+
+// "a, b or c would do", nothing for no ways.
+std::string AnyWouldDo(const std::vector<std::string>& ways);
 
 // A callback interrupted work that has no partial result to return.
 class Interrupted : public Error {

@@ -1,10 +1,14 @@
 // Kinds of bounds.
 #pragma once
 
+#include "submarine/base/names.h"
+
 namespace submarine {
 
 // How an extension spreads the unaries (docs/math.md, "Submodular extension").
 enum class ExtensionKind { kOptimal, kAlternate };
+template <>
+NameTable<ExtensionKind> Names();
 
 // The forest of the hybrid and the routed bound, in which sum-product is exact.
 enum class HybridForest {
@@ -16,11 +20,15 @@ enum class HybridForest {
   kAverage,     // sparse models: the mean of both bounds and both marginals
   kLookAlikes,  // dense models: a path from every variable to the most similar one that is left
 };
+template <>
+NameTable<HybridForest> Names();
 
 // The distributions over which mean field on sparse models maximises its lower bound.
 enum class MeanFieldKind {
   kNaive,   // independent variables
   kForest,  // independent induced trees: the rows of a grid, or others
 };
+template <>
+NameTable<MeanFieldKind> Names();
 
 }  // namespace submarine

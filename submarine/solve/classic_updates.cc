@@ -31,7 +31,7 @@ class ClassicRun {
       : model_(task.model),
         options_(task.options),
         budget_(task.clock, options_, task.watch),
-        proves_(options_.certify == Certify::kLower) {}
+        proves_(options_.dense.certify == Certify::kLower) {}
 
   SolveResult Solve() {
     solved_.method = options_.method;
@@ -69,14 +69,14 @@ class ClassicRun {
     demand.normalises = proves_ && NeedsNormalisation(model_);
     demand.by_pairs = false;
     demand.by_operator = proves_;
-    demand.lattice = options_.pairs.lattice;
+    demand.lattice = options_.dense.pairs.lattice;
     const std::vector<WeightedKernel> kernels = PairWeights(model_);
     return EstimateDenseMemory(demand, kernels, {.lattices = std::move(lattices)});
   }
 
   // Before anything is built. Where there is room whatever the lattices are, nothing is counted.
   void RequireRoom() const {
-    const auto limit = static_cast<double>(options_.max_bytes);
+    const auto limit = static_cast<double>(options_.limits.max_bytes);
     std::vector<LatticeCounts> counts;
     for (const WeightedKernel& kernel : PairWeights(model_)) {
       if (kernel.factor > 0.0)
@@ -86,10 +86,9 @@ class ClassicRun {
     counts.clear();
     for (const WeightedKernel& kernel : PairWeights(model_)) {
       if (kernel.factor > 0.0)
-        counts.push_back(CountLattice(*kernel.kernel, options_.pairs.lattice));
+        counts.push_back(CountLattice(*kernel.kernel, options_.dense.pairs.lattice));
     }
-    RequireMemory(Memory(std::move(counts)), static_cast<double>(model_.num_variables()), limit,
-                  options_.shrink_option);
+    RequireMemory(Memory(std::move(counts)), static_cast<double>(model_.num_variables()), limit);
   }
 
   // False once the watch or the time limit ends it.
@@ -98,8 +97,8 @@ class ClassicRun {
       return budget_.Tell("preparing pairs", {.k = -1, .seconds = budget_.Seconds()});
     };
     if (!tell()) return false;
-    LatticeOptions options = options_.pairs.lattice;
-    options.max_bytes = std::min(options_.pairs.max_bytes, options_.max_bytes);
+    LatticeOptions options = options_.dense.pairs.lattice;
+    options.max_bytes = std::min(options_.dense.pairs.max_bytes, options_.limits.max_bytes);
     std::vector<SumOperator::Part> parts;
     std::vector<LatticeCounts> counts;
     const std::vector<WeightedKernel> kernels = PairWeights(model_);
@@ -137,7 +136,7 @@ class ClassicRun {
       return budget_.Tell("mean field", record);
     };
     const int iterations =
-        options_.max_iterations.value_or(EntryOf(options_.method).dense.traits.iterations);
+        options_.limits.max_iterations.value_or(EntryOf(options_.method).dense.traits.iterations);
     StreamedMarginals found = internal::RunUpdates(
         {.unary = model_.unary(),
          .temperature = static_cast<float>(options_.temperature),
@@ -174,7 +173,7 @@ class ClassicRun {
     certify.exact = false;
     certify.lower_only = true;
     certify.temperature = options_.temperature;
-    certify.pairs = options_.pairs;
+    certify.pairs = options_.dense.pairs;
     std::optional<DenseCrf> normalised;
     if (NeedsNormalisation(model_)) normalised.emplace(Normalised());
     const std::vector<OperatorKind> kinds(model_.kernels().size(), OperatorKind::kLattice);
@@ -205,10 +204,10 @@ bool IsClassic(const DenseCrf& model, const SolveOptions& options) {
     return kernel.normalisation == KernelNormalisation::kNone ||
            kernel.normalisation == KernelNormalisation::kSymmetric;
   };
-  return options.method == Method::kMeanField && options.classic_updates &&
-         (options.certify == Certify::kNone || options.certify == Certify::kLower) &&
-         options.pairs.kind == OperatorKind::kLattice &&
-         options.marginals != DenseMarginals::kRouted && PottsFactor(model.labels()) > 0.0F &&
+  return options.method == Method::kMeanField && options.dense.classic_updates &&
+         (options.dense.certify == Certify::kNone || options.dense.certify == Certify::kLower) &&
+         options.dense.pairs.kind == OperatorKind::kLattice &&
+         options.dense.marginals != DenseMarginals::kRouted && PottsFactor(model.labels()) > 0.0F &&
          std::all_of(kernels.begin(), kernels.end(), symmetric) &&
          std::any_of(kernels.begin(), kernels.end(),
                      [](const GaussianKernel& kernel) { return kernel.weight > 0.0; }) &&

@@ -41,11 +41,11 @@ DenseCrf Picture(RandomModels* random, KernelNormalisation normalisation, double
 SolveOptions Classic(Certify certify) {
   SolveOptions options;
   options.method = Method::kMeanField;
-  options.classic_updates = true;
-  options.max_iterations = 5;
-  options.pairs.kind = OperatorKind::kLattice;
-  options.certify = certify;
-  options.max_bytes = std::size_t{1} << 30;
+  options.dense.classic_updates = true;
+  options.limits.max_iterations = 5;
+  options.dense.pairs.kind = OperatorKind::kLattice;
+  options.dense.certify = certify;
+  options.limits.max_bytes = std::size_t{1} << 30;
   return options;
 }
 
@@ -97,9 +97,9 @@ TEST(ClassicUpdates, LeaveOtherSolvesToTheGeneralWay) {
     change(&options);
     EXPECT_FALSE(IsClassic(model, options));
   };
-  differs([](SolveOptions* options) { options->certify = Certify::kOperator; });
-  differs([](SolveOptions* options) { options->classic_updates = false; });
-  differs([](SolveOptions* options) { options->pairs.kind = OperatorKind::kNeighbourList; });
+  differs([](SolveOptions* options) { options->dense.certify = Certify::kOperator; });
+  differs([](SolveOptions* options) { options->dense.classic_updates = false; });
+  differs([](SolveOptions* options) { options->dense.pairs.kind = OperatorKind::kNeighbourList; });
   differs([](SolveOptions* options) { options->method = Method::kAuto; });
   // Few variables have exact row sums.
   EXPECT_FALSE(IsClassic(testing::ModelOf(Square(1000, 20.0, &random)), Classic(Certify::kNone)));
@@ -140,7 +140,7 @@ TEST(ClassicUpdates, KeepTheTimeLimit) {
   RandomModels random(6);
   const DenseCrf model = Picture(&random, KernelNormalisation::kSymmetric, 40.0);
   SolveOptions options = Classic(Certify::kLower);
-  options.time_limit_seconds = 0.0;
+  options.limits.time_limit_seconds = 0.0;
   const SolveResult result = Solve(model, options);
   EXPECT_EQ(result.termination, Termination::kTimeLimit);
   EXPECT_TRUE(result.certificate.lower);
@@ -151,8 +151,7 @@ TEST(ClassicUpdates, AreRefusedBeforeTheWork) {
   RandomModels random(7);
   const DenseCrf model = Picture(&random, KernelNormalisation::kSymmetric, 40.0);
   SolveOptions options = Classic(Certify::kNone);
-  options.shrink_option = "--shrink";
-  options.max_bytes = 500000;
+  options.limits.max_bytes = 500000;
   try {
     Solve(model, options, [](std::string_view, const SolveRecord&) {
       ADD_FAILURE() << "it has begun";
@@ -160,11 +159,12 @@ TEST(ClassicUpdates, AreRefusedBeforeTheWork) {
     });
     FAIL() << "it has too little memory";
   } catch (const TooLarge& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--shrink"));
+    EXPECT_THAT(error.what(), HasSubstr("variables instead of"));
+    EXPECT_LT(error.remedy().variables, static_cast<double>(model.num_variables()));
   }
   // Where lattices without shared vertices would not fit, but these do.
   const double needed = Solve(model, Classic(Certify::kNone)).estimated_bytes;
-  options.max_bytes = static_cast<std::size_t>(1.1 * needed);
+  options.limits.max_bytes = static_cast<std::size_t>(1.1 * needed);
   EXPECT_EQ(Solve(model, options).labels.size(), kVariables);
 }
 

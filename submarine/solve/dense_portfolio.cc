@@ -55,12 +55,12 @@ SolveResult RunPortfolio(DenseState* state) {
 // Where exact row sums would take longer than what they are for, the operator's have to do.
 NormalisationOptions NormalisationFor(const SolveTask<DenseCrf>& task) {
   const SolveOptions& options = task.options;
-  const double share = DensePolicy::kForNormalisation * options.time_limit_seconds;
+  const double share = DensePolicy::kForNormalisation * options.limits.time_limit_seconds;
   NormalisationOptions normalisation;
-  normalisation.pairs = options.pairs;
-  if (options.certify == Certify::kExact) {
+  normalisation.pairs = options.dense.pairs;
+  if (options.dense.certify == Certify::kExact) {
     normalisation.source = RowSumSource::kExact;
-  } else if (options.certify != Certify::kAuto || options.method == Method::kMeanField) {
+  } else if (options.dense.certify != Certify::kAuto || options.method == Method::kMeanField) {
     normalisation.max_seconds = 0.0;
   } else {
     normalisation.max_seconds = std::min(normalisation.max_seconds, share);
@@ -78,9 +78,9 @@ SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
   Budget budget(task.clock, options, task.watch);
   const DenseEntry& entry = EntryOf(options.method).dense;
   DenseState state(task.model, options, {ToString(options.method), entry.chain, entry.traits},
-                   options.relative_gap.value_or(DefaultGap(options.method, ModelKind::kDense)),
+                   options.limits.gap.value_or(DefaultGap(options.method, ModelKind::kDense)),
                    normalised, &budget);
-  if (options.marginals == DenseMarginals::kRouted && !RoutesFirst(state.view)) {
+  if (options.dense.marginals == DenseMarginals::kRouted && !RoutesFirst(state.view)) {
     throw InvalidInput(
         "the marginals of the routed bound are asked for, but this solve does not route; use the "
         "method routed, or the marginals of the upper bound");

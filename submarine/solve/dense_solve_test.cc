@@ -68,9 +68,9 @@ TEST(DenseSolveTest, CertificatesOfAllOperatorsHoldTheSameValue) {
       for (const Method method : {Method::kAuto, Method::kMeanField}) {
         SolveOptions options;
         options.method = method;
-        options.pairs.kind = kind;
-        options.pairs.cutoff = 0.3;
-        options.certify = Certify::kExact;
+        options.dense.pairs.kind = kind;
+        options.dense.pairs.cutoff = 0.3;
+        options.dense.certify = Certify::kExact;
         const SolveResult outcome = Solve(model, options);
         EXPECT_LE(*outcome.certificate.lower, log_z);
         EXPECT_GE(*outcome.certificate.lower, log_z - 3.0);
@@ -91,8 +91,8 @@ TEST(DenseSolveTest, OfMeanFieldIsTheOperators) {
   const DenseCrf model = ModelOf(Square(5000, 30.0, &random));
   SolveOptions options;
   options.method = Method::kMeanField;
-  options.pairs.kind = OperatorKind::kLattice;
-  options.max_iterations = 2;
+  options.dense.pairs.kind = OperatorKind::kLattice;
+  options.limits.max_iterations = 2;
   std::vector<std::string> phases;
   const auto watch = [&](std::string_view phase, const SolveRecord&) {
     phases.emplace_back(phase);
@@ -101,7 +101,7 @@ TEST(DenseSolveTest, OfMeanFieldIsTheOperators) {
   EXPECT_THAT(Solve(model, options, watch).certificate.model,
               HasSubstr("normalised by the row sums of lattice of"));
   EXPECT_THAT(phases.front(), Not(HasSubstr("normalising")));
-  options.certify = Certify::kExact;
+  options.dense.certify = Certify::kExact;
   phases.clear();
   const SolveResult outcome = Solve(model, options, watch);
   EXPECT_THAT(outcome.certificate.model, Not(HasSubstr("row sums")));
@@ -120,7 +120,8 @@ TEST(DenseSolveTest, TwoLabelsFindTheLeastEnergy) {
     const DenseCrf model = random.Dense(random.Integer(2, 12), PottsLabels(2));
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
     const SolveResult outcome =
-        Solve(model, {.temperature = 0.0, .relative_gap = 1e-4, .certify = Certify::kExact});
+        Solve(model,
+              {.temperature = 0.0, .limits = {.gap = 1e-4}, .dense = {.certify = Certify::kExact}});
     const double least = -ExactValue(model, 0.0);
     const double rounding = SingleRounding(model, 0.0);
     EXPECT_EQ(outcome.certificate.temperature, 0.0);
@@ -149,7 +150,7 @@ TEST(DenseSolveTest, StoppedAnywhereItHasAnInterval) {
   kernel.normalisation = KernelNormalisation::kNone;
   const DenseCrf model = ModelOf(std::move(kernel));
   std::vector<std::string> seen;
-  Solve(model, {.max_iterations = 20}, [&](std::string_view phase, const SolveRecord&) {
+  Solve(model, {.limits = {.max_iterations = 20}}, [&](std::string_view phase, const SolveRecord&) {
     if (seen.empty() || seen.back() != phase) seen.emplace_back(phase);
     return true;
   });
@@ -158,7 +159,7 @@ TEST(DenseSolveTest, StoppedAnywhereItHasAnInterval) {
   for (const std::string& stop : seen) {
     SCOPED_TRACE(stop);
     const SolveResult result =
-        Solve(model, {.max_iterations = 20},
+        Solve(model, {.limits = {.max_iterations = 20}},
               [&](std::string_view phase, const SolveRecord&) { return phase != stop; });
     ASSERT_TRUE(result.certificate.lower && result.certificate.upper);
     // N log 2 of entropy, and all labels equal at no cost.
@@ -206,8 +207,8 @@ TEST(DenseSolveTest, NoTimeIsNoExcuse) {
   RandomModels random(9);
   for (int trial = 0; trial < 20; ++trial) {
     const DenseCrf model = random.Dense(random.Integer(2, 10), PottsLabels(3));
-    const SolveResult result =
-        Solve(model, {.time_limit_seconds = 0.0, .certify = Certify::kExact});
+    const SolveResult result = Solve(
+        model, {.limits = {.time_limit_seconds = 0.0}, .dense = {.certify = Certify::kExact}});
     const double exact = ExactValue(model, 1.0);
     ASSERT_TRUE(result.certificate.lower && result.certificate.upper && result.energy);
     EXPECT_LE(*result.certificate.lower, exact + 1e-9 * (1.0 + std::abs(exact)));
@@ -222,14 +223,14 @@ TEST(DenseSolveTest, MemoryIsCheckedBeforeTheWork) {
   const DenseCrf model = ModelOf(std::move(kernel));
   int told = 0;
   try {
-    Solve(model, {.max_bytes = 1000000}, [&](std::string_view, const SolveRecord&) {
+    Solve(model, {.limits = {.max_bytes = 1000000}}, [&](std::string_view, const SolveRecord&) {
       ++told;
       return true;
     });
     FAIL() << "a megabyte is not enough";
   } catch (const TooLarge& error) {
     EXPECT_THAT(error.what(), HasSubstr("more than the limit of 1 MB"));
-    EXPECT_THAT(error.what(), HasSubstr("--max-memory"));
+    EXPECT_THAT(error.what(), HasSubstr("a memory limit of"));
   }
   EXPECT_LE(told, 1);
 }
@@ -246,11 +247,11 @@ TEST(DenseSolveTest, LimitsAreCheckedWithoutUnaries) {
     }
     return "";
   };
-  EXPECT_EQ(refusal({.max_bytes = std::size_t{4} << 30}), "");
-  EXPECT_THAT(refusal({.max_bytes = std::size_t{64} << 20}), HasSubstr("of memory"));
+  EXPECT_EQ(refusal({.limits = {.max_bytes = std::size_t{4} << 30}}), "");
+  EXPECT_THAT(refusal({.limits = {.max_bytes = std::size_t{64} << 20}}), HasSubstr("of memory"));
   const std::vector<GaussianKernel> wide = {PositionKernel(300, 200, 40.0, 40.0, 1.0)};
-  SolveOptions hurry{.time_limit_seconds = 0.1, .max_bytes = std::size_t{4} << 30};
-  hurry.pairs.kind = OperatorKind::kNeighbourList;
+  SolveOptions hurry{.limits = {.time_limit_seconds = 0.1, .max_bytes = std::size_t{4} << 30}};
+  hurry.dense.pairs.kind = OperatorKind::kNeighbourList;
   EXPECT_THROW(RequireFits(wide, 60000, labels, hurry), TooLarge);
   // The same as with unaries.
   const DenseCrf model(Matrix<float>(60000, 60, 0.0F), wide, labels);
@@ -308,7 +309,7 @@ class VerifiedBeforeTest : public ::testing::Test {
     options.verified_before = &verified;
     const Stopwatch clock;
     const Watch watch;
-    const SolveOptions limits{.time_limit_seconds = limit_seconds};
+    const SolveOptions limits{.limits = {.time_limit_seconds = limit_seconds}};
     Budget budget(clock, limits, watch);
     return CertifyDense(*model_, {{}, "none"}, evidence, options, &budget);
   }

@@ -22,7 +22,7 @@ SolveResult Eliminate(const Model& model, const SolveOptions& options, double de
                       Budget* budget, std::string description) {
   ExactOptions exact;
   exact.temperature = options.temperature;
-  exact.max_bytes = static_cast<std::int64_t>(options.max_bytes);
+  exact.max_bytes = static_cast<std::int64_t>(options.limits.max_bytes);
   exact.time_limit_seconds = std::max(0.0, deadline - budget->Seconds());
   exact.interrupted = [budget] {
     return !budget->Tell("exact inference", {.k = -1, .seconds = budget->Seconds()});
@@ -147,7 +147,7 @@ void FindExact(SparseState* state) {
   state->view.tried_exact = true;
   std::optional<SolveResult> found;
   if (options.method == Method::kExact) {
-    CheckTableMemory(model, options.max_bytes);
+    CheckTableMemory(model, options.limits.max_bytes);
     found =
         Eliminate(model, options, state->budget.deadline(), &state->budget, model.Description());
   } else if (TableEntries(model) <= SparsePolicy::kCheapTables &&
@@ -168,7 +168,7 @@ void FindExact(SparseState* state) {
 SolveResult DenseExactly(const SolveTask<DenseCrf>& task) {
   const DenseCrf& model = task.model;
   const bool has_pairs = HasPairs(model);
-  if (has_pairs) CheckTableOfAll(model, task.options.max_bytes);
+  if (has_pairs) CheckTableOfAll(model, task.options.limits.max_bytes);
   if (has_pairs && NeedsNormalisation(model)) {
     const DenseCrf normalised = WithNormalisation(model, {.source = RowSumSource::kExact});
     return DenseExactly({normalised, task.options, task.clock, task.watch});

@@ -25,7 +25,7 @@ template <class Given>
 void TakeOptions(const Given& /*given*/, BoundOptions* /*solver*/) {}
 
 void TakeOptions(const SolveOptions& given, PdhgOptions* solver) {
-  if (given.deterministic)
+  if (given.limits.deterministic)
     solver->seconds_between_evaluations = std::numeric_limits<double>::infinity();
 }
 
@@ -34,7 +34,7 @@ FrankWolfeStep StepOf(bool harmonic) {
 }
 
 void TakeOptions(const SolveOptions& given, FrankWolfeOptions* solver) {
-  solver->extension = given.extension;
+  solver->extension = given.sparse.extension;
   solver->step = StepOf(given.harmonic_steps);
 }
 

@@ -26,6 +26,7 @@ using internal::CheckDenseTemperature;
 using internal::Describe;
 using internal::EntryOf;
 using internal::IsClassic;
+using internal::NumThreads;
 using internal::PhysicalMemoryBytes;
 using internal::PlanDense;
 using internal::RecognisedCrf;
@@ -52,21 +53,21 @@ constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 class Call {
  public:
   explicit Call(const SolveOptions& options) : options_(options) {
-    if (!(options.time_limit_seconds >= 0.0))
-      throw InvalidInput(
-          fmt::format("the time limit is {} s, expected 0 or more", options.time_limit_seconds));
+    if (!(options.limits.time_limit_seconds >= 0.0))
+      throw InvalidInput(fmt::format("the time limit is {} s, expected 0 or more",
+                                     options.limits.time_limit_seconds));
     if (!(options.temperature >= 0.0) || !std::isfinite(options.temperature))
       throw InvalidInput(
           fmt::format("the temperature is {}, expected a finite number >= 0", options.temperature));
-    if (options.threads < 0)
+    if (options.limits.threads < 0)
       throw InvalidInput(
-          fmt::format("the number of threads is {}, expected 0 or more", options.threads));
-    if (options.threads > 0) threads_.emplace(options.threads);
-    if (options_.max_bytes == 0) options_.max_bytes = DefaultMemory();
+          fmt::format("the number of threads is {}, expected 0 or more", options.limits.threads));
+    if (options.limits.threads > 0) threads_.emplace(options.limits.threads);
+    if (options_.limits.max_bytes == 0) options_.limits.max_bytes = DefaultMemory();
   }
 
   void CheckExtension() const {
-    if (options_.extension == ExtensionKind::kOptimal) return;
+    if (options_.sparse.extension == ExtensionKind::kOptimal) return;
     if (EntryOf(options_.method).sparse.alternate_extension) return;
     std::vector<std::string_view> names;
     for (const MethodInfo& info : Methods()) {
@@ -83,6 +84,7 @@ class Call {
     result.certificate.temperature = options_.temperature;
     result.certificate.Check();
     result.seconds = clock_.Seconds();
+    result.threads = static_cast<int>(NumThreads());
     return result;
   }
 
@@ -147,8 +149,8 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
     why = error.what();
   }
   SolveResult result = SolveTables(
-      graph, options, options.relative_gap.value_or(DefaultGap(Method::kTrw, ModelKind::kTables)),
-      options.max_iterations.value_or(DefaultIterations(Method::kTrw, ModelKind::kTables)),
+      graph, options, options.limits.gap.value_or(DefaultGap(Method::kTrw, ModelKind::kTables)),
+      options.limits.max_iterations.value_or(DefaultIterations(Method::kTrw, ModelKind::kTables)),
       &budget);
   result.certificate.model = Describe(graph);
   result.marginals =
@@ -164,7 +166,7 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
   Call call(given);
   const SolveOptions& options = call.options();
   RequireAccepted(options.method, ModelKind::kDense);
-  if (options.extension != ExtensionKind::kOptimal)
+  if (options.sparse.extension != ExtensionKind::kOptimal)
     throw InvalidInput("the alternate extension is not for dense models");
   if (options.forest && options.method != Method::kRouted) {
     throw InvalidInput(fmt::format("a forest of a dense model is for the method routed, not for {}",
@@ -176,7 +178,7 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
         "look-alikes");
   }
   if (options.method == Method::kRouted &&
-      (options.certify == Certify::kOperator || options.certify == Certify::kLower)) {
+      (options.dense.certify == Certify::kOperator || options.dense.certify == Certify::kLower)) {
     throw InvalidInput(
         "the method routed proves bounds of the exact Gaussian model, and a certificate about the "
         "operator is asked for; ask for exact, auto or none");
@@ -197,7 +199,7 @@ void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variab
   for (const GaussianKernel& kernel : kernels) weighted.push_back({&kernel, kernel.weight});
   PlanDense(SizeOf(num_variables, labels), weighted, call.options(),
             {.method = EntryOf(call.options().method).dense.traits,
-             .seconds_left = call.options().time_limit_seconds});
+             .seconds_left = call.options().limits.time_limit_seconds});
 }
 
 }  // namespace submarine

@@ -1,6 +1,6 @@
 // The entry point: one call from model to marginals, labeling and certified interval.
 //
-//   const SolveResult result = Solve(model, {.time_limit_seconds = 10});
+//   const SolveResult result = Solve(model, {.limits = {.time_limit_seconds = 10}});
 //   if (result.certificate.upper) ... *result.certificate.lower ... result.marginals
 //
 // Limits apply to the whole call: time covers set-up, solving and certification, memory everything
@@ -24,7 +24,6 @@ namespace submarine {
 // The table of methods, which the command line, error messages and documentation use.
 std::span<const MethodInfo> Methods();
 const MethodInfo& InfoOf(Method method);
-std::string_view ToString(Method method);
 // Throws InvalidInput, naming the methods that do, unless the method accepts models of this kind.
 void RequireAccepted(Method method, ModelKind kind);
 // "auto: ...; pdhg: ..." for these methods.

@@ -103,7 +103,7 @@ TEST(SolveTest, AutoIsTheTightestBoundElsewhere) {
 TEST(SolveTest, AutoTakesTablesWithoutAnExtension) {
   const SolveResult small = Solve(SpinGlass(4));
   EXPECT_EQ(small.method, Method::kExact);
-  const SolveResult large = Solve(SpinGlass(30), {.max_iterations = 20});
+  const SolveResult large = Solve(SpinGlass(30), {.limits = {.max_iterations = 20}});
   EXPECT_EQ(large.method, Method::kTrw);
   ASSERT_EQ(large.notes.size(), 1U);
   EXPECT_THAT(large.notes.front(), HasSubstr("any tables of pairs"));
@@ -127,14 +127,18 @@ TEST(SolveTest, WhatRecognitionChangesIsAddedToBothEnds) {
 TEST(SolveTest, OptionsThatWouldBeIgnoredAreRefused) {
   const SparseCrf model = Grid(3, 3, 2, 1.0);
   for (const Method method : {Method::kAuto, Method::kPdhg, Method::kTrw}) {
-    ExpectInvalid([&] { Solve(model, {.method = method, .extension = ExtensionKind::kAlternate}); },
-                  "the alternate extension goes with the methods fw and bcfw");
+    ExpectInvalid(
+        [&] {
+          Solve(model, {.method = method, .sparse = {.extension = ExtensionKind::kAlternate}});
+        },
+        "the alternate extension goes with the methods fw and bcfw");
   }
   ExpectInvalid([&] { Solve(model, {.method = Method::kQuadratic}); }, "not for sparse models");
   ExpectInvalid([&] { Solve(model, {.temperature = -1.0}); }, "the temperature is -1");
   ExpectInvalid([&] { Solve(model, {.method = Method::kMeanField, .temperature = 0.0}); },
                 "temperature");
-  ExpectInvalid([&] { Solve(model, {.time_limit_seconds = std::nan("")}); }, "the time limit is");
+  ExpectInvalid([&] { Solve(model, {.limits = {.time_limit_seconds = std::nan("")}}); },
+                "the time limit is");
 }
 
 TEST(SolveTest, TheWatchSeesEveryMethodAndCanStopIt) {
@@ -151,8 +155,9 @@ TEST(SolveTest, TheWatchSeesEveryMethodAndCanStopIt) {
 }
 
 TEST(SolveTest, ExactInferenceChecksItsTablesFirst) {
-  EXPECT_THROW(Solve(Grid(50, 50, 64, 1.0), {.method = Method::kExact, .max_bytes = 50000000}),
-               TooLarge);
+  EXPECT_THROW(
+      Solve(Grid(50, 50, 64, 1.0), {.method = Method::kExact, .limits = {.max_bytes = 50000000}}),
+      TooLarge);
 }
 
 // A thousand labels on a line are in half a million sets altogether, which verifiers go through per edge.
@@ -161,7 +166,7 @@ TEST(SolveTest, WithoutTimeForASolverTheUnariesProveSomething) {
   RandomModels random(19);
   const SparseCrf model(random.Points(900, kLabels, 0.0, 5.0), GridEdges(30, 30, 4, 1.0),
                         LinearLabels(kLabels));
-  const SolveResult result = Solve(model, {.time_limit_seconds = 0.0});
+  const SolveResult result = Solve(model, {.limits = {.time_limit_seconds = 0.0}});
   EXPECT_EQ(result.method, Method::kAuto);
   EXPECT_EQ(result.termination, Termination::kTimeLimit);
   ASSERT_TRUE(result.certificate.upper && result.certificate.lower);
@@ -172,7 +177,7 @@ TEST(SolveTest, WithoutTimeForASolverTheUnariesProveSomething) {
   EXPECT_THAT(result.notes.front(), HasSubstr("come from the unaries"));
   for (const Method method : {Method::kPdhg, Method::kBlockFrankWolfe, Method::kTrw}) {
     try {
-      Solve(model, {.method = method, .time_limit_seconds = 0.0});
+      Solve(model, {.method = method, .limits = {.time_limit_seconds = 0.0}});
       ADD_FAILURE() << ToString(method) << " was not refused";
     } catch (const TooLarge& error) {
       EXPECT_THAT(error.what(), HasSubstr("are left of the time limit")) << ToString(method);
@@ -211,7 +216,7 @@ TEST(SolveTest, AnInterruptOfExactInferenceLeavesAutoTheUnaries) {
 TEST(SolveTest, AutoTakesWhatFitsTheMemory) {
   const SparseCrf model = Grid(100, 100, 32, 1.0);  // 2.6 MB, and as much for each set of marginals
   const auto solve = [&](std::size_t megabytes) {
-    return Solve(model, {.max_iterations = 2, .max_bytes = megabytes * 1000000});
+    return Solve(model, {.limits = {.max_iterations = 2, .max_bytes = megabytes * 1000000}});
   };
   EXPECT_THROW(solve(4), TooLarge);
   const SolveResult unaries = solve(7);
@@ -242,7 +247,7 @@ TEST(SolveTest, AutoRoutesWhereTrwIsNarrowAndTimeIsLeft) {
                         PottsLabels(8));
   const SolveResult trw = Solve(model);
   EXPECT_EQ(trw.method, Method::kTrw);
-  const SolveResult routed = Solve(model, {.time_limit_seconds = 60.0});
+  const SolveResult routed = Solve(model, {.limits = {.time_limit_seconds = 60.0}});
   EXPECT_EQ(routed.method, Method::kRouted);
   EXPECT_LT(*routed.certificate.upper, *trw.certificate.upper);
   EXPECT_GE(*routed.certificate.lower, *trw.certificate.lower);

@@ -60,7 +60,7 @@ void RunSparsePortfolio(SparseState* state) {
 void Find(Method method, SparseState* state) {
   const SparseMethod& entry = EntryOf(method).sparse;
   state->phase = ToString(method);
-  state->gap = state->options.relative_gap.value_or(entry.gap);
+  state->gap = state->options.limits.gap.value_or(entry.gap);
   state->has_first_bound = state->solved.certificate.lower && method == Method::kRouted &&
                            state->view.upper_by == Method::kTrw;
   const std::function<bool()> gives_up = [state] {
@@ -144,7 +144,7 @@ SparseSize MeasuredSize(const SparseCrf& model, const SolveOptions& options) {
   constexpr std::size_t kSample = std::size_t{64} << 20;
   constexpr double kMost = 10.0;
   SparseSize size = SizeOf(model, options.temperature);
-  if (std::isfinite(options.time_limit_seconds) && !options.deterministic &&
+  if (std::isfinite(options.limits.time_limit_seconds) && !options.limits.deterministic &&
       LeastSeconds(Method::kBlockFrankWolfe, size) > kMatters) {
     const double usual = TouchSeconds(static_cast<double>(kSample));
     size.touch = std::clamp(SecondsToTouch(kSample) / usual, 1.0, kMost);
@@ -158,14 +158,14 @@ SparseView ViewOf(const SolveOptions& options, const SparseSize& size, double ma
   SparseView view;
   view.method = options.method;
   view.zero_temperature = options.temperature == 0.0;
-  view.starts = options.starts;
+  view.starts = options.sparse.starts;
   view.between_trees =
-      options.mean_field.value_or(options.method == Method::kMeanField
-                                      ? MeanFieldKind::kNaive
-                                      : MeanFieldKind::kForest) == MeanFieldKind::kForest;
-  view.limit = view.left = options.time_limit_seconds;
+      options.sparse.mean_field.value_or(options.method == Method::kMeanField
+                                             ? MeanFieldKind::kNaive
+                                             : MeanFieldKind::kForest) == MeanFieldKind::kForest;
+  view.limit = view.left = options.limits.time_limit_seconds;
   view.room = max_bytes - ModelBytes(size);
-  view.gap = options.relative_gap.value_or(EntryOf(Method::kPdhg).sparse.gap);
+  view.gap = options.limits.gap.value_or(EntryOf(Method::kPdhg).sparse.gap);
   view.size = size;
   for (const MethodInfo& info : Methods()) {
     const SparseMethod& entry = EntryOf(info.method).sparse;
@@ -185,29 +185,31 @@ void RequireRoom(const SparseView& view) {
   const SparseCost& cost = view.costs[static_cast<std::size_t>(method)];
   const bool has_time = method == Method::kAuto || FitsTime(view, method);
   if (has_time && FitsMemory(view, method)) return;
-  std::string others;
+  Remedy remedy;
   for (const MethodInfo& other : Methods()) {
     // `auto` comes last, and exact inference has limits of its own.
     if (!other.sparse || other.method == Method::kAuto || other.method == Method::kExact) continue;
     const bool accepts = !view.zero_temperature || EntryOf(other.method).sparse.zero_temperature;
     if (accepts && FitsTime(view, other.method) && FitsMemory(view, other.method))
-      others += fmt::format("{}, ", other.name);
+      remedy.methods.emplace_back(other.name);
   }
-  if (view.costs[static_cast<std::size_t>(Method::kAuto)].bytes <= view.room) others += "auto, ";
-  const std::string instead = others.empty() ? "" : fmt::format("use --method {}or ", others);
+  if (view.costs[static_cast<std::size_t>(Method::kAuto)].bytes <= view.room)
+    remedy.methods.emplace_back(ToString(Method::kAuto));
   if (!has_time) {
-    throw TooLarge(fmt::format(
-        "a first bound by {} takes about {:.1f} s here, but {:.1f} s are left of the time limit; "
-        "{}allow {:.0f} s more",
-        ToString(method), cost.seconds, std::max(0.0, view.left), instead,
-        std::ceil(cost.seconds - view.left)));
+    remedy.more_seconds = std::ceil(cost.seconds - view.left);
+    throw TooLarge(
+        fmt::format("a first bound by {} takes about {:.1f} s here, but {:.1f} s are left of "
+                    "the time limit",
+                    ToString(method), cost.seconds, std::max(0.0, view.left)),
+        std::move(remedy));
   }
   const double needed = ModelBytes(view.size) + cost.bytes;
-  throw TooLarge(fmt::format(
-      "the method {} needs about {:.3g} GB of memory here, more than the limit of {:.3g} GB; "
-      "{}allow {:.3g} GB (--max-memory)",
-      ToString(method), needed / 1e9, (view.room + ModelBytes(view.size)) / 1e9, instead,
-      1.01 * needed / 1e9));
+  remedy.bytes = 1.01 * needed;
+  throw TooLarge(
+      fmt::format("the method {} needs about {:.3g} GB of memory here, more than the limit of "
+                  "{:.3g} GB",
+                  ToString(method), needed / 1e9, (view.room + ModelBytes(view.size)) / 1e9),
+      std::move(remedy));
 }
 
 SolveResult SolveSparse(const SolveTask<SparseCrf>& task, double bytes_of_tables) {
@@ -220,7 +222,7 @@ SolveResult SolveSparse(const SolveTask<SparseCrf>& task, double bytes_of_tables
   state.view.tried_exact = bytes_of_tables > 0.0 && options.method == Method::kAuto;
   state.costs = SparseCosts(size);
   state.max_iterations =
-      options.max_iterations.value_or(DefaultIterations(options.method, ModelKind::kSparse));
+      options.limits.max_iterations.value_or(DefaultIterations(options.method, ModelKind::kSparse));
   RequireRoom(state.view);
   RunSparsePortfolio(&state);
   return TakeResult(&state);

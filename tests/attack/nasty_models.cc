@@ -60,11 +60,11 @@ class Generator {
   Case Make() {
     options_.temperature =
         Pick<double>({1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.1, 0.5, 2.0, 10.0, 1e-3, 1e5});
-    options_.max_iterations = Pick<int>({0, 1, 3, 30, 100});
-    options_.relative_gap = Pick<double>({0.0, 1e-6, 1e-3, 0.1});
-    options_.seed = static_cast<std::uint64_t>(Integer(0, 1000));
-    options_.rounding_draws = Integer(0, 4);
-    options_.starts = Integer(1, 3);
+    options_.limits.max_iterations = Pick<int>({0, 1, 3, 30, 100});
+    options_.limits.gap = Pick<double>({0.0, 1e-6, 1e-3, 0.1});
+    options_.sparse.seed = static_cast<std::uint64_t>(Integer(0, 1000));
+    options_.sparse.rounding_draws = Integer(0, 4);
+    options_.sparse.starts = Integer(1, 3);
     options_.harmonic_steps = Chance(0.3);
     switch (Integer(0, 4)) {
       case 0:
@@ -135,10 +135,10 @@ class Generator {
                                     Method::kBlockFrankWolfe, Method::kTrw, Method::kHybrid,
                                     Method::kRouted, Method::kMeanField, Method::kExact});
     if (options_.method == Method::kMeanField && Chance(0.7))
-      options_.mean_field = MeanFieldKind::kForest;
+      options_.sparse.mean_field = MeanFieldKind::kForest;
     if (options_.method == Method::kFrankWolfe || options_.method == Method::kBlockFrankWolfe)
-      options_.extension = Chance(0.3) ? ExtensionKind::kAlternate : ExtensionKind::kOptimal;
-    if (options_.method == Method::kTrw) options_.rho_steps = Integer(0, 2);
+      options_.sparse.extension = Chance(0.3) ? ExtensionKind::kAlternate : ExtensionKind::kOptimal;
+    if (options_.method == Method::kTrw) options_.sparse.rho_steps = Integer(0, 2);
     if (options_.method == Method::kHybrid && Chance(0.5))
       options_.forest = HybridForest::kSpanning;
 
@@ -289,11 +289,13 @@ class Generator {
       options_.forest =
           Pick<HybridForest>({HybridForest::kBest, HybridForest::kRows, HybridForest::kColumns,
                               HybridForest::kSpanning, HybridForest::kLookAlikes});
-    options_.pairs.kind = Pick<OperatorKind>({OperatorKind::kAuto, OperatorKind::kNeighbourList,
-                                              OperatorKind::kLattice, OperatorKind::kBruteForce});
-    options_.pairs.cutoff = Pick<double>({1e-3, 1e-3, 0.3, 1e-6});
-    options_.certify = Pick<Certify>({Certify::kAuto, Certify::kExact, Certify::kExact});
-    options_.marginals = Chance(0.5) ? DenseMarginals::kUpperBound : DenseMarginals::kMeanField;
+    options_.dense.pairs.kind =
+        Pick<OperatorKind>({OperatorKind::kAuto, OperatorKind::kNeighbourList,
+                            OperatorKind::kLattice, OperatorKind::kBruteForce});
+    options_.dense.pairs.cutoff = Pick<double>({1e-3, 1e-3, 0.3, 1e-6});
+    options_.dense.certify = Pick<Certify>({Certify::kAuto, Certify::kExact, Certify::kExact});
+    options_.dense.marginals =
+        Chance(0.5) ? DenseMarginals::kUpperBound : DenseMarginals::kMeanField;
 
     Enumeration all(options_.temperature);
     const auto factor = static_cast<long double>(model.pair_factor());
@@ -325,11 +327,11 @@ class Generator {
   Case Finish(Model model, const std::string& what, const Enumeration& all) {
     std::string description = fmt::format("{}; method {}, T {:g}, gap {:g}, {} iterations", what,
                                           ToString(options_.method), options_.temperature,
-                                          *options_.relative_gap, *options_.max_iterations);
+                                          *options_.limits.gap, *options_.limits.max_iterations);
     if constexpr (std::is_same_v<Model, DenseCrf>) {
       description +=
-          fmt::format(", pairs {}, cutoff {:g}, certify {}", ToString(options_.pairs.kind),
-                      options_.pairs.cutoff, ToString(options_.certify));
+          fmt::format(", pairs {}, cutoff {:g}, certify {}", ToString(options_.dense.pairs.kind),
+                      options_.dense.pairs.cutoff, ToString(options_.dense.certify));
     }
     return {std::move(model), options_, std::move(description), all.Value(), all.LeastEnergy()};
   }

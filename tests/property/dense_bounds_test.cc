@@ -168,16 +168,15 @@ TEST(DenseBounds, CertificatesAboutTheOperatorHoldAndAgreeWithTheSolver) {
     const DenseCrf model =
         random.Dense(random.Integer(1, labels == 2 ? 12 : 7), random.Labels(labels));
     SolveOptions options{.method = kMethods[random.Integer(0, 4)],
-                         .relative_gap = 1e-4,
-                         .max_iterations = 20,
-                         .certify = Certify::kOperator};
-    options.pairs.kind = kChoices[random.Integer(0, 3)];
+                         .limits = {.gap = 1e-4, .max_iterations = 20},
+                         .dense = {.certify = Certify::kOperator}};
+    options.dense.pairs.kind = kChoices[random.Integer(0, 3)];
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << ToString(options.method)
                                       << ", " << model.Description());
     const SolveResult outcome = Solve(model, options);
     const Certificate& certificate = outcome.certificate;
-    const std::vector<OperatorKind> kinds(model.kernels().size(), options.pairs.kind);
-    const double exact = LogPartition(model, kinds, options.pairs);
+    const std::vector<OperatorKind> kinds(model.kernels().size(), options.dense.pairs.kind);
+    const double exact = LogPartition(model, kinds, options.dense.pairs);
     EXPECT_LE(*certificate.lower, exact + Rounding(exact));
     EXPECT_GE(*outcome.energy, -exact - Rounding(exact));
 
@@ -216,7 +215,8 @@ TEST(DenseBounds, ASampleChangesTheWayAndNotTheResult) {
   }
   const DenseCrf model(unary, {{"random", features, 0.1}}, PottsLabels(4));
   // At T = 0 nothing is routed, which would change the result.
-  SolveOptions options{.temperature = 0.0, .relative_gap = 0.01, .certify = Certify::kExact};
+  SolveOptions options{
+      .temperature = 0.0, .limits = {.gap = 0.01}, .dense = {.certify = Certify::kExact}};
   int sampled = 0;
   const SolveResult with_sample =
       Solve(model, options, [&](std::string_view phase, const SolveRecord&) {
@@ -224,7 +224,7 @@ TEST(DenseBounds, ASampleChangesTheWayAndNotTheResult) {
         return true;
       });
   options.method = Method::kPdhg;
-  options.relative_gap = 1e-3;
+  options.limits.gap = 1e-3;
   const SolveResult all_pairs = Solve(model, options);
   EXPECT_GT(sampled, 0);
   for (const SolveResult* outcome : {&with_sample, &all_pairs}) {
@@ -249,15 +249,15 @@ TEST(DenseBounds, LongRunsOfFrankWolfeAreVerified) {
   for (int trial = 0; trial < 20 && !HasFailure(); ++trial) {
     const DenseCrf model = random.Dense(8, PottsLabels(3));
     SolveOptions options{.method = Method::kFrankWolfe,
-                         .relative_gap = 0.0,
-                         .max_iterations = 50,
-                         .certify = Certify::kOperator};
-    options.pairs.kind = trial % 2 == 0 ? OperatorKind::kLattice : OperatorKind::kNeighbourList;
+                         .limits = {.gap = 0.0, .max_iterations = 50},
+                         .dense = {.certify = Certify::kOperator}};
+    options.dense.pairs.kind =
+        trial % 2 == 0 ? OperatorKind::kLattice : OperatorKind::kNeighbourList;
     const SolveResult result = Solve(model, options);
-    const std::vector<OperatorKind> kinds(model.kernels().size(), options.pairs.kind);
+    const std::vector<OperatorKind> kinds(model.kernels().size(), options.dense.pairs.kind);
     ASSERT_TRUE(result.certificate.upper);
     EXPECT_EQ(result.certificate.upper->provenance(), Provenance::kVerified);
-    const double exact = LogPartition(model, kinds, options.pairs);
+    const double exact = LogPartition(model, kinds, options.dense.pairs);
     EXPECT_GE(*result.certificate.upper, exact - Rounding(exact));
     EXPECT_NEAR(*result.certificate.upper, *result.records.back().upper,
                 1e-3 * (1.0 + std::abs(exact)));

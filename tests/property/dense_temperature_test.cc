@@ -34,9 +34,9 @@ double ExactValue(const SparseCrf& model, double temperature) {
 
 // The model that a certificate of these options is about.
 SparseCrf CertifiedModel(const DenseCrf& model, const SolveOptions& options) {
-  if (options.certify == Certify::kExact) return ToSparseCrf(model);
-  const std::vector<OperatorKind> kinds(model.kernels().size(), options.pairs.kind);
-  return OperatorModel(model, OperatorWeights(model, kinds, options.pairs));
+  if (options.dense.certify == Certify::kExact) return ToSparseCrf(model);
+  const std::vector<OperatorKind> kinds(model.kernels().size(), options.dense.pairs.kind);
+  return OperatorModel(model, OperatorWeights(model, kinds, options.dense.pairs));
 }
 
 TEST(DenseTemperature, CertificatesHoldTheExactValue) {
@@ -54,13 +54,12 @@ TEST(DenseTemperature, CertificatesHoldTheExactValue) {
           if (method == Method::kRouted && certify == Certify::kOperator) continue;
           SolveOptions options{.method = method,
                                .temperature = T,
-                               .relative_gap = 1e-3,
-                               .max_iterations = 20,
-                               .certify = certify};
-          options.pairs.kind = kOperators[random.Integer(0, 2)];
+                               .limits = {.gap = 1e-3, .max_iterations = 20},
+                               .dense = {.certify = certify}};
+          options.dense.pairs.kind = kOperators[random.Integer(0, 2)];
           SCOPED_TRACE(::testing::Message()
                        << "trial " << trial << ", T " << T << ", " << ToString(method) << ", "
-                       << ToString(certify) << ", " << ToString(options.pairs.kind) << ": "
+                       << ToString(certify) << ", " << ToString(options.dense.pairs.kind) << ": "
                        << model.Description());
           const SparseCrf certified = CertifiedModel(model, options);
           const double exact = ExactValue(certified, T);
@@ -91,10 +90,9 @@ TEST(DenseTemperature, ZeroIsTheLinearRelaxation) {
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
     SolveOptions options{.method = trial % 2 == 0 ? Method::kAuto : Method::kPdhg,
                          .temperature = 0.0,
-                         .relative_gap = 1e-3,
-                         .max_iterations = 3000,
-                         .certify = Certify::kExact};
-    options.pairs.kind = OperatorKind::kBruteForce;
+                         .limits = {.gap = 1e-3, .max_iterations = 3000},
+                         .dense = {.certify = Certify::kExact}};
+    options.dense.pairs.kind = OperatorKind::kBruteForce;
     const SolveResult outcome = Solve(model, options);
     const SparseCrf sparse = ToSparseCrf(model);
     const double relaxation = RelaxationBySimplex(sparse);
@@ -127,10 +125,9 @@ TEST(DenseTemperature, CertificatesScaleWithTheEnergy) {
       for (GaussianKernel& kernel : kernels) kernel.weight /= T;
       const DenseCrf scaled(unary, kernels, model.labels(), model.counting(), model.constant() / T);
       SolveOptions options{.method = Method::kPdhg,
-                           .relative_gap = 0.0,
-                           .max_iterations = 16,
-                           .certify = Certify::kOperator};
-      options.pairs.kind = OperatorKind::kBruteForce;
+                           .limits = {.gap = 0.0, .max_iterations = 16},
+                           .dense = {.certify = Certify::kOperator}};
+      options.dense.pairs.kind = OperatorKind::kBruteForce;
       const Certificate unit = Solve(scaled, options, {}).certificate;
       options.temperature = T;
       const Certificate at = Solve(model, options).certificate;

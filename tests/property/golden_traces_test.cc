@@ -76,8 +76,8 @@ DenseCrf ModelOfPicture(const Picture& picture, LabelSpace labels) {
 template <class Model>
 std::string TraceOf(const Model& model, SolveOptions options, double seconds_per_step) {
   const FakeTime time;
-  options.threads = 1;
-  options.max_bytes = std::size_t{4} << 30;
+  options.limits.threads = 1;
+  options.limits.max_bytes = std::size_t{4} << 30;
   std::string trace;
   std::string last_phase;
   int last_k = -2;
@@ -121,8 +121,9 @@ TEST(GoldenTraces, AreAsRecorded) {
     const DenseCrf model = ModelOfPicture(picture, PottsLabels(picture.labels));
     for (const double limit : limits) {
       const auto record = [&](Method method, Certify certify) {
-        const SolveOptions options{
-            .method = method, .time_limit_seconds = limit, .certify = certify};
+        const SolveOptions options{.method = method,
+                                   .limits = {.time_limit_seconds = limit},
+                                   .dense = {.certify = certify}};
         const double step = limit == none ? 0.01 : limit / 120.0;
         traces += fmt::format("{}; within {} s; {}, {}: {}\n", name, limit, ToString(method),
                               ToString(certify), TraceOf(model, options, step));
@@ -141,7 +142,8 @@ TEST(GoldenTraces, AreAsRecorded) {
                          GridEdges(side, side, 4, 0.7), PottsLabels(4));
     for (const double temperature : {1.0, 0.0}) {
       for (const double limit : {none, 0.5}) {
-        const SolveOptions options{.temperature = temperature, .time_limit_seconds = limit};
+        const SolveOptions options{.temperature = temperature,
+                                   .limits = {.time_limit_seconds = limit}};
         traces += fmt::format("grid {}; T = {}; within {} s: {}\n", side, temperature, limit,
                               TraceOf(grid, options, limit == none ? 0.001 : limit / 120.0));
       }

@@ -87,7 +87,7 @@ class Refusals(MemoryTest):
         views = sorted(str(path) for path in (self.directory / "scene").glob("*.png"))
         left, right = [next(view for view in views if side in view) for side in ("left", "right")]
         finished = self.run_command("stereo", left, right, "-o", "out", "--disparities", 12, "--max-memory", "0.02")
-        self.assert_one_sentence(finished, ["memory", "try --shrink"])
+        self.assert_one_sentence(finished, ["memory", "--shrink"])
 
 
 def blank_picture(side):

@@ -52,12 +52,12 @@ double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 SolveOptions MeanFieldOptions(int iterations) {
   SolveOptions options;
   options.method = Method::kMeanField;
-  options.marginals = DenseMarginals::kMeanField;
-  options.certify = Certify::kNone;
-  options.pairs.kind = OperatorKind::kLattice;
+  options.dense.marginals = DenseMarginals::kMeanField;
+  options.dense.certify = Certify::kNone;
+  options.dense.pairs.kind = OperatorKind::kLattice;
   if (iterations > 0) {
-    options.classic_updates = true;
-    options.max_iterations = iterations;
+    options.dense.classic_updates = true;
+    options.limits.max_iterations = iterations;
   }
   return options;
 }
@@ -78,8 +78,8 @@ Solved SolveByBound(const LabelledPicture& picture, const SegmentationParameters
                     Method method, double time_limit, const SegmentWatch& watch) {
   SolveOptions options;
   options.method = method;
-  options.certify = Certify::kNone;
-  options.time_limit_seconds = time_limit;
+  options.dense.certify = Certify::kNone;
+  options.limits.time_limit_seconds = time_limit;
   return SolveModel(picture, parameters, options, watch);
 }
 

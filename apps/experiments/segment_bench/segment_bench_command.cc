@@ -19,6 +19,7 @@
 #include "apps/experiments/segment_bench/segment_bench_table.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
+#include "submarine/base/numbers.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/base/version.h"

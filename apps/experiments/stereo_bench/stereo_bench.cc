@@ -96,7 +96,7 @@ Solved SolveMeanFieldOfModel(const DenseCrf& model, const BenchSettings& setting
 }
 
 Solved SolveCertified(const DenseCrf& model, SolveOptions options, const BenchWatch& watch) {
-  options.certify = Certify::kExact;
+  options.dense.certify = Certify::kExact;
   const auto tell = [&](std::string_view phase, const SolveRecord& record) {
     std::string text = fmt::format("{:.1f} s  {}", record.seconds, phase);
     if (record.k >= 0) text += fmt::format(" {}", record.k);
@@ -122,9 +122,9 @@ Solved SolveByFrankWolfe(const DenseCrf& model, const BenchSettings& settings,
                          const BenchWatch& watch) {
   SolveOptions options;
   options.method = Method::kFrankWolfe;
-  options.relative_gap = 0.0;
-  options.max_iterations = settings.frank_wolfe_iterations;
-  options.pairs.kind = OperatorKind::kNeighbourList;
+  options.limits.gap = 0.0;
+  options.limits.max_iterations = settings.frank_wolfe_iterations;
+  options.dense.pairs.kind = OperatorKind::kNeighbourList;
   Solved solved = SolveCertified(model, options, watch);
   solved.labels = ArgmaxLabels(solved.marginals);  // as in the published algorithm
   return solved;
@@ -132,7 +132,7 @@ Solved SolveByFrankWolfe(const DenseCrf& model, const BenchSettings& settings,
 
 Solved SolveByChain(const DenseCrf& model, const BenchSettings& settings, const BenchWatch& watch) {
   SolveOptions options;
-  options.relative_gap = settings.gap;
+  options.limits.gap = settings.gap;
   return SolveCertified(model, options, watch);
 }
 

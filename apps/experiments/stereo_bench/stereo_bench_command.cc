@@ -23,6 +23,7 @@
 #include "apps/experiments/stereo_bench/stereo_bench_table.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
+#include "submarine/base/numbers.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/io/file/atomic_file.h"

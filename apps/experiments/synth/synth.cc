@@ -52,43 +52,43 @@ SparseCrf MakeModel(const SynthSettings& settings, const SynthTask& task,
 // rounding, and no mean field after an upper bound.
 SolveOptions OptionsOf(const SynthSettings& settings, const SynthTask& task) {
   SolveOptions options;
-  options.max_iterations = 10000;
-  options.deterministic = settings.deterministic;
-  options.rounding_draws = 0;
-  options.starts = 0;
+  options.limits.max_iterations = 10000;
+  options.limits.deterministic = settings.deterministic;
+  options.sparse.rounding_draws = 0;
+  options.sparse.starts = 0;
   switch (task.method) {
     case SynthMethod::kAlternate:
-      options.extension = ExtensionKind::kAlternate;
+      options.sparse.extension = ExtensionKind::kAlternate;
       [[fallthrough]];
     case SynthMethod::kSubmodFrankWolfe:
       options.method = Method::kFrankWolfe;
       options.harmonic_steps = true;
-      options.relative_gap = 0.0;
-      options.max_iterations = settings.steps;
+      options.limits.gap = 0.0;
+      options.limits.max_iterations = settings.steps;
       break;
     case SynthMethod::kTrwOptimised:
-      options.rho_steps = settings.rho_steps;
+      options.sparse.rho_steps = settings.rho_steps;
       [[fallthrough]];
     case SynthMethod::kTrw:
       options.method = Method::kTrw;
-      options.relative_gap = settings.trw_tolerance;
+      options.limits.gap = settings.trw_tolerance;
       break;
     case SynthMethod::kMeanField:
       options.method = Method::kMeanField;
-      options.starts = 4;
-      options.seed = Scramble(settings.seed) + static_cast<std::uint64_t>(task.instance);
-      options.max_iterations = 1000;
+      options.sparse.starts = 4;
+      options.sparse.seed = Scramble(settings.seed) + static_cast<std::uint64_t>(task.instance);
+      options.limits.max_iterations = 1000;
       break;
     case SynthMethod::kHybrid:
       options.method = Method::kHybrid;
       // In a grid of one column, the rows have no edges.
       options.forest =
           settings.width > 1 && settings.height > 1 ? HybridForest::kRows : HybridForest::kSpanning;
-      options.relative_gap = settings.hybrid_gap;
+      options.limits.gap = settings.hybrid_gap;
       break;
     default:
       options.method = Method::kPdhg;
-      options.relative_gap = settings.gap;
+      options.limits.gap = settings.gap;
   }
   return options;
 }

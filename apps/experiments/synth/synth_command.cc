@@ -21,6 +21,7 @@
 #include "apps/experiments/synth/synth_store.h"
 #include "apps/experiments/synth/synth_summary.h"
 #include "submarine/base/error.h"
+#include "submarine/base/numbers.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/io/file/atomic_file.h"

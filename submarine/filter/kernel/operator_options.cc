@@ -1,19 +1,19 @@
 #include "submarine/filter/kernel/operator_options.h"
 
+#include <array>
+#include <string_view>
+#include <utility>
+
 namespace submarine {
 
-std::string_view ToString(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kAuto:
-      return "auto";
-    case OperatorKind::kNeighbourList:
-      return "list";
-    case OperatorKind::kLattice:
-      return "lattice";
-    case OperatorKind::kBruteForce:
-      return "brute-force";
-  }
-  return "unknown";
+template <>
+NameTable<OperatorKind> Names() {
+  static constexpr std::array<std::pair<std::string_view, OperatorKind>, 4> kNames = {
+      {{"auto", OperatorKind::kAuto},
+       {"list", OperatorKind::kNeighbourList},
+       {"lattice", OperatorKind::kLattice},
+       {"brute-force", OperatorKind::kBruteForce}}};
+  return kNames;
 }
 
 }  // namespace submarine

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <functional>
-#include <string_view>
+
+#include "submarine/base/names.h"
 
 namespace submarine {
 
@@ -31,7 +32,8 @@ struct LatticeOptions {
 };
 
 enum class OperatorKind { kAuto, kNeighbourList, kLattice, kBruteForce };
-std::string_view ToString(OperatorKind kind);
+template <>
+NameTable<OperatorKind> Names();
 
 struct OperatorOptions {
   OperatorKind kind = OperatorKind::kAuto;

@@ -16,10 +16,10 @@ class Budget {
  public:
   Budget(const Stopwatch& clock, const SolveOptions& options, const Watch& watch)
       : clock_(clock),
-        limit_(options.time_limit_seconds),
+        limit_(options.limits.time_limit_seconds),
         deadline_(limit_),
-        grace_(options.interrupt_seconds),
-        max_bytes_(static_cast<double>(options.max_bytes)),
+        grace_(options.limits.interrupt_seconds),
+        max_bytes_(static_cast<double>(options.limits.max_bytes)),
         watch_(watch) {}
 
   double limit() const { return limit_; }  // seconds that were given

@@ -23,18 +23,10 @@ namespace {
 
 // Groups of pairs as large as they come: far too much, but in a fraction of a second.
 constexpr double kCoarse = 1e9;
-constexpr double kShareForUpper = 0.5;  // of the time that is left
-// What takes no longer than this is done even where no time is left.
-constexpr double kCheapSeconds = 0.25;
-// Pairs that hold no more of the weight than this share of the gap asked for are not worth their time. (Leaving out a third
-// made an interval of 4.7% three times as wide.)
-constexpr double kNegligible = 0.2;
+// A cutoff that leaves out so many times more than the accuracy allows is told of.
 constexpr double kTellTimes = 10.0;
-// The loss by bounding far pairs in groups, relative to the requested gap, and its upper limit.
-constexpr double kShareForGroups = 1.0 / 50.0;
-constexpr double kMaxFarTolerance = 1e-3;
-// A lower bound that improves on the labels' by less than this share of the requested gap is not verified.
-constexpr double kWorthVerifying = 1.0 / 20.0;
+
+using P = DensePolicy;
 
 void KeepLarger(const Bound& bound, std::optional<Bound>* kept) {
   if (!*kept || bound > **kept) *kept = bound;
@@ -78,7 +70,7 @@ class Certifier {
         reserve_(budget->stopped() || !options.exact || options.verified_before != nullptr
                      ? options.machine_time_factor * UnaryCertificateSeconds(SizeOf(model, 0.0))
                      : coarse_seconds_),
-        cheap_(AllPairsSeconds(model) <= kCheapSeconds) {}
+        cheap_(AllPairsSeconds(model) <= P::kCheapSeconds) {}
 
   DenseCertificate Run() {
     Certificate& certificate = result_.certificate;
@@ -132,8 +124,8 @@ class Certifier {
   // For bounds, not for the energy of the labels, which others may be compared with.
   PairOptions BoundVerification(std::string_view phase) {
     PairOptions pairs = Verification(phase);
-    pairs.far_tolerance =
-        std::clamp(kShareForGroups * options_.relative_gap, pairs.far_tolerance, kMaxFarTolerance);
+    pairs.far_tolerance = std::clamp(P::kShareForGroups * options_.relative_gap,
+                                     pairs.far_tolerance, P::kMostForGroups);
     return pairs;
   }
 
@@ -189,7 +181,7 @@ class Certifier {
     PairOptions options = Verification("certify upper bound");
     FlowProof one;
     const FlowProof* proof = &evidence_.bound.proof;
-    const double share = kShareForUpper * available;
+    const double share = P::kForUpper * available;
     const auto cutoff_within = [&](double seconds) {
       return VerifierCutoff(options_.census, model_, options_.relative_gap, seconds,
                             options_.machine_time_factor);
@@ -221,7 +213,7 @@ class Certifier {
         has_upper_ && bound.dual > std::max(evidence_.lower, -bound.energy) && !reaches_gap();
     const double gain = (evidence_.lower + energy) / std::max(1.0, std::abs(energy));
     const bool wanted = (!has_upper_ && !options_.upper_elsewhere) ||
-                        gain > kWorthVerifying * options_.relative_gap ||
+                        gain > P::kWorthVerifying * options_.relative_gap ||
                         (has_upper_ && !(own_dual || reaches_gap()));
     if (wanted && evidence_.mean_field.size() > 0) {
       const auto verify = [&] {
@@ -324,11 +316,11 @@ DenseCertificate CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
 
 double VerifierCutoff(const PairCensus& census, const DenseCrf& model, double gap, double seconds,
                       double machine_time_factor) {
-  if (AllPairsSeconds(model) <= kCheapSeconds) return 0.0;
+  if (AllPairsSeconds(model) <= P::kCheapSeconds) return 0.0;
   double cutoff = 0.0;
   bool fits = false;
   for (const PairCensus::Row& row : census.rows) {
-    if (fits && row.left_out > kNegligible * gap) break;
+    if (fits && row.left_out > P::kNegligible * gap) break;
     cutoff = row.cutoff;
     fits = machine_time_factor * UpperCertificateSeconds(SizeOf(model, row.pairs)) <= seconds;
   }
@@ -389,7 +381,7 @@ void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
 DenseCertifyOptions OptionsFor(const DenseState& state) {
   DenseCertifyOptions certify;
   certify.upper_elsewhere = state.has_flows && state.routed.upper.has_value();
-  certify.lower_only = state.options.certify == Certify::kLower;
+  certify.lower_only = state.options.dense.certify == Certify::kLower;
   certify.one_label_at_least =
       state.options.method != Method::kMeanField && state.options.temperature > 0.0;
   certify.temperature = state.options.temperature;
@@ -402,7 +394,7 @@ DenseCertifyOptions OptionsFor(const DenseState& state) {
 
 // What the unaries prove, where nothing else proves an upper bound that was asked for.
 void AddUnaries(const DenseState& state, Certificate* certificate) {
-  if (state.options.method == Method::kMeanField || state.options.certify == Certify::kLower)
+  if (state.options.method == Method::kMeanField || state.options.dense.certify == Certify::kLower)
     return;
   KeepSmaller(UnaryUpper(state.model, state.options.temperature), &certificate->upper);
   KeepLarger(certificate->lower, &certificate->dual);
@@ -445,7 +437,7 @@ void CertifyExactGaussians(DenseState* state) {
   DenseCertifyOptions options = OptionsFor(*state);
   if (state->verified_labels) {
     options.verified_before = &*state->verified_labels;
-    options.marginals_seconds = DensePolicy::kMarginalsAtLeast * state->verified_labels->seconds;
+    options.marginals_seconds = P::kMarginalsAtLeast * state->verified_labels->seconds;
   }
   DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
                                         state->found, options, &state->budget);

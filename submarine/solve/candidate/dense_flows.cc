@@ -379,8 +379,8 @@ void FindFlows(DenseState* state) {
   // Only `auto` aims at the gap of the certificate; the others stop at their own.
   chain.relative_gap =
       SolverGap(state->gap, view.method == Method::kAuto && CertifiesExactly(view));
-  chain.max_iterations = options.max_iterations.value_or(state->method.traits.iterations);
-  chain.max_proof_bytes = options.max_bytes / 2;
+  chain.max_iterations = options.limits.max_iterations.value_or(state->method.traits.iterations);
+  chain.max_proof_bytes = options.limits.max_bytes / 2;
   chain.deadline = DeadlineOf(*state, ReserveOfFlows(view));
   const DenseTell tell = [state, &view](std::string_view phase, const SolveRecord& record) {
     if (!state->budget.Tell(phase, record)) return false;
@@ -404,7 +404,7 @@ void FindFlows(DenseState* state) {
 }
 
 double DeadlineOf(const DenseState& state, double reserve) {
-  const bool limited = std::isfinite(state.options.time_limit_seconds);
+  const bool limited = std::isfinite(state.options.limits.time_limit_seconds);
   return limited ? state.budget.deadline() - reserve : std::numeric_limits<double>::infinity();
 }
 

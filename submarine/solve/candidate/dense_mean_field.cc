@@ -80,9 +80,9 @@ void FindMeanField(DenseState* state) {
   if (!alone && !RoutesFirst(view) && !MayRouteAfterFlows(view)) return;
   DenseChainOptions chain;
   chain.temperature = state->options.temperature;
-  chain.classic_updates = state->options.classic_updates && alone;
+  chain.classic_updates = state->options.dense.classic_updates && alone;
   chain.max_iterations =
-      alone ? state->options.max_iterations.value_or(state->method.traits.iterations)
+      alone ? state->options.limits.max_iterations.value_or(state->method.traits.iterations)
             : kMeanFieldIterations;
   chain.deadline = DeadlineOf(*state, alone || RoutesFirst(view)
                                           ? ReserveOfFlows(view)

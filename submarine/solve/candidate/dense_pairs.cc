@@ -42,7 +42,7 @@ void PlanPairs(DenseState* state) {
   const double with_routes = plan.estimated_bytes + RoutedBytes(state->model, limit);
   DenseView& view = state->view;
   const bool must_route =
-      view.method == Method::kRouted || state->options.marginals == DenseMarginals::kRouted;
+      view.method == Method::kRouted || state->options.dense.marginals == DenseMarginals::kRouted;
   if (with_routes > limit && !must_route && RoutesFirst(view)) {
     view.memory_for_routes = false;
     return PlanPairs(state);
@@ -50,8 +50,7 @@ void PlanPairs(DenseState* state) {
   if (with_routes > limit && !must_route) view.memory_for_routes = false;
   const bool routes = RoutesFirst(view) || MayRouteAfterFlows(view) || RoutesAreQuick(view);
   state->estimated_bytes = routes ? with_routes : plan.estimated_bytes;
-  RequireMemory({.model = NeededBytes(*state, plan.estimated_bytes)}, size.variables, limit,
-                state->options.shrink_option);
+  RequireMemory({.model = NeededBytes(*state, plan.estimated_bytes)}, size.variables, limit);
   for (std::string& note : plan.notes) state->notes.push_back(std::move(note));
   plan.pairs.on_progress = [state, few = HoldsAllPairs(size)](double done) {
     return state->budget.Progress("preparing pairs", done, 0.0) || few;
@@ -62,7 +61,7 @@ void PlanPairs(DenseState* state) {
 void MeasureMachine(double seconds, DenseState* state) {
   constexpr double kLongEnough = 0.05;
   constexpr double kMost = 8.0;
-  if (state->options.deterministic) return;
+  if (state->options.limits.deterministic) return;
   const DenseSize size = SizeOf(state->model, state->plan.listed_pairs);
   const double estimate = size.pairs > 0.0 ? ListSeconds(size) : LatticeSeconds(size);
   if (estimate >= kLongEnough)
@@ -79,8 +78,9 @@ void EstimateCertificates(DenseState* state) {
   }
   state->exact_certificate_seconds = CertificateSeconds(size);
   state->lattice_certificate_seconds =
-      DensePolicy::kBoundsForLattice * LeastSecondsByLattice(size, NumCorners(PairWeights(model)),
-                                                             state->options.pairs.lattice.levels);
+      DensePolicy::kBoundsForLattice *
+      LeastSecondsByLattice(size, NumCorners(PairWeights(model)),
+                            state->options.dense.pairs.lattice.levels);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "submarine/base/error.h"
@@ -17,12 +16,7 @@
 namespace submarine::internal {
 namespace {
 
-// Cutoffs that a time limit may raise the given one to, as factors.
-constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
-constexpr double kLargestCutoff = 0.5;
-// By which lists and lattices of a single kernel are compared.
-constexpr double kManyIterations = 30.0;
-constexpr double kCutoffOfFew = 1e-30;
+using P = DensePolicy;
 
 class Planner {
  public:
@@ -34,11 +28,11 @@ class Planner {
         method_(situation.method),
         normalises_(situation.normalises),
         seconds_left_(situation.seconds_left),
-        plan_{.pairs = options.pairs} {}
+        plan_{.pairs = options.dense.pairs} {}
 
   DensePlan Run() {
     OperatorOptions& pairs = plan_.pairs;
-    const auto limit = static_cast<double>(options_.max_bytes);
+    const auto limit = static_cast<double>(options_.limits.max_bytes);
     // What lists may take beside the model and the solver.
     const DenseMemory others = Memory({});
     const double room = limit - others.model - others.solving;
@@ -46,7 +40,7 @@ class Planner {
     pairs.max_bytes = static_cast<std::size_t>(std::clamp(room, 0.0, static_cast<double>(most)));
     if (HoldsAllPairs(size_) && pairs.kind == OperatorKind::kAuto &&
         pairs.cutoff == OperatorOptions().cutoff) {
-      pairs.cutoff = kCutoffOfFew;
+      pairs.cutoff = P::kCutoffOfFew;
     }
     std::vector<double> entries(kernels_.size(), 0.0);
     if (pairs.kind == OperatorKind::kAuto || pairs.kind == OperatorKind::kNeighbourList)
@@ -60,27 +54,28 @@ class Planner {
         taken.lattices.push_back(CountLattice(*kernels_[m].kernel, pairs.lattice));
     }
     const DenseMemory memory = Memory(taken);
-    plan_.routes_listed = memory.routing > 0.0 && options_.temperature > 0.0 &&
-                          memory.PeakWithRouting() <= static_cast<double>(options_.max_bytes);
+    plan_.routes_listed =
+        memory.routing > 0.0 && options_.temperature > 0.0 &&
+        memory.PeakWithRouting() <= static_cast<double>(options_.limits.max_bytes);
     plan_.estimated_bytes = plan_.routes_listed ? memory.PeakWithRouting() : memory.Peak();
-    RequireMemory(memory, size_.variables, limit, options_.shrink_option);
+    RequireMemory(memory, size_.variables, limit);
     // The sum is known to fit; operators, which know less, need not doubt it.
-    pairs.max_bytes = std::min(most, options_.max_bytes);
+    pairs.max_bytes = std::min(most, options_.limits.max_bytes);
     return std::move(plan_);
   }
 
  private:
   DenseMemory Memory(const PairMemory& pairs) const {
     DenseDemand demand{.size = size_, .method = method_.memory};
-    demand.classic_updates = options_.classic_updates;
-    demand.iterations = options_.max_iterations.value_or(method_.iterations);
+    demand.classic_updates = options_.dense.classic_updates;
+    demand.iterations = options_.limits.max_iterations.value_or(method_.iterations);
     demand.normalises = normalises_;
     demand.sample_neighbours = kSampleNeighbours;
-    const Certify certify = options_.certify;
+    const Certify certify = options_.dense.certify;
     demand.by_pairs = certify == Certify::kExact || (certify == Certify::kAuto && by_pairs_);
     demand.by_operator = certify == Certify::kOperator || certify == Certify::kLower ||
                          (certify == Certify::kAuto && !certainly_by_pairs_);
-    demand.lattice = options_.pairs.lattice;
+    demand.lattice = options_.dense.pairs.lattice;
     return EstimateDenseMemory(demand, kernels_, pairs);
   }
 
@@ -98,9 +93,9 @@ class Planner {
   std::vector<double> ChooseList() {
     OperatorOptions& pairs = plan_.pairs;
     std::vector<double> cutoffs;
-    for (const double factor : kCutoffFactors) {
+    for (const double factor : P::kCutoffFactors) {
       const double cutoff = factor * pairs.cutoff;
-      if (factor == 1.0 || cutoff <= kLargestCutoff) cutoffs.push_back(cutoff);
+      if (factor == 1.0 || cutoff <= P::kLargestCutoff) cutoffs.push_back(cutoff);
     }
     Matrix<double> entries(kernels_.size(), cutoffs.size(), 0.0);
     std::vector<double> unordered(cutoffs.size(), 0.0);
@@ -112,7 +107,7 @@ class Planner {
     }
     const bool flows = method_.applies_flows;
     std::size_t chosen = 0;
-    if (std::isfinite(options_.time_limit_seconds) && flows && !HoldsAllPairs(size_))
+    if (std::isfinite(options_.limits.time_limit_seconds) && flows && !HoldsAllPairs(size_))
       chosen = ChooseCutoff(size_, unordered, seconds_left_);
     size_.pairs = unordered[chosen];
     const double by_list = LeastSeconds(size_);
@@ -136,20 +131,19 @@ class Planner {
 
   // Where a list takes most of the time, or leaves out too much.
   bool LatticesPay(double cutoff) const {
-    if (plan_.pairs.kind != OperatorKind::kAuto || !std::isfinite(options_.time_limit_seconds) ||
-        HoldsAllPairs(size_) || SecondsByLattice() >= LeastSeconds(size_))
+    if (plan_.pairs.kind != OperatorKind::kAuto ||
+        !std::isfinite(options_.limits.time_limit_seconds) || HoldsAllPairs(size_) ||
+        SecondsByLattice() >= LeastSeconds(size_))
       return false;
-    const double with_list = ListSeconds(size_) +
-                             DensePolicy::kFewIterations * IterationSeconds(size_) +
+    const double with_list = ListSeconds(size_) + P::kFewIterations * IterationSeconds(size_) +
                              CertificateSeconds(size_);
-    return cutoff > DensePolicy::kCoarseCutoff ||
-           with_list > DensePolicy::kShareOfList * seconds_left_;
+    return cutoff > P::kCoarseCutoff || with_list > P::kShareOfList * seconds_left_;
   }
 
   // As the solve will, once it knows how fast the machine is.
   void DecideVerifier() {
-    const double patience = std::min(DensePolicy::kPatience,
-                                     DensePolicy::kForCertificate * std::max(0.0, seconds_left_));
+    const double patience =
+        std::min(P::kPatience, P::kForCertificate * std::max(0.0, seconds_left_));
     by_pairs_ = CertificateSeconds(size_) <= patience;
     certainly_by_pairs_ = by_pairs_;
   }
@@ -174,11 +168,11 @@ class Planner {
     for (std::size_t m = 0; m < kernels_.size(); ++m) {
       DenseSize size = size_;
       size.pairs = 0.5 * entries(m, 0);
-      const double list = ListSeconds(size) + kManyIterations * IterationSeconds(size);
+      const double list = ListSeconds(size) + P::kManyIterations * IterationSeconds(size);
       const double lattice =
           LatticeSeconds(size) +
-          kManyIterations * IterationSecondsByLattice(size, NumCorners(kernels_.subspan(m, 1)),
-                                                      plan_.pairs.lattice.levels);
+          P::kManyIterations * IterationSecondsByLattice(size, NumCorners(kernels_.subspan(m, 1)),
+                                                         plan_.pairs.lattice.levels);
       const bool narrow = list <= lattice;
       listed[m] = narrow ? entries(m, 0) : std::numeric_limits<double>::infinity();
     }
@@ -186,12 +180,15 @@ class Planner {
   }
 
   [[noreturn]] void RefuseForTime(double seconds) const {
-    const std::string shrink =
-        options_.shrink_option.empty() ? "" : fmt::format(" ({})", options_.shrink_option);
-    throw TooLarge(fmt::format(
-        "a first bound takes about {:.1f} s here, but {:.1f} s are left of the time limit; a "
-        "smaller picture{}, fewer labels, --method mf or {:.0f} s more would do",
-        seconds, std::max(0.0, seconds_left_), shrink, std::ceil(seconds - seconds_left_)));
+    const double share = std::max(0.0, seconds_left_) / seconds;
+    throw TooLarge(fmt::format("a first bound takes about {:.1f} s here, but {:.1f} s are left of "
+                               "the time limit",
+                               seconds, std::max(0.0, seconds_left_)),
+                   {.variables = std::floor(share * size_.variables),
+                    .given_variables = size_.variables,
+                    .fewer_labels = true,
+                    .methods = {std::string(ToString(Method::kMeanField))},
+                    .more_seconds = std::ceil(seconds - seconds_left_)});
   }
 
   DenseSize size_;
@@ -215,7 +212,7 @@ double NumCorners(std::span<const WeightedKernel> kernels) {
   return corners;
 }
 
-bool HoldsAllPairs(const DenseSize& size) { return size.variables <= DensePolicy::kFewVariables; }
+bool HoldsAllPairs(const DenseSize& size) { return size.variables <= P::kFewVariables; }
 
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
                     const SolveOptions& options, const DenseSituation& situation) {

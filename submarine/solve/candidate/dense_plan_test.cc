@@ -26,22 +26,22 @@ GaussianKernel Square(double side) {
 OperatorKind Planned(const GaussianKernel& kernel, const SolveOptions& options) {
   const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}};
   const DenseSize size{static_cast<double>(kVariables), 21.0, 21.0, 0.0};
-  return PlanDense(size, kernels, options, {.seconds_left = options.time_limit_seconds})
+  return PlanDense(size, kernels, options, {.seconds_left = options.limits.time_limit_seconds})
       .kinds.front();
 }
 
 TEST(DensePlanTest, LatticesTakeThePlaceOfListsThatWouldLeaveOutTooMuch) {
   SolveOptions options;
-  options.time_limit_seconds = 10.0;
-  options.max_bytes = std::size_t{8} << 30;
+  options.limits.time_limit_seconds = 10.0;
+  options.limits.max_bytes = std::size_t{8} << 30;
   const GaussianKernel wide = Square(8.0);
   EXPECT_EQ(Planned(wide, options), OperatorKind::kLattice);
   EXPECT_EQ(Planned(Square(200.0), options), OperatorKind::kNeighbourList)
       << "few pairs are left out";
-  options.certify = Certify::kExact;
+  options.dense.certify = Certify::kExact;
   EXPECT_EQ(Planned(wide, options), OperatorKind::kLattice) << "the verifier enumerates pairs";
-  options.certify = Certify::kAuto;
-  options.pairs.kind = OperatorKind::kNeighbourList;
+  options.dense.certify = Certify::kAuto;
+  options.dense.pairs.kind = OperatorKind::kNeighbourList;
   EXPECT_EQ(Planned(wide, options), OperatorKind::kNeighbourList) << "somebody asked for lists";
 }
 

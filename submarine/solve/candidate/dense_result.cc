@@ -41,7 +41,7 @@ DenseCertificate ChooseCertificate(DenseState* state) {
 
 // Whether the upper bound is that of routes; where nobody asked for one, whether it would be.
 bool IsRouted(const DenseState& state, const Certificate& certificate) {
-  if (state.options.certify != Certify::kNone) return certificate.extension == "routed";
+  if (state.options.dense.certify != Certify::kNone) return certificate.extension == "routed";
   return state.routed.marginals.size() > 0;
 }
 
@@ -52,17 +52,18 @@ Matrix<float> ChooseMarginals(bool is_routed, DenseState* state) {
   Matrix<float>& mean_field = state->found.mean_field;
   if (upper.size() == 0) return std::move(mean_field);
   if (mean_field.size() == 0) return upper;
-  if (state->options.marginals == DenseMarginals::kMean) {
+  if (state->options.dense.marginals == DenseMarginals::kMean) {
     for (std::size_t n = 0; n < upper.size(); ++n)
       upper.data()[n] = 0.5F * (upper.data()[n] + mean_field.data()[n]);
   }
-  return state->options.marginals == DenseMarginals::kMeanField ? std::move(mean_field) : upper;
+  return state->options.dense.marginals == DenseMarginals::kMeanField ? std::move(mean_field)
+                                                                      : upper;
 }
 
 Termination TerminationOf(bool is_routed, const DenseState& state, const Certificate& certificate) {
   if (state.budget.stopped()) return Termination::kInterrupted;
   const Termination found = is_routed ? state.routed.termination : state.found.termination;
-  if (state.options.certify == Certify::kNone || !certificate.upper) return found;
+  if (state.options.dense.certify == Certify::kNone || !certificate.upper) return found;
   if (KeepsGap(certificate, state.gap) && is_routed && state.has_flows)
     return Termination::kGapReached;
   return found == Termination::kGapReached && !KeepsGap(certificate, state.gap)
@@ -81,7 +82,7 @@ void TakeUnaries(const DenseCrf& model, const SolveOptions& options, SolveResult
   solved->labels = ArgmaxLabels(y);
   solved->marginals = std::move(y);
   solved->certificate.model = model.Description();
-  if (options.certify != Certify::kNone)
+  if (options.dense.certify != Certify::kNone)
     solved->certificate = CertifyUnaries(model, options).certificate;
   solved->notes.emplace_back(
       "It ended before there was a first bound by the pairs: labels, marginals and bounds are "
@@ -96,7 +97,7 @@ SolveResult TakeResult(DenseState* state) {
         state->budget.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
   } else {
     const RoutedPart& routed = state->routed;
-    if (state->options.certify == Certify::kNone) {
+    if (state->options.dense.certify == Certify::kNone) {
       solved.labels = LabelsOf(state->found);
       solved.certificate.model = state->model.Description();
     } else {

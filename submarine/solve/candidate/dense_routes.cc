@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -27,44 +26,17 @@
 namespace submarine::internal {
 namespace {
 
-// How much work to put into routing, from the most to the least. Thick paths and small kernel values matter once flows
-// have converged; before that, plain paths and the largest kernel values prove nearly as much.
-struct Effort {
-  int thickness;  // 0: the thickest that sums allow
-  double cutoff;  // see RoutedOptions; raised further where there is no time
-  double passes;  // time of the whole, in units of RoutingPassSeconds
-};
-constexpr std::array<Effort, 3> kEfforts = {{{0, 0.05, 4.2}, {0, 0.2, 2.2}, {1, 0.5, 0.22}}};
-constexpr double kPassesPerCut = 0.02;  // by which they grow with every cut beyond two
-constexpr double kShareOfMemory = 0.4;
-constexpr double kShareOfPathMemory = 0.1;
-constexpr double kShareOfReserve = 0.3;
-constexpr double kWorthwhileGainOfRoutes =
-    1.0 / 25.0;  // of four iterations, relative to the gap asked for
-// Before routing: marginals are verified, too, where they prove more than the labels by this share; and what bounding far
-// pairs may cost then.
-constexpr double kMuchMore = 0.02;
-constexpr double kFarTolerance = 1e-3;
-// Mean field after listed routes: at most this many iterations, which gain this share of what they must gain otherwise.
-constexpr int kFewUpdates = 5;
-constexpr double kRoutedGain = 0.1;
-// Where all pairs are soon looked at, next to none are left out.
-constexpr double kFewPairs = 1e9;
-constexpr double kCutoffOfFewPairs = 1e-3;
-constexpr double kVerifiedOfFewPairs = 1e-6;
-// From so many cuts on flows pair by pair take longer than all else. Of few pairs: so long for each of them and every cut.
-constexpr int kManyCuts = 6;
-constexpr double kFlowSeconds = 1.4e-9;
+using P = DensePolicy;
 
 bool HasFewPairs(const DenseCrf& model) {
   const auto n = static_cast<double>(model.num_variables());
-  return n * n <= kFewPairs;
+  return n * n <= P::kFewPairs;
 }
 
 bool FlowsBySquare(const DenseCrf& model, double seconds) {
   const auto n = static_cast<double>(model.num_variables());
-  return model.num_cuts() >= kManyCuts &&
-         (!HasFewPairs(model) || kFlowSeconds * n * n * model.num_cuts() > seconds);
+  return model.num_cuts() >= P::kManyCuts &&
+         (!HasFewPairs(model) || P::kRoutedFlowSeconds * n * n * model.num_cuts() > seconds);
 }
 
 Termination TerminationOf(RoutedEnd end) {
@@ -116,12 +88,12 @@ void Verify(RoutedResult result, double cutoff, double reserve, DenseState* stat
           : "",
       result.proof.routing.by_square ? ", routes and flows by squares of 32 x 32 pairs" : "");
   part->marginals = std::move(result.marginals);
-  if (options.certify == Certify::kNone) return;
+  if (options.dense.certify == Certify::kNone) return;
   PairOptions verification;
   verification.temperature = options.temperature;
-  const bool raised = cutoff > kCutoffOfFewPairs;  // because of a time limit
+  const bool raised = cutoff > P::kCutoffOfFewPairs;  // because of a time limit
   verification.cutoff =
-      HasFewPairs(model) && !raised ? std::min(cutoff, kVerifiedOfFewPairs) : cutoff;
+      HasFewPairs(model) && !raised ? std::min(cutoff, P::kVerifiedOfFewPairs) : cutoff;
   RoutedTimes times(model, result.proof.routing.by_square, true);
   times.thickness = paths.thickness;
   const double at_end = times.VerifierPathSeconds(!result.proof.dual_point.empty());
@@ -156,18 +128,19 @@ RoutedOrder OrderOf(const std::optional<HybridForest>& forest) {
 }
 
 double GrowthByCuts(const DenseCrf& model) {
-  return 1.0 + kPassesPerCut * std::max(0, model.num_cuts() - 2);
+  return 1.0 + P::kPassesPerCut * std::max(0, model.num_cuts() - 2);
 }
 
-double SecondsOf(const Effort& effort, const DenseCrf& model) {
+double SecondsOf(const P::RoutingEffort& effort, const DenseCrf& model) {
   return effort.passes * GrowthByCuts(model) *
          RoutingPassSeconds(static_cast<double>(model.num_variables()));
 }
 
 // The most that there is time for, or the least.
-const Effort& EffortFor(const DenseCrf& model, double seconds) {
-  return *std::find_if(kEfforts.begin(), std::prev(kEfforts.end()),
-                       [&](const Effort& effort) { return SecondsOf(effort, model) <= seconds; });
+const P::RoutingEffort& EffortFor(const DenseCrf& model, double seconds) {
+  return *std::find_if(
+      P::kEfforts.begin(), std::prev(P::kEfforts.end()),
+      [&](const P::RoutingEffort& effort) { return SecondsOf(effort, model) <= seconds; });
 }
 
 bool HasPairs(const DenseCrf& model) {
@@ -178,12 +151,12 @@ bool HasPairs(const DenseCrf& model) {
 }  // namespace
 
 double LeastRoutingSeconds(const DenseCrf& model) {
-  return HasPairs(model) ? SecondsOf(kEfforts.back(), model)
+  return HasPairs(model) ? SecondsOf(P::kEfforts.back(), model)
                          : std::numeric_limits<double>::infinity();
 }
 
 double MostRoutingSeconds(const DenseCrf& model) {
-  return HasPairs(model) ? SecondsOf(kEfforts.front(), model)
+  return HasPairs(model) ? SecondsOf(P::kEfforts.front(), model)
                          : std::numeric_limits<double>::infinity();
 }
 
@@ -192,8 +165,8 @@ double RoutedBytes(const DenseCrf& model, double max_bytes) {
   const double all_pairs = n * n;  // two bytes for each
   // The verifier has eight sums under way, in double, of every cut and edge of a position.
   const double sums = 64.0 * n * static_cast<double>(model.num_cuts() + kMaxThickness);
-  return std::min(kShareOfMemory * max_bytes, all_pairs) +
-         std::min(kShareOfPathMemory * max_bytes, MostPathBytes(model)) + sums;
+  return std::min(P::kMemoryOfRoutes * max_bytes, all_pairs) +
+         std::min(P::kMemoryOfPaths * max_bytes, MostPathBytes(model)) + sums;
 }
 
 std::string AsPublished(const DenseResult& bound) {
@@ -209,7 +182,7 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
   RoutedPart part;
   RoutedOptions solver;
   const double seconds = std::min(plan.patience, budget.SecondsLeft());
-  const Effort& effort = EffortFor(model, seconds);
+  const P::RoutingEffort& effort = EffortFor(model, seconds);
   solver.order = OrderOf(options.forest);
   solver.thickness = effort.thickness;
   solver.temperature = options.temperature;
@@ -218,13 +191,13 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
   solver.time_limit_seconds = std::max(0.0, budget.SecondsLeft() - plan.reserve);
   solver.planned_seconds = std::max(0.0, plan.patience - plan.reserve);
   solver.finishes_first_bound = plan.finishes_first_bound;
-  solver.leaves_time_to_verify = options.certify != Certify::kNone;
-  solver.max_bytes = static_cast<std::size_t>(kShareOfMemory * budget.max_bytes());
-  solver.max_path_bytes = static_cast<std::size_t>(kShareOfPathMemory * budget.max_bytes());
-  solver.cutoff = HasFewPairs(model) ? kCutoffOfFewPairs : effort.cutoff;
+  solver.leaves_time_to_verify = options.dense.certify != Certify::kNone;
+  solver.max_bytes = static_cast<std::size_t>(P::kMemoryOfRoutes * budget.max_bytes());
+  solver.max_path_bytes = static_cast<std::size_t>(P::kMemoryOfPaths * budget.max_bytes());
+  solver.cutoff = HasFewPairs(model) ? P::kCutoffOfFewPairs : effort.cutoff;
   if (!HasFewPairs(model)) solver.products = RoutedProducts::kWhereTimeIsShort;
   solver.by_square = FlowsBySquare(model, seconds);
-  if (options.max_iterations) solver.max_iterations = *options.max_iterations;
+  if (options.limits.max_iterations) solver.max_iterations = *options.limits.max_iterations;
   solver.on_iteration = TellOf(state);
   solver.on_routing = [&](double done) {
     budget.Progress("routing pairs", done, 0.0);
@@ -247,7 +220,7 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
   part.termination = TerminationOf(result.end);
   if (plan.is_worth_verifying && !plan.is_worth_verifying(result.upper)) return part;
   const double floor = PlainBoundFloor(model, options.temperature);
-  if (options.certify != Certify::kNone && floor > result.upper) {
+  if (options.dense.certify != Certify::kNone && floor > result.upper) {
     part.notes.push_back(fmt::format(
         "Without routing, no flow whatever proves an upper bound below about {:.0f}: that "
         "is what the published extension could say at best.",
@@ -255,7 +228,7 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
   }
   const double cutoff = result.cutoff;
   // Where verifying takes longer than expected, it may use most of the reserve.
-  Verify(std::move(result), cutoff, kShareOfReserve * plan.reserve, state, &part);
+  Verify(std::move(result), cutoff, P::kReserveForLateVerifier * plan.reserve, state, &part);
   return part;
 }
 
@@ -265,7 +238,7 @@ RoutedPart FindListedRoutes(const NeighbourList& pairs, double reserve, DenseSta
   ListedOptions solver;
   solver.temperature = state->options.temperature;
   solver.time_limit_seconds = std::max(0.0, state->budget.SecondsLeft() - reserve);
-  solver.worthwhile_gain = kWorthwhileGainOfRoutes * state->gap;
+  solver.worthwhile_gain = P::kWorthwhileGainOfRoutes * state->gap;
   solver.on_iteration = TellOf(state);
   RoutedResult result;
   try {
@@ -284,10 +257,11 @@ namespace {
 // Of mean field, so that there is a lower bound whatever time routing leaves: its labels, and its marginals where these prove
 // much more.
 void VerifyMeanField(DenseState* state) {
-  if (state->options.certify == Certify::kNone || state->verified_labels || state->exact) return;
+  if (state->options.dense.certify == Certify::kNone || state->verified_labels || state->exact)
+    return;
   Budget& budget = state->budget;
   const double begin = budget.Seconds();
-  const double end = begin + DensePolicy::kForLabels * budget.SecondsLeft();
+  const double end = begin + P::kForLabels * budget.SecondsLeft();
   PairOptions verification;
   verification.temperature = state->options.temperature;
   verification.on_progress = [&](double done) {
@@ -298,8 +272,8 @@ void VerifyMeanField(DenseState* state) {
     const VerifiedPoint point = VerifiedAt(state->model, labels, verification);
     state->verified_labels = {std::move(labels), point, budget.Seconds() - begin};
     const double gain = state->found.lower - point.lower;
-    if (!std::isfinite(budget.limit()) || gain < kMuchMore * std::abs(point.lower)) return;
-    verification.far_tolerance = kFarTolerance;
+    if (!std::isfinite(budget.limit()) || gain < P::kMuchMore * std::abs(point.lower)) return;
+    verification.far_tolerance = P::kMostForGroups;
     KeepLower(
         VerifiedAt(state->model, state->found.mean_field, verification, VerifiedValues::kLower)
             .lower,
@@ -313,11 +287,11 @@ double ReserveForLower(const DenseState& state) {
   const DenseView view = ViewOf(state);
   const double left = std::max(0.0, view.left);
   if (view.certify == Certify::kNone || !std::isfinite(left)) return 0.0;
-  const double most = DensePolicy::kForMeanField * left;
+  const double most = P::kForMeanField * left;
   if (!state.verified_labels) return std::min(view.exact_certificate, most);
   const double labels = state.verified_labels->seconds;
-  const bool marginals_may_fit = DensePolicy::kMarginalsAtLeast * labels <= most;
-  return std::min(marginals_may_fit ? DensePolicy::kMarginalsByLabels * labels : labels, most);
+  const bool marginals_may_fit = P::kMarginalsAtLeast * labels <= most;
+  return std::min(marginals_may_fit ? P::kMarginalsByLabels * labels : labels, most);
 }
 
 // Whether there is time to certify the plain bound after all.
@@ -362,7 +336,7 @@ void RouteAllPairs(DenseState* state) {
   VerifyMeanField(state);
   RoutesPlan plan{.patience = RoutingPatience(state->view), .reserve = ReserveForLower(*state)};
   if (std::isfinite(state->found.bound.upper)) {
-    plan.finishes_first_bound = !PlainFitsInto(state->options.interrupt_seconds, *state);
+    plan.finishes_first_bound = !PlainFitsInto(state->options.limits.interrupt_seconds, *state);
     plan.is_worth_verifying = [state](double upper) {
       return upper < UpperSoFar(*state) || !PlainFitsInto(state->budget.SecondsLeft(), *state);
     };
@@ -395,8 +369,8 @@ void RouteListedPairs(DenseState* state) {
   if (!part.upper || (!part.complete && !(*part.upper < plain.upper))) return;
   // Its own gap is what mean field was worth to the plain bound; the routed one leaves less to be gained.
   MeanFieldRestart restart{.temperature = state->options.temperature};
-  restart.max_iterations = kFewUpdates;
-  restart.tolerance = kWorthwhileGain * kRoutedGain * state->gap;
+  restart.max_iterations = P::kUpdatesAfterRoutes;
+  restart.tolerance = kWorthwhileGain * P::kGainAfterRoutes * state->gap;
   RestartMeanField(*state->extension, state->found.mean_field, restart, &state->budget,
                    &state->found);
   state->routed = std::move(part);

@@ -41,7 +41,7 @@ DenseCrf Clusters(int variables, int labels, double strength, std::uint64_t seed
 bool RoutesFirstWithin(const DenseCrf& model, double temperature, double seconds) {
   SolveOptions options;
   options.temperature = temperature;
-  options.time_limit_seconds = seconds;
+  options.limits.time_limit_seconds = seconds;
   const Stopwatch clock;
   const Watch watch;
   Budget budget(clock, options, watch);
@@ -86,7 +86,7 @@ TEST(DenseRoutesTest, AutoRoutesWherePlainBoundsSayNothing) {
   EXPECT_FALSE(RoutesFirstWithin(strong, 1.0, 60.0));
   EXPECT_EQ(Solve(strong, {}).method, Method::kAuto);
   SolveOptions of_operator;
-  of_operator.certify = Certify::kOperator;
+  of_operator.dense.certify = Certify::kOperator;
   EXPECT_EQ(Solve(weak, of_operator).method, Method::kAuto);
 }
 
@@ -117,11 +117,11 @@ DenseCrf PlainIsWide() {
 // Stops in the first phase of this name that follows a plain bound, and leaves so many seconds for the certificate.
 SolveResult StoppedAfterPlain(const DenseCrf& model, std::string_view at, double seconds) {
   SolveOptions options;
-  options.max_iterations = 30;
+  options.limits.max_iterations = 30;
   // By lattices, and about their pair weights, for want of memory and within a time limit.
-  options.max_bytes = std::size_t{1} << 30;
-  options.time_limit_seconds = 3600.0;
-  options.interrupt_seconds = seconds;
+  options.limits.max_bytes = std::size_t{1} << 30;
+  options.limits.time_limit_seconds = 3600.0;
+  options.limits.interrupt_seconds = seconds;
   bool was_plain = false;
   bool stopped = false;
   SolveResult result =
@@ -170,10 +170,10 @@ TEST(DenseRoutesTest, AutoGoesOnWithoutRoutesWhereMemoryIsShort) {
   const DenseCrf model = Clusters(8000, 2, 0.3);
   ASSERT_TRUE(RoutesFirstWithin(model, 1.0, 60.0));
   SolveOptions options;
-  options.max_iterations = 20;
-  options.max_bytes = 16'000'000;
-  options.pairs.kind = OperatorKind::kLattice;
-  options.certify = Certify::kAuto;
+  options.limits.max_iterations = 20;
+  options.limits.max_bytes = 16'000'000;
+  options.dense.pairs.kind = OperatorKind::kLattice;
+  options.dense.certify = Certify::kAuto;
   const SolveResult result = Solve(model, options);
   EXPECT_EQ(result.method, Method::kAuto);
   EXPECT_THAT(result.notes, ::testing::Contains(::testing::HasSubstr("There is no routed bound")));
@@ -226,11 +226,11 @@ TEST(DenseRoutesTest, AutoRoutesListedPairsAfterThePlainBound) {
   const DenseCrf model(unary, {near}, TruncatedLinearLabels(6, 2));
   ASSERT_FALSE(RoutesFirstWithin(model, 1.0, 60.0));
   SolveOptions options;
-  options.relative_gap = 0.01;
+  options.limits.gap = 0.01;
   const SolveResult routed = Solve(model, options);
   EXPECT_EQ(routed.certificate.extension, "routed");
   options.method = Method::kPdhg;
-  options.relative_gap = 1e-4;
+  options.limits.gap = 1e-4;
   const SolveResult plain = Solve(model, options);
   EXPECT_EQ(plain.certificate.extension, "optimal");
   EXPECT_LT(*routed.certificate.upper, *plain.certificate.upper);
@@ -248,7 +248,7 @@ TEST(DenseRoutesTest, AutoRoutesListedPairsAfterThePlainBound) {
 
   // An interval as narrow as asked for is left alone.
   options.method = Method::kAuto;
-  options.relative_gap = 10.0;
+  options.limits.gap = 10.0;
   EXPECT_EQ(Solve(model, options).certificate.extension, "optimal");
 }
 
@@ -256,22 +256,22 @@ TEST(DenseRoutesTest, WhoseMarginalsIsAChoice) {
   const DenseCrf model = Clusters(100, 2, 0.3);
   SolveOptions options;
   options.method = Method::kRouted;
-  options.marginals = DenseMarginals::kUpperBound;
+  options.dense.marginals = DenseMarginals::kUpperBound;
   const auto of_paths = std::get<Matrix<float>>(Solve(model, options).marginals);
-  options.marginals = DenseMarginals::kMeanField;
+  options.dense.marginals = DenseMarginals::kMeanField;
   const auto of_mean_field = std::get<Matrix<float>>(Solve(model, options).marginals);
   EXPECT_NE(of_paths, of_mean_field);
-  options.marginals = DenseMarginals::kMean;
+  options.dense.marginals = DenseMarginals::kMean;
   const auto mean = std::get<Matrix<float>>(Solve(model, options).marginals);
   for (std::size_t n = 0; n < mean.size(); ++n)
     ASSERT_FLOAT_EQ(mean.data()[n], 0.5F * (of_paths.data()[n] + of_mean_field.data()[n]));
-  options.marginals = DenseMarginals::kRouted;
+  options.dense.marginals = DenseMarginals::kRouted;
   EXPECT_EQ(std::get<Matrix<float>>(Solve(model, options).marginals), of_paths);
   options.method = Method::kPdhg;
   EXPECT_THROW(Solve(model, options), InvalidInput);
   options.method = Method::kRouted;
-  options.certify = Certify::kNone;
-  options.marginals = DenseMarginals::kUpperBound;
+  options.dense.certify = Certify::kNone;
+  options.dense.marginals = DenseMarginals::kUpperBound;
   const SolveResult none = Solve(model, options);
   EXPECT_EQ(std::get<Matrix<float>>(none.marginals), of_paths);
   EXPECT_FALSE(none.certificate.upper);
@@ -281,9 +281,9 @@ TEST(DenseRoutesTest, RefusesWhatItDoesNotProve) {
   const DenseCrf model = Clusters(20, 2, 0.3);
   SolveOptions options;
   options.method = Method::kRouted;
-  options.certify = Certify::kOperator;
+  options.dense.certify = Certify::kOperator;
   EXPECT_THROW(Solve(model, options), InvalidInput);
-  options.certify = Certify::kAuto;
+  options.dense.certify = Certify::kAuto;
   options.temperature = 0.0;
   EXPECT_THROW(Solve(model, options), InvalidInput);
 }

@@ -20,12 +20,12 @@ DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
       normalised(was_normalised),
       budget(*limits) {
   view.method = options.method;
-  view.certify = options.certify;
+  view.certify = options.dense.certify;
   view.zero_temperature = options.temperature == 0.0;
-  view.limit = options.time_limit_seconds;
+  view.limit = options.limits.time_limit_seconds;
   view.gap = gap;
   view.cuts = model.num_cuts();
-  view.lattices_forced = options.pairs.kind != OperatorKind::kAuto;
+  view.lattices_forced = options.dense.pairs.kind != OperatorKind::kAuto;
   if (options.method == Method::kAuto && options.temperature > 0.0) {
     view.unaries_upper = UnaryUpper(model, options.temperature);
     view.plain_floor = PlainBoundFloor(model, options.temperature);

@@ -122,9 +122,9 @@ void FindByForest(SparseState* state, bool routed) {
 TrwOptions TrwFor(const SolveOptions& given, double tolerance) {
   TrwOptions trw;
   trw.tolerance = tolerance;
-  trw.seed = given.seed;
-  trw.rho = given.rho;
-  trw.rho_steps = given.rho_steps;
+  trw.seed = given.sparse.seed;
+  trw.rho = given.sparse.rho;
+  trw.rho_steps = given.sparse.rho_steps;
   return trw;
 }
 
@@ -156,11 +156,13 @@ void FindFlows(SparseState* state, const FlowSolver& solver) {
   const double begin = state->budget.Seconds();
   BoundResult found = solver(state->model, limits);
   Certificate& certificate = state->solved.certificate;
-  certificate.extension = options.extension == ExtensionKind::kOptimal ? "optimal" : "alternate";
+  certificate.extension =
+      options.sparse.extension == ExtensionKind::kOptimal ? "optimal" : "alternate";
   state->Tell("certifying", Certifying(*state, found.upper));
-  state->TakeUpper(VerifiedUpper(state->model, options.extension, found.flow, options.temperature));
+  state->TakeUpper(
+      VerifiedUpper(state->model, options.sparse.extension, found.flow, options.temperature));
   certificate.dual =
-      VerifiedDual(state->model, options.extension, found.marginals, options.temperature);
+      VerifiedDual(state->model, options.sparse.extension, found.marginals, options.temperature);
   found.flow = {};
   state->TakeRun(found.records, found.termination, begin);
   TakeMarginals(state, std::move(found.marginals));
@@ -271,8 +273,8 @@ Termination TerminationOf(const SparseState& state, bool converged) {
 // Started at labels or at marginals, it only improves on them.
 void FindSparseMeanField(SparseState* state) {
   MeanFieldOptions options;
-  options.starts = state->options.starts;
-  options.seed = state->options.seed;
+  options.starts = state->options.sparse.starts;
+  options.seed = state->options.sparse.seed;
   options.max_iterations = kSweeps;
   options.tolerance = kTolerance;
   if (IsAlone(*state)) {

@@ -35,7 +35,7 @@ void SparseState::TakeLabels(std::vector<int> labels) {
 
 std::vector<int> SparseState::Rounded(const Matrix<double>& y) {
   const StopCheck stop(SecondsFor(costs.lower_certificate), [this] { return budget.AsksToStop(); });
-  return RoundMarginals(model, y, options.rounding_draws, options.seed, stop).labels;
+  return RoundMarginals(model, y, options.sparse.rounding_draws, options.sparse.seed, stop).labels;
 }
 
 void SparseState::TakeRun(const std::vector<IterationRecord>& records, Termination termination,

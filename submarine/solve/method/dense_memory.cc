@@ -7,6 +7,7 @@
 #include <string>
 
 #include "submarine/base/error.h"
+#include "submarine/base/numbers.h"
 #include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/list/neighbour_list.h"
 
@@ -198,12 +199,6 @@ class Estimate {
   const bool flows_;
 };
 
-std::string BytesText(double bytes) {
-  return bytes >= 1e9   ? fmt::format("{:.1f} GB", bytes / 1e9)
-         : bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
-                        : fmt::format("{:.0f} kB", bytes / 1e3);
-}
-
 }  // namespace
 
 double DenseMemory::Peak() const { return model + std::max({preparing, solving, certifying}); }
@@ -214,20 +209,16 @@ DenseMemory EstimateDenseMemory(const DenseDemand& demand, std::span<const Weigh
   return Estimate(demand, kernels, pairs).Sum();
 }
 
-void RequireMemory(const DenseMemory& memory, double variables, double max_bytes,
-                   std::string_view shrink) {
+void RequireMemory(const DenseMemory& memory, double variables, double max_bytes) {
   const double peak = memory.Peak();
   if (peak <= max_bytes) return;
-  // All memory is proportional to the number of variables.
-  const double sides = std::ceil(std::sqrt(peak / max_bytes));
-  const std::string smaller = shrink.empty()
-                                  ? fmt::format("{:.0f} variables instead of {:.0f}, ",
-                                                std::floor(variables * max_bytes / peak), variables)
-                                  : fmt::format("try {} {:.0f}; otherwise ", shrink, sides);
-  throw TooLarge(fmt::format(
-      "this needs about {} of memory, more than the limit of {}; {}fewer labels, or --max-memory "
-      "{:.2g} would fit",
-      BytesText(peak), BytesText(max_bytes), smaller, 1.05 * peak / 1e9));
+  throw TooLarge(fmt::format("this needs about {} of memory, more than the limit of {}",
+                             BytesText(peak), BytesText(max_bytes)),
+                 // All memory is proportional to the number of variables.
+                 {.variables = std::floor(variables * max_bytes / peak),
+                  .given_variables = variables,
+                  .fewer_labels = true,
+                  .bytes = 1.05 * peak});
 }
 
 }  // namespace submarine::internal

@@ -69,8 +69,7 @@ DenseMemory EstimateDenseMemory(const DenseDemand& demand, std::span<const Weigh
                                 const PairMemory& pairs);
 
 // Throws TooLarge, stating the estimate, the limit and what would fit, if the estimate exceeds the
-// limit. `shrink` is the option that makes pictures smaller, if there is one.
-void RequireMemory(const DenseMemory& memory, double variables, double max_bytes,
-                   std::string_view shrink);
+// limit.
+void RequireMemory(const DenseMemory& memory, double variables, double max_bytes);
 
 }  // namespace submarine::internal

@@ -48,7 +48,7 @@ DenseSize SizeFor(const std::vector<GaussianKernel>& kernels, double labels) {
 SolveOptions OptionsFor(Method method) {
   SolveOptions options;
   options.method = method;
-  options.max_bytes = std::size_t{8} << 30;
+  options.limits.max_bytes = std::size_t{8} << 30;
   return options;
 }
 
@@ -64,7 +64,7 @@ TEST(PlanDense, KnowsWhatEachKernelGets) {
                                        {.method = EntryOf(method).dense.traits});
       const bool flows = method == Method::kFrankWolfe;
       EXPECT_EQ(plan.kinds,
-                MakeOperator(kernels[0].size(), weighted, {6, flows}, options.pairs).kinds);
+                MakeOperator(kernels[0].size(), weighted, {6, flows}, options.dense.pairs).kinds);
       if (sigma == 60.0 && !flows) {
         EXPECT_EQ(plan.kinds[1], OperatorKind::kLattice);
       }
@@ -107,24 +107,28 @@ TEST(PlanDense, RefusesWhatDoesNotFitAndSaysWhatWould) {
   const std::vector<GaussianKernel> kernels = PictureKernels(160, 120, 30.0);
   const std::vector<WeightedKernel> weighted = Weighted(kernels);
   SolveOptions options = OptionsFor(Method::kMeanField);
-  options.pairs.kind = OperatorKind::kLattice;
+  options.dense.pairs.kind = OperatorKind::kLattice;
   const double needed = PlanDense(SizeFor(kernels, 8.0), weighted, options, {}).estimated_bytes;
-  options.max_bytes = static_cast<std::size_t>(1.01 * needed);
+  options.limits.max_bytes = static_cast<std::size_t>(1.01 * needed);
   EXPECT_NO_THROW(PlanDense(SizeFor(kernels, 8.0), weighted, options, {}));
-  const auto refusal = [&](double share) -> std::string {
-    options.max_bytes = static_cast<std::size_t>(share * needed);
+  const auto remedy = [&](double share) -> Remedy {
+    options.limits.max_bytes = static_cast<std::size_t>(share * needed);
     try {
       PlanDense(SizeFor(kernels, 8.0), weighted, options, {});
     } catch (const TooLarge& error) {
-      return error.what();
+      EXPECT_NE(std::string(error.what()).find("variables instead of 19200"), std::string::npos);
+      EXPECT_EQ(error.refusal().find("variables"), std::string::npos);
+      return error.remedy();
     }
-    return "";
+    return {};
   };
-  EXPECT_NE(refusal(0.5).find("variables instead of 19200"), std::string::npos) << refusal(0.5);
-  EXPECT_EQ(refusal(0.5).find("--shrink"), std::string::npos);
-  options.shrink_option = "--shrink";
-  EXPECT_NE(refusal(0.5).find("try --shrink 2"), std::string::npos) << refusal(0.5);
-  EXPECT_NE(refusal(0.15).find("try --shrink 3"), std::string::npos) << refusal(0.15);
+  for (const double share : {0.5, 0.15}) {
+    const Remedy found = remedy(share);
+    EXPECT_EQ(found.given_variables, 160 * 120);
+    EXPECT_NEAR(found.variables, share * 160 * 120, 1.0);
+    EXPECT_NEAR(found.bytes, 1.05 * needed, 0.01 * needed);
+    EXPECT_TRUE(found.fewer_labels);
+  }
 }
 
 }  // namespace

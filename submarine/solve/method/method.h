@@ -21,6 +21,8 @@ inline constexpr int kNumMethods = static_cast<int>(Method::kExact) + 1;
 
 enum class ModelKind { kSparse, kTables, kDense };  // SparseCrf, FactorGraph, DenseCrf
 
+std::string_view ToString(Method method);
+
 struct MethodInfo {
   Method method;
   std::string_view name;

@@ -1,53 +1,39 @@
 #include "submarine/solve/method/options.h"
 
+#include <array>
+#include <string_view>
+#include <utility>
+
 namespace submarine {
 
-std::string_view ToString(Certify certify) {
-  switch (certify) {
-    case Certify::kAuto:
-      return "auto";
-    case Certify::kExact:
-      return "exact";
-    case Certify::kOperator:
-      return "operator";
-    case Certify::kLower:
-      return "lower";
-    case Certify::kNone:
-      return "none";
-  }
-  return "unknown";
+template <>
+NameTable<Certify> Names() {
+  static constexpr std::array<std::pair<std::string_view, Certify>, 5> kNames = {
+      {{"auto", Certify::kAuto},
+       {"exact", Certify::kExact},
+       {"operator", Certify::kOperator},
+       {"lower", Certify::kLower},
+       {"none", Certify::kNone}}};
+  return kNames;
 }
 
-std::string_view ToString(DenseMarginals marginals) {
-  switch (marginals) {
-    case DenseMarginals::kUpperBound:
-      return "upper-bound";
-    case DenseMarginals::kMeanField:
-      return "mean-field";
-    case DenseMarginals::kMean:
-      return "mean";
-    case DenseMarginals::kRouted:
-      return "routed";
-  }
-  return "unknown";
+template <>
+NameTable<DenseMarginals> Names() {
+  static constexpr std::array<std::pair<std::string_view, DenseMarginals>, 4> kNames = {
+      {{"upper-bound", DenseMarginals::kUpperBound},
+       {"mean-field", DenseMarginals::kMeanField},
+       {"mean", DenseMarginals::kMean},
+       {"routed", DenseMarginals::kRouted}}};
+  return kNames;
 }
 
-std::string_view ToString(HybridForest forest) {
-  switch (forest) {
-    case HybridForest::kSpanning:
-      return "spanning";
-    case HybridForest::kRows:
-      return "rows";
-    case HybridForest::kColumns:
-      return "columns";
-    case HybridForest::kBest:
-      return "best";
-    case HybridForest::kAverage:
-      return "average";
-    case HybridForest::kLookAlikes:
-      return "look-alikes";
-  }
-  return "unknown";
+SolveOptions MeanFieldPreset(int updates) {
+  SolveOptions options{.method = Method::kMeanField, .limits = {.max_iterations = updates}};
+  options.dense.pairs.kind = OperatorKind::kLattice;
+  options.dense.classic_updates = true;
+  options.dense.certify = Certify::kLower;
+  options.dense.marginals = DenseMarginals::kMeanField;
+  return options;
 }
 
 }  // namespace submarine

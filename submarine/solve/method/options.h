@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "submarine/base/names.h"
 #include "submarine/extension/kinds.h"
 #include "submarine/filter/kernel/operator_options.h"
 #include "submarine/solve/method/method.h"
@@ -22,7 +23,8 @@ enum class Certify {
   kLower,     // the same model, but only the lower bound of the marginals: one product each
   kNone,      // nothing: marginals and labels only
 };
-std::string_view ToString(Certify certify);
+template <>
+NameTable<Certify> Names();
 
 // Which marginals are returned. Those of the upper bound are too flat: with weak unaries and strong
 // pairs, all pixels can share one distribution at no cost. Those of mean field are too confident.
@@ -34,28 +36,23 @@ enum class DenseMarginals {
   kMean,
   kRouted,  // those of the upper bound, which must be the routed one
 };
-std::string_view ToString(DenseMarginals marginals);
-std::string_view ToString(HybridForest forest);
+template <>
+NameTable<DenseMarginals> Names();
 
-struct SolveOptions {
-  Method method = Method::kAuto;
-  double temperature = 1.0;  // T of exp(-E/T); 0 solves the linear relaxation, or finds the MAP
-
-  // Limits. The gap and the number of iterations default to DefaultGap and DefaultIterations.
-  std::optional<double> relative_gap = {};  // stop when upper - dual <= this * max(1, |upper|)
-  std::optional<int> max_iterations = {};
+// What a call may take, and when it is done.
+struct SolveLimits {
+  std::optional<double> gap = {};  // stop when upper - dual <= this * max(1, |upper|); DefaultGap
+  std::optional<int> max_iterations = {};  // DefaultIterations
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   double interrupt_seconds =
-      1.2;                    // dense models: for the certificate once `watch` has asked to stop
-  std::size_t max_bytes = 0;  // 0: DefaultMemory()
-  std::string shrink_option = {};  // named in refusals as the way to shrink pictures: "--shrink"
-  int threads = 0;                 // 0: all cores
-  bool deterministic = false;      // no decision depends on the clock
+      1.2;                     // dense models: for the certificate once `watch` has asked to stop
+  std::size_t max_bytes = 0;   // 0: DefaultMemory()
+  int threads = 0;             // 0: all cores
+  bool deterministic = false;  // no decision depends on the clock
+};
 
-  // Hybrid and routed. Not given: on 4-connected grids and dense models kBest, else kSpanning.
-  std::optional<HybridForest> forest = {};
-
-  // Sparse models and tables.
+// Sparse models and tables.
+struct SparseOptions {
   ExtensionKind extension = ExtensionKind::kOptimal;
   std::optional<double> rho = {};  // TRW: the probability of every edge
   int rho_steps = 0;               // TRW: optimisation of rho after the first solve
@@ -65,10 +62,9 @@ struct SolveOptions {
   int rounding_draws = 16;
   int starts = 4;  // of mean field; 0: none after an upper bound; the labels give the lower bound
   std::uint64_t seed = 1;
+};
 
-  bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
-
-  // Dense models.
+struct DenseOptions {
   OperatorOptions pairs = {};
   // Mean field: max_iterations classic updates, without evaluating the bound in between. If false,
   // steps are damped so that the bound never falls, and made until it no longer rises.
@@ -76,5 +72,19 @@ struct SolveOptions {
   Certify certify = Certify::kAuto;
   DenseMarginals marginals = DenseMarginals::kUpperBound;
 };
+
+struct SolveOptions {
+  Method method = Method::kAuto;
+  double temperature = 1.0;  // T of exp(-E/T); 0 solves the linear relaxation, or finds the MAP
+  SolveLimits limits = {};
+  SparseOptions sparse = {};
+  DenseOptions dense = {};
+  // Hybrid and routed. Not given: on 4-connected grids and dense models kBest, else kSpanning.
+  std::optional<HybridForest> forest = {};
+  bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
+};
+
+// pydensecrf's: so many classic updates of mean field, with its own lower bound.
+SolveOptions MeanFieldPreset(int updates = 5);
 
 }  // namespace submarine

@@ -33,6 +33,13 @@ struct DensePolicy {
   // So few variables hold all pairs in lists, which are built in no time.
   static constexpr double kFewVariables = 1024.0;
 
+  static constexpr double kCutoffOfFew = 1e-30;
+  // Cutoffs that a time limit may raise the given one to, as factors.
+  static constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
+  static constexpr double kLargestCutoff = 0.5;
+  // Lists and lattices of a single kernel are compared by what so many iterations take.
+  static constexpr double kManyIterations = 30.0;
+
   // --- Time, as shares of what is left.
   static constexpr double kForNormalisation = 0.2;  // of the limit
   static constexpr double kForQuickLower =
@@ -80,6 +87,48 @@ struct DensePolicy {
   // Routing of small models is quick: at most this long, and at most this share of the time left.
   static constexpr double kQuickSeconds = 4.0;
   static constexpr double kShareOfQuick = 0.2;
+
+  // --- How much is put into routing, from the most to the least. Thick paths and small kernel values matter once flows have
+  // converged; before that, plain paths and the largest kernel values prove nearly as much.
+  struct RoutingEffort {
+    int thickness;  // 0: the thickest that sums allow
+    double cutoff;  // see RoutedOptions; raised further where there is no time
+    double passes;  // time of the whole, in units of RoutingPassSeconds
+  };
+  static constexpr std::array<RoutingEffort, 3> kEfforts = {
+      {{0, 0.05, 4.2}, {0, 0.2, 2.2}, {1, 0.5, 0.22}}};
+  static constexpr double kPassesPerCut = 0.02;  // by which they grow with every cut beyond two
+  // Of the memory limit: for routes, and for their paths. Of the time kept for the lower bound: for a verifier that is late.
+  static constexpr double kMemoryOfRoutes = 0.4;
+  static constexpr double kMemoryOfPaths = 0.1;
+  static constexpr double kReserveForLateVerifier = 0.3;
+  // What four iterations on listed routes must gain, relative to the gap asked for.
+  static constexpr double kWorthwhileGainOfRoutes = 1.0 / 25.0;
+  // Before routing, marginals are verified as well where they prove more than the labels by this share.
+  static constexpr double kMuchMore = 0.02;
+  // Mean field after listed routes: at most this many iterations, which gain this share of what they must gain otherwise.
+  static constexpr int kUpdatesAfterRoutes = 5;
+  static constexpr double kGainAfterRoutes = 0.1;
+  // Where all pairs are soon looked at, next to none are left out.
+  static constexpr double kFewPairs = 1e9;
+  static constexpr double kCutoffOfFewPairs = 1e-3;
+  static constexpr double kVerifiedOfFewPairs = 1e-6;
+  // From so many cuts on flows pair by pair take longer than all else. Of few pairs: so long for each of them and every cut.
+  static constexpr int kManyCuts = 6;
+  static constexpr double kRoutedFlowSeconds = 1.4e-9;
+
+  // --- What is verified, and how finely. The upper bound may take this share of the time that is left.
+  static constexpr double kForUpper = 0.5;
+  // What takes no longer than this is done even where no time is left.
+  static constexpr double kCheapSeconds = 0.25;
+  // Pairs that hold no more of the weight than this share of the gap asked for are not worth their time. (Leaving out a
+  // third made an interval of 4.7% three times as wide.)
+  static constexpr double kNegligible = 0.2;
+  // The loss by bounding far pairs in groups, relative to the requested gap, and its upper limit.
+  static constexpr double kShareForGroups = 1.0 / 50.0;
+  static constexpr double kMostForGroups = 1e-3;
+  // A lower bound that improves on the labels' by less than this share of the requested gap is not verified.
+  static constexpr double kWorthVerifying = 1.0 / 20.0;
 };
 
 // --- What is known of a solve.

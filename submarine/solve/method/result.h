@@ -43,10 +43,22 @@ struct SolveResult {
   std::vector<std::string> notes;  // remarks for the user, in sentences
   std::string pairs;               // dense models: a description of the operator used
   double seconds = 0.0;
+  int threads = 0;               // that were used; options.limits.threads is what was asked for
   double estimated_bytes = 0.0;  // dense models: the estimated peak memory
 
   bool usable() const { return termination != Termination::kNotRun; }
 };
+
+// How wide the certified interval is; none if it has an end only, or none.
+struct IntervalWidth {
+  double nats;
+  double relative;  // to the larger end, or to 1
+  double per_variable;
+};
+std::optional<IntervalWidth> WidthOf(const SolveResult& result);
+
+// What was done and proven, in some lines of sentences, with numbers rounded outwards.
+std::string Summary(const SolveResult& result);
 
 // `watch` is called with every record and its phase, on the caller's thread, several times a
 // second; when it returns false, the best result so far is certified within about a second and

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace submarine::apps {
+namespace submarine {
 
 // With this many decimals, never above (below) the number.
 std::string RoundedDown(double value, int decimals = 6);
@@ -15,4 +15,7 @@ std::string Percent(double share, int decimals);
 // "1.2 GB", "340 MB", "12 kB".
 std::string BytesText(double bytes);
 
-}  // namespace submarine::apps
+// "3.2 s", "4 min 10 s", "2 h 5 min".
+std::string DurationText(double seconds);
+
+}  // namespace submarine

@@ -1,4 +1,4 @@
-#include "apps/cli/numbers.h"
+#include "submarine/base/numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <random>
 
-namespace submarine::apps {
+namespace submarine {
 namespace {
 
 TEST(NumbersTest, TheLogarithmOfTwoStaysInside) {
@@ -42,4 +42,4 @@ TEST(NumbersTest, WholeNumbersAreThemselves) {
 }
 
 }  // namespace
-}  // namespace submarine::apps
+}  // namespace submarine

@@ -1,11 +1,11 @@
-#include "apps/cli/numbers.h"
+#include "submarine/base/numbers.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
 
-namespace submarine::apps {
+namespace submarine {
 namespace {
 
 // fmt prints the nearest decimal; if that is on the wrong side, the next one is tried.
@@ -40,4 +40,11 @@ std::string BytesText(double bytes) {
                         : fmt::format("{:.0f} kB", bytes / 1e3);
 }
 
-}  // namespace submarine::apps
+std::string DurationText(double seconds) {
+  if (seconds < 60.0) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<long long>(seconds);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace submarine

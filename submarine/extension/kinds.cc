@@ -1,0 +1,35 @@
+#include "submarine/extension/kinds.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace submarine {
+
+template <>
+NameTable<ExtensionKind> Names() {
+  static constexpr std::array<std::pair<std::string_view, ExtensionKind>, 2> kNames = {
+      {{"optimal", ExtensionKind::kOptimal}, {"alternate", ExtensionKind::kAlternate}}};
+  return kNames;
+}
+
+template <>
+NameTable<HybridForest> Names() {
+  static constexpr std::array<std::pair<std::string_view, HybridForest>, 6> kNames = {
+      {{"best", HybridForest::kBest},
+       {"rows", HybridForest::kRows},
+       {"columns", HybridForest::kColumns},
+       {"average", HybridForest::kAverage},
+       {"spanning", HybridForest::kSpanning},
+       {"look-alikes", HybridForest::kLookAlikes}}};
+  return kNames;
+}
+
+template <>
+NameTable<MeanFieldKind> Names() {
+  static constexpr std::array<std::pair<std::string_view, MeanFieldKind>, 2> kNames = {
+      {{"naive", MeanFieldKind::kNaive}, {"forest", MeanFieldKind::kForest}}};
+  return kNames;
+}
+
+}  // namespace submarine
