@@ -69,7 +69,7 @@ def model_at(pictures, point):
     softmax = softmax_of(truth % labels, labels, margin, rng)
     kernels = [sm.position(1, 0.75 * weight, normalised=True),
                sm.bilateral(sigma / factor, colour, weight, picture, normalised=True)]
-    return sm.DenseCrf(sm.costs_of(softmax), kernels, pairs="once")
+    return sm.DenseCrf(sm.costs_of(softmax), kernels)
 
 
 def width(result):

@@ -62,7 +62,7 @@ def crf_call(densecrf, utils, softmax, image, kernels):
 def refine_call(softmax, image, kernels):
     bilateral, colour, position = kernels
     return submarine.refine(
-        softmax, image, sigma=bilateral, colour_sigma=colour, position_sigma=position, label_axis=0
+        softmax, image, bilateral_sigma=bilateral, colour_sigma=colour, position_sigma=position, label_axis=0
     ).labels
 
 

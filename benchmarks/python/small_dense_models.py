@@ -27,7 +27,7 @@ def solve_all(rng, degree):
     np.fill_diagonal(kernel, 0.0)
     weight = degree / kernel.sum(1).mean()
     unary = rng.normal(size=(VARIABLES, 2)).astype(np.float32)
-    dense = sm.DenseCrf(unary, [sm.features(features, weight=weight)], pairs="once")
+    dense = sm.DenseCrf(unary, [sm.features(features, weight=weight)])
     edges = np.array(list(itertools.combinations(range(VARIABLES), 2)))
     graph = sm.GraphCrf(unary, edges, weight * kernel[edges[:, 0], edges[:, 1]])
     exact = sm.solve(dense, method="exact")

@@ -5,7 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +33,22 @@ Method MethodByName(const std::string& name) {
   RefuseName(name, names, "the method");
 }
 
+constexpr std::array<std::pair<std::string_view, bool>, 2> kHarmonicSteps = {
+    {{"line-search", false}, {"harmonic", true}}};
+constexpr std::array<std::pair<std::string_view, bool>, 2> kClassicUpdates = {
+    {{"classic", true}, {"damped", false}}};
+
+// The value of a name in a table of Python's own.
+template <class Value>
+Value Named(std::string_view text, NameTable<Value> table, std::string_view what) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : table) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  RefuseName(text, names, what);
+}
+
 // Takes options out of a dict, so that unknown ones can be named.
 class OptionReader {
  public:
@@ -44,8 +62,7 @@ class OptionReader {
     try {
       *value = given.cast<T>();
     } catch (const py::cast_error&) {
-      throw InvalidInput(
-          fmt::format("the option {} cannot be {}", name, std::string(py::repr(given))));
+      throw InvalidInput(fmt::format("{} cannot be {}", name, std::string(py::repr(given))));
     }
   }
   std::optional<std::string> ReadName(const char* name) {
@@ -69,32 +86,38 @@ SolveOptions ToOptions(const py::dict& given) {
   if (const auto name = reader.ReadName("method")) options.method = MethodByName(*name);
   reader.Read("temperature", &options.temperature);
   reader.Read("gap", &options.limits.gap);
-  reader.Read("iterations", &options.limits.max_iterations);
-  reader.Read("classic_updates", &options.dense.classic_updates);
+  reader.Read("max_iterations", &options.limits.max_iterations);
+  if (const auto name = reader.ReadName("updates"))
+    options.dense.classic_updates = Named<bool>(*name, kClassicUpdates, "updates");
   reader.Read("time_limit", &options.limits.time_limit_seconds);
-  reader.Read("max_bytes", &options.limits.max_bytes);
+  std::optional<double> gigabytes;
+  reader.Read("max_memory", &gigabytes);
+  if (gigabytes)
+    options.limits.max_bytes =
+        std::max<std::size_t>(1, static_cast<std::size_t>(1e9 * *gigabytes));
   reader.Read("deterministic", &options.limits.deterministic);
   reader.Read("threads", &options.limits.threads);
   if (const auto name = reader.ReadName("extension"))
-    options.sparse.extension = ByName<ExtensionKind>(*name, "the extension");
+    options.sparse.extension = ByName<ExtensionKind>(*name, "extension");
   reader.Read("rho", &options.sparse.rho);
   reader.Read("rho_steps", &options.sparse.rho_steps);
   if (const auto name = reader.ReadName("forest"))
-    options.forest = ByName<HybridForest>(*name, "the forest");
+    options.forest = ByName<HybridForest>(*name, "forest");
   if (const auto name = reader.ReadName("mean_field"))
-    options.sparse.mean_field = ByName<MeanFieldKind>(*name, "the kind of mean field");
-  reader.Read("rounding_draws", &options.sparse.rounding_draws);
+    options.sparse.mean_field = ByName<MeanFieldKind>(*name, "mean_field");
+  reader.Read("rounding", &options.sparse.rounding_draws);
   reader.Read("starts", &options.sparse.starts);
   reader.Read("seed", &options.sparse.seed);
-  reader.Read("harmonic_steps", &options.harmonic_steps);
+  if (const auto name = reader.ReadName("step"))
+    options.harmonic_steps = Named<bool>(*name, kHarmonicSteps, "step");
   if (const auto name = reader.ReadName("pairs"))
-    options.dense.pairs.kind = ByName<OperatorKind>(*name, "the way of applying pairs");
+    options.dense.pairs.kind = ByName<OperatorKind>(*name, "pairs");
   reader.Read("cutoff", &options.dense.pairs.cutoff);
   reader.Read("levels", &options.dense.pairs.lattice.levels);
   if (const auto name = reader.ReadName("certify"))
     options.dense.certify = ByName<Certify>(*name, "certify");
-  if (const auto name = reader.ReadName("marginals"))
-    options.dense.marginals = ByName<DenseMarginals>(*name, "the kind of marginals");
+  if (const auto name = reader.ReadName("marginals_of"))
+    options.dense.marginals = ByName<DenseMarginals>(*name, "marginals_of");
   reader.CheckEmpty();
   return options;
 }

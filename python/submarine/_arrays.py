@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, Sequence, Tuple, Union
 
 import numpy as np
@@ -17,6 +18,18 @@ else:
 Number = Union[int, float]
 
 
+def given(value: Any) -> str:
+    """What was given, for messages: short, whatever it is."""
+    if value is None or isinstance(value, (bool, int, float, complex, np.generic)):
+        return str(value)
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= 60 else f'"{value[:57]}..."'
+    if isinstance(value, np.ndarray):
+        return f"an array of {'objects' if value.dtype.kind == 'O' else value.dtype}"
+    kind = type(value).__name__
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
 def as_array(values: Any, name: str) -> Array:
     """The values as an array of numbers, without a copy where they already are one."""
     if not isinstance(values, np.ndarray) and not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
@@ -24,16 +37,19 @@ def as_array(values: Any, name: str) -> Array:
             values = np.from_dlpack(values)
         except (BufferError, RuntimeError, TypeError) as error:
             raise InvalidInput(f"{name} cannot be read through __dlpack__: {error}") from error
+    expected = "expected an array of numbers or nested lists of equal lengths"
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InvalidInput(f"{name} is no array: {error}") from error
+        detail = " of unequal lengths" if isinstance(values, (list, tuple)) else f" ({error})"
+        raise InvalidInput(f"{name} is {given(values)}{detail}, {expected}") from error
     if array.dtype.kind == "O":
-        raise InvalidInput(f"{name} is no array of numbers, but one of objects")
+        detail = " with entries that are no numbers" if isinstance(values, (list, tuple)) else ""
+        raise InvalidInput(f"{name} is {given(values)}{detail}, {expected}")
+    if array.dtype.kind == "U" and array.ndim == 0:
+        raise InvalidInput(f"{name} is {given(values)}, {expected}; files have to be read first")
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{name} has dtype {array.dtype}, expected real numbers")
-    if array.dtype.itemsize == 2 and array.dtype.kind == "f":
-        array = array.astype(np.float32)
     return array
 
 
@@ -49,6 +65,7 @@ def as_integers(values: Any, name: str) -> Array:
 
 def labels_last(values: Array, label_axis: int, name: str) -> Array:
     """A view with the label axis moved to the end."""
+    label_axis = as_whole(label_axis, "label_axis")
     if not -values.ndim <= label_axis < values.ndim:
         raise InvalidInput(f"{name} has shape {values.shape}, so there is no label axis {label_axis}")
     return np.moveaxis(values, label_axis, -1)
@@ -64,8 +81,28 @@ def require_finite(values: Array, name: str) -> None:
         raise InvalidInput(f"{name} is {values[place]} at {place}, expected finite numbers")
 
 
+def as_number(value: Any, name: str) -> float:
+    """A number of Python, numpy or another library, as a float."""
+    try:
+        if isinstance(value, str):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise InvalidInput(f"{name} is {given(value)}, expected a number") from error
+
+
+def as_whole(value: Any, name: str) -> int:
+    """A whole number of Python, numpy or another library, as an int."""
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise InvalidInput(f"{name} is {given(value)}, expected a whole number") from error
+
+
 def as_sigmas(sigma: Union[Number, Sequence[Number]], name: str) -> Tuple[float, ...]:
     """One number or several, as a tuple."""
+    if sigma is None or isinstance(sigma, str):
+        raise InvalidInput(f"{name} is {given(sigma)}, expected a number or a list of numbers")
     array = as_array(sigma, name)
     if array.ndim > 1 or array.size == 0:
         raise InvalidInput(f"{name} has shape {array.shape}, expected a number or a list of numbers")

@@ -80,7 +80,7 @@ def _pictures(result: Result) -> str:
     )
 
 
-def _outwards(lower: float, upper: float) -> Tuple[str, str]:
+def outwards(lower: float, upper: float) -> Tuple[str, str]:
     """Decimals that enclose the interval."""
     digits = 4
     scale = 10.0**digits
@@ -103,7 +103,7 @@ def _interval_rows(result: Result) -> List[Tuple[str, str]]:
     if result.temperature == 0:
         what, low, high = "the least energy", -high, -low
         provenances = [("lower", result.upper_provenance), ("upper", result.lower_provenance)]
-    lower, upper = _outwards(low, high)
+    lower, upper = outwards(low, high)
     if np.isfinite(low) and np.isfinite(high):
         text = f"{lower} &le; {what} &le; {upper}"
     elif np.isfinite(low):

@@ -8,14 +8,15 @@ from typing import Any, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _core
-from ._arrays import Array, Number, as_array, as_sigmas, require_finite
+from ._arrays import Array, Number, as_array, as_number, as_sigmas, require_finite
 from ._errors import InvalidInput
+from ._keywords import checked_keywords
 
 Sigma = Union[Number, Sequence[Number]]
 Extent = Tuple[int, ...]  # (height, width), (depth, height, width), or () where variables are no pixels
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelSpec:
     """One kernel; made by :func:`position`, :func:`bilateral` and :func:`features`."""
 
@@ -25,6 +26,15 @@ class KernelSpec:
     colour_sigma: Tuple[float, ...] = ()
     values: Optional[Array] = None  # the picture, or the features
     normalised: bool = False
+
+    def __repr__(self) -> str:
+        parts = [self.kind, f"sigma {_numbers(self.sigma)}"]
+        if self.colour_sigma:
+            parts.append(f"colour_sigma {_numbers(self.colour_sigma)}")
+        parts.append(f"weight {self.weight:g}")
+        if self.values is not None:
+            parts.append(f"{'features' if self.kind == 'features' else 'image'} of shape {self.values.shape}")
+        return f"<submarine.KernelSpec: {', '.join(parts)}{', normalised' if self.normalised else ''}>"
 
     def build(self, extent: Extent, variables: int) -> _core.Kernel:
         """The kernel for a model of that size."""
@@ -72,52 +82,128 @@ class KernelSpec:
         return image
 
 
+def _numbers(values: Sequence[float]) -> str:
+    text = ", ".join(f"{value:g}" for value in values)
+    return text if len(values) == 1 else f"({text})"
+
+
+@checked_keywords
 def position(sigma: Sigma, weight: Number, *, normalised: bool = False) -> KernelSpec:
-    """weight * exp(-|distance|^2 / (2 sigma^2)): neighbours agree, whatever the picture shows.
+    """A kernel of positions: neighbours agree, whatever the picture shows.
 
-    ``sigma`` is in pixels: one number, or (x, y) or, for volumes, (x, y, z). ``normalised`` divides by the square
-    roots of the row sums, as pydensecrf does by default.
+    Its value is weight * exp(-|distance|^2 / (2 sigma^2)).
 
-    >>> position(3, 3).weight
-    3.0
+    Parameters
+    ----------
+    sigma : float or sequence of float
+        In pixels: one number, or (x, y) or, for volumes, (x, y, z).
+    weight : float
+        The price of a disagreement of two pixels at the same place, >= 0.
+    normalised : bool
+        Whether to divide by the square roots of the row sums, as pydensecrf does by default.
+
+    Returns
+    -------
+    KernelSpec
+        A kernel for :class:`DenseCrf`.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no number. The range is checked when a model is made.
+
+    Examples
+    --------
+    >>> position(3, 2)
+    <submarine.KernelSpec: position, sigma 3, weight 2>
     """
-    return KernelSpec("position", as_sigmas(sigma, "sigma"), float(weight), normalised=normalised)
+    return KernelSpec("position", as_sigmas(sigma, "sigma"), as_number(weight, "weight"), normalised=normalised)
 
 
+@checked_keywords
 def bilateral(
     sigma: Sigma, colour_sigma: Sigma, weight: Number, image: Any, *, normalised: bool = False
 ) -> KernelSpec:
-    """weight * exp(-|distance|^2 / (2 sigma^2) - |colour difference|^2 / (2 colour_sigma^2)).
+    """A kernel of positions and colours: pixels that are near and alike agree.
 
-    ``image`` has shape (height, width) or (height, width, channels), volumes (depth, height, width[, channels]), with
-    any number of channels; ``colour_sigma`` is in the units of the image, one number or one per channel.
+    Its value is weight * exp(-|distance|^2 / (2 sigma^2) - |colour difference|^2 / (2 colour_sigma^2)).
 
+    Parameters
+    ----------
+    sigma : float or sequence of float
+        In pixels: one number, or (x, y) or, for volumes, (x, y, z).
+    colour_sigma : float or sequence of float
+        In the units of the image, one number or one per channel.
+    weight : float
+        The price of a disagreement of two pixels of the same place and colour, >= 0.
+    image : array
+        Of shape (height, width) or (height, width, channels), volumes (depth, height, width[, channels]), with any
+        number of channels.
+    normalised : bool
+        Whether to divide by the square roots of the row sums, as pydensecrf does by default.
+
+    Returns
+    -------
+    KernelSpec
+        A kernel for :class:`DenseCrf`.
+
+    Raises
+    ------
+    InvalidInput
+        For an image that is not made of finite numbers, and sigmas or weights that are no numbers.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> bilateral(80, 13, 10, np.zeros((4, 5, 3), np.uint8)).colour_sigma
-    (13.0,)
+    >>> bilateral(80, 13, 10, np.zeros((4, 5, 3), np.uint8))
+    <submarine.KernelSpec: bilateral, sigma 80, colour_sigma 13, weight 10, image of shape (4, 5, 3)>
     """
     values = as_array(image, "the image")
     require_finite(values, "the image")
     return KernelSpec(
-        "bilateral", as_sigmas(sigma, "sigma"), float(weight), as_sigmas(colour_sigma, "colour_sigma"), values,
-        normalised,
+        "bilateral", as_sigmas(sigma, "sigma"), as_number(weight, "weight"), as_sigmas(colour_sigma, "colour_sigma"),
+        values, normalised,
     )
 
 
+@checked_keywords
 def features(values: Any, weight: Number, sigma: Sigma = 1.0, *, normalised: bool = False) -> KernelSpec:
-    """weight * exp(-sum over columns (f_a - f_b)^2 / (2 sigma^2)) for features of shape (variables, D), D <= 16.
+    """A kernel of any features, for point clouds and whatever else is not a picture.
 
-    For point clouds, and for whatever else is not a picture; leading axes may be those of the unaries.
+    Its value is weight * exp(-sum over columns (f_a - f_b)^2 / (2 sigma^2)).
 
+    Parameters
+    ----------
+    values : array
+        Features of shape (variables, D), D <= 16; leading axes may be those of the unaries.
+    weight : float
+        The price of a disagreement of two variables with the same features, >= 0.
+    sigma : float or sequence of float
+        One number, or one per column.
+    normalised : bool
+        Whether to divide by the square roots of the row sums, as pydensecrf does by default.
+
+    Returns
+    -------
+    KernelSpec
+        A kernel for :class:`DenseCrf`.
+
+    Raises
+    ------
+    InvalidInput
+        For features that are not finite numbers with an axis of columns, and sigmas or weights that are no numbers.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> features(np.zeros((20, 3)), 2.0, sigma=0.5).sigma
-    (0.5,)
+    >>> features(np.zeros((20, 3)), 2.0, sigma=0.5)
+    <submarine.KernelSpec: features, sigma 0.5, weight 2, features of shape (20, 3)>
     """
     array = as_array(values, "the features")
     if array.ndim < 2:
         raise InvalidInput(f"the features have shape {array.shape}, expected (variables, number of features)")
     require_finite(array, "the features")
     return KernelSpec(
-        "features", as_sigmas(sigma, "sigma"), float(weight), values=array.reshape(-1, array.shape[-1]),
-        normalised=normalised,
+        "features", as_sigmas(sigma, "sigma"), as_number(weight, "weight"),
+        values=array.reshape(-1, array.shape[-1]), normalised=normalised,
     )

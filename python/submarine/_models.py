@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union, get_args
 
 import numpy as np
 
 from . import _core
-from ._arrays import Array, Number, as_array, as_integers, labels_last, require_finite
+from ._arrays import Array, Number, as_array, as_integers, as_number, as_whole, given, labels_last, require_finite
 from ._errors import FileError, InvalidInput, NotExpressible
 from ._kernels import Extent, KernelSpec
+from ._keywords import Count, check_choice, checked_keywords, suggestion
 
 PathLike = Union[str, "os.PathLike[str]"]
 Metric = Union[str, Array, Sequence[Sequence[Number]]]
@@ -20,11 +21,17 @@ Metric = Union[str, Array, Sequence[Sequence[Number]]]
 def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
     """The label space of one metric."""
     if isinstance(metric, str):
-        labels = _core.Labels.from_spec(metric, num_labels)
+        try:
+            labels = _core.Labels.from_spec(metric, num_labels)
+        except InvalidInput as error:
+            name, known = metric.partition(":")[0], ("potts", "linear", "truncated", "tree")
+            if name in known:
+                raise
+            raise InvalidInput(f"{error}{suggestion(name, known)}") from error
     else:
         labels = _core.Labels.from_tables([_table(metric, num_labels)])
     for warning in labels.warnings:
-        warnings.warn(warning, stacklevel=4)
+        warnings.warn(warning, stacklevel=5)
     return labels
 
 
@@ -35,11 +42,19 @@ def _table(metric: Any, num_labels: int) -> Array:
     return table
 
 
+class _Read(NamedTuple):
+    """A model of a file, which constructors take as it is."""
+
+    core: Any
+    shape: Extent
+
+
 class Model:
     """What all models have in common."""
 
-    _shape: Extent  # of a labeling
-    _core: Any
+    def __init__(self, core: Any, shape: Extent) -> None:
+        self._core = core
+        self._shape = shape  # of a labeling
 
     @property
     def shape(self) -> Extent:
@@ -60,7 +75,23 @@ class Model:
         return array.reshape(-1)
 
     def energy(self, labels: Any) -> float:
-        """E(labels); ``labels`` has the shape of the model."""
+        """The energy E of a labeling.
+
+        Parameters
+        ----------
+        labels : array of int
+            Of the shape of the model, or flat.
+
+        Returns
+        -------
+        float
+            E(labels).
+
+        Raises
+        ------
+        InvalidInput
+            For another shape, and labels that do not exist.
+        """
         return float(self._core.energy(self._labeling(labels)))
 
 
@@ -104,16 +135,40 @@ class _PairModel(Model):
 class GraphCrf(_PairModel):
     """E(x) = constant + sum_a unary[a, x_a] + sum over edges w_ab d(x_a, x_b), edges counted once.
 
-    ``unary`` has shape (variables, labels), ``edges`` (edges, 2), ``weights`` is a number or has shape (edges,).
-    ``metric`` is "potts", "linear", "truncated:3", "tree:5x4:1,0.5" (docs/formats.md), a (labels, labels) table of
-    distances, or a list of several; then ``edge_metric`` holds the number of the metric of every edge.
+    Parameters
+    ----------
+    unary : array
+        Costs of shape (variables, labels).
+    edges : array of int
+        The ends of every edge, of shape (edges, 2).
+    weights : float or array
+        One number >= 0, or one per edge.
+    metric : str, array, or sequence of them
+        The distance d of labels: "potts", "linear", "truncated:3", "tree:5x4:1,0.5" (docs/formats.md), a table of shape
+        (labels, labels), or a list of several; then ``edge_metric`` says which.
+    edge_metric : array of int, optional
+        The number of the metric of every edge.
+    label_axis : int
+        The axis of ``unary`` that is the labels'.
+    constant : float
+        What is added to every energy.
 
+    Raises
+    ------
+    InvalidInput
+        For shapes that disagree, numbers that are not finite, negative weights, and tables that are no metrics.
+    NotExpressible
+        For a metric that no sum of cuts expresses.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> model = GraphCrf(np.zeros((3, 2)), [[0, 1], [1, 2]], weights=0.5)
     >>> model.energy([0, 1, 1])
     0.5
     """
 
+    @checked_keywords
     def __init__(
         self,
         unary: Any,
@@ -125,34 +180,18 @@ class GraphCrf(_PairModel):
         label_axis: int = -1,
         constant: float = 0.0,
     ) -> None:
+        if isinstance(unary, _Read):
+            super().__init__(*unary)
+            return
         costs = labels_last(as_array(unary, "unary"), label_axis, "unary")
         if costs.ndim != 2:
             raise InvalidInput(f"unary has shape {costs.shape}, expected (variables, labels)")
-        ends = as_integers(edges, "edges") if np.size(edges) else np.zeros((0, 2), np.int32)
+        ends = as_array(edges, "edges")
+        ends = as_integers(ends, "edges") if ends.size else np.zeros((0, 2), np.int32)
         if ends.ndim != 2 or ends.shape[1] != 2:
             raise InvalidInput(f"edges has shape {ends.shape}, expected (edges, 2)")
-        self._build(costs, (costs.shape[0],), ends, weights, metric, edge_metric, constant)
-
-    def _build(
-        self, costs: Array, shape: Extent, ends: Array, weights: Any, metric: Any, edge_metric: Any, constant: float
-    ) -> None:
-        require_finite(costs, "unary")
-        weight = as_array(weights, "weights")
-        if weight.ndim == 0:
-            weight = np.full(len(ends), float(weight))
-        if weight.shape != (len(ends),):
-            raise InvalidInput(f"weights has shape {weight.shape}, expected one number or ({len(ends)},)")
-        num_labels = int(costs.shape[-1])
-        self._metric: Optional[str] = metric if isinstance(metric, str) else None
-        if edge_metric is None:
-            labels = _labels_of(metric, num_labels)
-            which = np.zeros(0, np.int32)
-        else:
-            tables = [_labels_of(m, num_labels).distances[0] for m in metric]
-            labels = _core.Labels.from_tables(tables)
-            which = as_integers(edge_metric, "edge_metric")
-        self._shape = shape
-        self._core = _core.SparseModel(costs, ends, weight, which, labels, float(constant))
+        core = _sparse_model(costs, ends, weights, metric, edge_metric, constant)
+        super().__init__(core, costs.shape[:-1])
 
     @property
     def edges(self) -> Array:
@@ -166,12 +205,44 @@ class GraphCrf(_PairModel):
         weights: Array = self._core.weights
         return weights
 
+    @checked_keywords
     def lower_bound(self, marginals: Any, temperature: float = 1.0) -> float:
-        """The certified lower bound T H(y) - <E>_y <= T log Z_T that any product distribution gives."""
+        """The certified lower bound T H(y) - <E>_y <= T log Z_T that any product distribution gives.
+
+        Parameters
+        ----------
+        marginals : array
+            y, of the shape of the unaries.
+        temperature : float
+            T of exp(-E/T).
+
+        Returns
+        -------
+        float
+            The bound, rounded down.
+
+        Raises
+        ------
+        InvalidInput
+            For another shape, and rows that are no distributions.
+        """
         return float(self._core.lower_bound(self._marginals(marginals), float(temperature)))
 
     def write(self, path: PathLike) -> None:
-        """Writes a bundle, ``name.json`` beside its arrays, or, as ``name.uai``, tables (docs/formats.md)."""
+        """Writes a bundle, ``name.json`` beside its arrays, or, as ``name.uai``, tables (docs/formats.md).
+
+        Parameters
+        ----------
+        path : str or path
+            Of the .json or .uai file.
+
+        Raises
+        ------
+        FileError
+            Where it cannot be written.
+        NotExpressible
+            For a bundle of a metric that is a table.
+        """
         text = os.fspath(path)
         if text.endswith(".uai"):
             _core.write_sparse_uai(text, self._core)
@@ -182,24 +253,67 @@ class GraphCrf(_PairModel):
         _core.write_graph(path, self._core, self._spec())
 
     def _spec(self) -> str:
-        if self._metric is None:
-            names = self._core.labels.names
-            if len(names) != 1 or names[0] == "fitted":
-                raise NotExpressible("a bundle names its metric, and this one is a table; write a .uai file instead")
-            return str(names[0])
-        return self._metric
+        names = self._core.labels.names
+        if len(names) != 1 or names[0] == "fitted":
+            raise NotExpressible("a bundle names its metric, and this one is a table; write a .uai file instead")
+        return str(names[0])
+
+
+def _sparse_model(
+    costs: Array, ends: Array, weights: Any, metric: Any, edge_metric: Any, constant: float
+) -> _core.SparseModel:
+    require_finite(costs, "unary")
+    weight = as_array(weights, "weights")
+    if weight.ndim == 0:
+        weight = np.full(len(ends), float(weight))
+    if weight.shape != (len(ends),):
+        raise InvalidInput(f"weights has shape {weight.shape}, expected one number or ({len(ends)},)")
+    num_labels = int(costs.shape[-1])
+    if edge_metric is None:
+        labels = _labels_of(metric, num_labels)
+        which = np.zeros(0, np.int32)
+    else:
+        tables = [_labels_of(m, num_labels).distances[0] for m in metric]
+        labels = _core.Labels.from_tables(tables)
+        which = as_integers(edge_metric, "edge_metric")
+    return _core.SparseModel(costs, ends, weight, which, labels, as_number(constant, "constant"))
 
 
 class GridCrf(GraphCrf):
-    """A GraphCrf on a picture's grid; ``unary`` has shape (height, width, labels).
+    """A :class:`GraphCrf` on a picture's grid, whose edges are those of :func:`grid_edges`.
 
-    ``weights`` is one number, or one per edge in the order of :func:`grid_edges`.
+    Parameters
+    ----------
+    unary : array
+        Costs of shape (height, width, labels).
+    weights : float or array
+        One number >= 0, or one per edge in the order of :func:`grid_edges`.
+    metric : str, array, or sequence of them
+        As for :class:`GraphCrf`.
+    connectivity : int
+        4 or 8 neighbours.
+    edge_metric : array of int, optional
+        The number of the metric of every edge, where there are several.
+    label_axis : int
+        The axis of ``unary`` that is the labels'.
+    constant : float
+        What is added to every energy.
 
+    Raises
+    ------
+    InvalidInput
+        For shapes that disagree, numbers that are not finite, negative weights, and tables that are no metrics.
+    NotExpressible
+        For a metric that no sum of cuts expresses.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> GridCrf(np.zeros((4, 6, 3)), weights=2.0, metric="linear")
     <submarine.GridCrf: sparse CRF with 24 variables, 38 edges, 3 labels, metric linear>
     """
 
+    @checked_keywords
     def __init__(
         self,
         unary: Any,
@@ -211,38 +325,67 @@ class GridCrf(GraphCrf):
         label_axis: int = -1,
         constant: float = 0.0,
     ) -> None:
+        if isinstance(unary, _Read):
+            Model.__init__(self, *unary)
+            return
         costs = labels_last(as_array(unary, "unary"), label_axis, "unary")
         if costs.ndim != 3:
             raise InvalidInput(f"unary has shape {costs.shape}, expected (height, width, labels)")
-        self._connectivity = connectivity
-        height, width = costs.shape[:2]
-        ends = grid_edges(height, width, connectivity)
-        self._build(costs, (height, width), ends, weights, metric, edge_metric, constant)
+        ends = grid_edges(costs.shape[0], costs.shape[1], connectivity)
+        core = _sparse_model(costs, ends, weights, metric, edge_metric, constant)
+        Model.__init__(self, core, costs.shape[:-1])
 
     def _write_bundle(self, path: str) -> None:
         height, width = self._shape
-        _core.write_grid(path, self._core, width, height, self._connectivity, self._spec())
+        connectivity = 4 if len(self.edges) == 2 * width * height - width - height else 8
+        _core.write_grid(path, self._core, width, height, connectivity, self._spec())
+
+
+def _whole_numbers(values: Any, name: str) -> List[int]:
+    if not isinstance(values, Iterable):
+        raise InvalidInput(f"{name} is {given(values)}, expected a list of whole numbers")
+    return [as_whole(value, f"an entry of {name}") for value in values]
 
 
 class FactorGraph(Model):
-    """E(x) = sum of tables; ``factors`` are pairs (scope, energies), infinite where forbidden.
+    """E(x) = sum of tables, as UAI files have them.
 
-    An energy table has one axis per variable of its scope. Any number of variables per factor for ``exact``, pairs
-    for ``trw``; the other methods need tables that are metrics, which are recognised.
+    Any number of variables per factor for the method ``exact``, pairs for ``trw``; the other methods need tables that
+    are metrics, which are recognised.
 
+    Parameters
+    ----------
+    cardinality : sequence of int
+        The number of labels of every variable.
+    factors : iterable of (scope, energies)
+        A table has one axis per variable of its scope; infinite where forbidden.
+
+    Raises
+    ------
+    InvalidInput
+        For variables that do not exist, tables of the wrong size, and NaN.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> FactorGraph([2, 3], [((0,), [0, 1]), ((0, 1), np.zeros((2, 3)))]).energy([1, 2])
     1.0
     """
 
+    @checked_keywords
     def __init__(self, cardinality: Sequence[int], factors: Iterable[Tuple[Sequence[int], Any]]) -> None:
+        if isinstance(cardinality, _Read):
+            super().__init__(*cardinality)
+            return
         scopes: List[List[int]] = []
         tables: List[Array] = []
-        for number, (scope, table) in enumerate(factors):
-            scopes.append([int(a) for a in scope])
-            tables.append(as_array(table, f"the table of factor {number}").reshape(-1))
-        self._core = _core.FactorModel([int(n) for n in cardinality], scopes, tables)
-        self._shape = (len(self._core.cardinality),)
+        for number, factor in enumerate(factors):
+            if not isinstance(factor, (tuple, list)) or len(factor) != 2:
+                raise InvalidInput(f"factor {number} is {given(factor)}, expected (scope, energies)")
+            scopes.append(_whole_numbers(factor[0], f"the scope of factor {number}"))
+            tables.append(as_array(factor[1], f"the table of factor {number}").reshape(-1))
+        core = _core.FactorModel(_whole_numbers(cardinality, "cardinality"), scopes, tables)
+        super().__init__(core, (len(core.cardinality),))
 
     @property
     def cardinality(self) -> List[int]:
@@ -258,17 +401,52 @@ class FactorGraph(Model):
         return f"factor graph, {len(self._core.cardinality)} variables, {self._core.num_factors} factors"
 
     def write(self, path: PathLike) -> None:
-        """Writes a .uai file."""
+        """Writes a .uai file.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the file.
+
+        Raises
+        ------
+        FileError
+            Where it cannot be written.
+        """
         _core.write_graph_uai(os.fspath(path), self._core)
 
 
 class DenseCrf(_PairModel):
     """E(x) = constant + sum_a unary[a, x_a] + sum over pairs of all variables w_ab d(x_a, x_b).
 
-    ``unary`` has shape (height, width, labels), (depth, height, width, labels) or (variables, labels), in costs, that
-    is -log of probabilities; ``label_axis=0`` for arrays with labels first. ``kernels`` come from :func:`position`,
-    :func:`bilateral` and :func:`features`. Every pair counts twice, as (a, b) and (b, a), unless ``pairs="once"``.
+    Parameters
+    ----------
+    unary : array
+        Costs, that is -log of probabilities (:func:`costs_of`), of shape (height, width, labels),
+        (depth, height, width, labels) or (variables, labels).
+    kernels : sequence of KernelSpec
+        What :func:`position`, :func:`bilateral` and :func:`features` return; w_ab is the sum of their values.
+    metric : str or array
+        The distance d of labels: "potts", "linear", "truncated:3", "tree:5x4:1,0.5" (docs/formats.md), or a table of
+        shape (labels, labels).
+    count : {"once", "ordered"}
+        "once": a pair adds w_ab once, as in :func:`refine` and pydensecrf; "ordered": twice, as (a, b) and as (b, a), as
+        in the paper and by default in bundles.
+    label_axis : int
+        The axis of ``unary`` that is the labels'; 0 for arrays with labels first.
+    constant : float
+        What is added to every energy.
 
+    Raises
+    ------
+    InvalidInput
+        For shapes that disagree, numbers that are not finite, sigmas that are not positive, negative weights, and tables
+        that are no metrics.
+    NotExpressible
+        For a metric that no sum of cuts expresses.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from submarine import bilateral, position
     >>> picture = np.zeros((4, 6, 3), np.uint8)
@@ -277,73 +455,127 @@ class DenseCrf(_PairModel):
     ((4, 6), 2)
     """
 
+    @checked_keywords
     def __init__(
         self,
         unary: Any,
         kernels: Sequence[KernelSpec] = (),
         metric: Metric = "potts",
         *,
-        pairs: str = "ordered",
+        count: Count = "once",
         label_axis: int = -1,
         constant: float = 0.0,
     ) -> None:
+        self._kernels: Optional[Tuple[KernelSpec, ...]] = None  # unknown where a file was read
+        if isinstance(unary, _Read):
+            super().__init__(*unary)
+            return
         costs = labels_last(as_array(unary, "unary"), label_axis, "unary")
         if costs.ndim < 2:
             raise InvalidInput(f"unary has shape {costs.shape}, expected (height, width, labels)")
-        if pairs not in ("ordered", "once"):
-            raise InvalidInput(f'pairs is "{pairs}", expected "ordered" or "once"')
-        self._shape = costs.shape[:-1]
-        self._extent: Extent = self._shape if len(self._shape) in (2, 3) else ()
-        self._kernels: Optional[Tuple[KernelSpec, ...]] = tuple(kernels)
-        self._metric: Optional[str] = metric if isinstance(metric, str) else None
-        self._ordered = pairs == "ordered"
-        variables = int(np.prod(self._shape))
+        check_choice(count, get_args(Count), "count")
+        if isinstance(kernels, KernelSpec) or not isinstance(kernels, Iterable):
+            raise InvalidInput(f"kernels is {given(kernels)}, expected a list of kernels")
+        self._kernels = tuple(kernels)
         for kernel in self._kernels:
             if not isinstance(kernel, KernelSpec):
-                raise InvalidInput(f"kernels holds {kernel!r}, expected what position, bilateral or features return")
+                raise InvalidInput(
+                    f"kernels holds {given(kernel)}, expected what position, bilateral or features return"
+                )
+        shape = costs.shape[:-1]
+        extent, variables = _extent(shape), int(np.prod(shape))
         try:
-            self._core = _core.DenseModel(
+            core = _core.DenseModel(
                 costs,
-                [kernel.build(self._extent, variables) for kernel in self._kernels],
+                [kernel.build(extent, variables) for kernel in self._kernels],
                 ["symmetric" if kernel.normalised else "none" for kernel in self._kernels],
                 _labels_of(metric, int(costs.shape[-1])),
-                self._ordered,
-                float(constant),
+                count == "ordered",
+                as_number(constant, "constant"),
             )
         except InvalidInput:
             require_finite(costs, "unary")  # names its place in the array
             raise
+        super().__init__(core, shape)
 
     @property
     def kernels(self) -> List[_core.Kernel]:
         """The kernels with their features as the library holds them."""
         return list(self._core.kernels())
 
+    @checked_keywords
     def energy(self, labels: Any, tolerance: float = 1e-6) -> float:
-        """E(labels) for the exact Gaussians, or slightly more: far pairs are bounded in groups."""
+        """The energy E of a labeling for the exact Gaussians, or slightly more.
+
+        Parameters
+        ----------
+        labels : array of int
+            Of the shape of the model, or flat.
+        tolerance : float
+            The share of it that bounding far pairs in groups may add.
+
+        Returns
+        -------
+        float
+            E(labels), rounded up.
+
+        Raises
+        ------
+        InvalidInput
+            For another shape, and labels that do not exist.
+        """
         return float(self._core.energy(self._labeling(labels), float(tolerance)))
 
+    @checked_keywords
     def lower_bound(self, marginals: Any, temperature: float = 1.0, tolerance: float = 1e-4) -> float:
         """The certified lower bound T H(y) - <E>_y <= T log Z_T that any product distribution gives.
 
-        ``tolerance`` is the share of it that bounding far pairs in groups may cost.
+        Parameters
+        ----------
+        marginals : array
+            y, of the shape of the unaries.
+        temperature : float
+            T of exp(-E/T).
+        tolerance : float
+            The share of it that bounding far pairs in groups may cost.
+
+        Returns
+        -------
+        float
+            The bound, rounded down.
+
+        Raises
+        ------
+        InvalidInput
+            For another shape, and rows that are no distributions.
         """
         return float(self._core.lower_bound(self._marginals(marginals), float(temperature), float(tolerance))[0])
 
     def write(self, path: PathLike) -> None:
-        """Writes a bundle, ``name.json`` beside its arrays (docs/formats.md)."""
-        metric = self._metric
-        if metric is None:
-            name = str(self._core.labels.names[0])
-            if name == "fitted":
-                raise NotExpressible("a bundle names its metric, and this one is a table")
-            metric = name
+        """Writes a bundle, ``name.json`` beside its arrays (docs/formats.md).
+
+        Parameters
+        ----------
+        path : str or path
+            Of the .json file.
+
+        Raises
+        ------
+        FileError
+            Where it cannot be written.
+        NotExpressible
+            For a metric that is a table, and kernels of different images.
+        """
+        metric = str(self._core.labels.names[0])
+        if metric == "fitted":
+            raise NotExpressible("a bundle names its metric, and this one is a table")
+        extent = _extent(self._shape)
         image = np.zeros((0,), np.float32)
         channels = 0
         specs = []
         for number, kernel in enumerate(self._kernels or ()):
             if kernel.kind == "bilateral":
-                values = kernel.image(self._extent)
+                values = kernel.image(extent)
                 if channels and not np.array_equal(values, image):
                     raise NotExpressible(f"a bundle has one image, and kernel {number} has another than those before")
                 image, channels = values, int(values.shape[-1])
@@ -369,49 +601,91 @@ class DenseCrf(_PairModel):
                 }
                 for kernel in self.kernels
             ]
-        size = [int(n) for n in reversed(self._extent)]
-        _core.write_dense(os.fspath(path), self._core, size, metric, self._ordered, channels, image, specs)
+        size = [int(n) for n in reversed(extent)]
+        _core.write_dense(os.fspath(path), self._core, size, metric, self._core.ordered, channels, image, specs)
+
+
+def _extent(shape: Extent) -> Extent:
+    """The shape of a picture or a volume; that of other variables has no meaning for kernels."""
+    return shape if len(shape) in (2, 3) else ()
 
 
 AnyModel = Union[GraphCrf, DenseCrf, FactorGraph]
 
 
+@checked_keywords
 def grid_edges(height: int, width: int, connectivity: int = 4) -> Array:
-    """The edges of a grid in the order of their weights, shape (edges, 2); variable a = y * width + x.
+    """The edges of a grid in the order of their weights.
 
+    Parameters
+    ----------
+    height, width : int
+        The size of the grid.
+    connectivity : int
+        4 or 8 neighbours.
+
+    Returns
+    -------
+    array of int
+        The two ends of every edge, of shape (edges, 2), where pixel (x, y) is the variable y * width + x.
+
+    Raises
+    ------
+    InvalidInput
+        For an empty grid and other neighbourhoods.
+
+    Examples
+    --------
     >>> grid_edges(2, 2).tolist()
     [[0, 1], [0, 2], [1, 3], [2, 3]]
     """
-    return _core.grid_edges(int(width), int(height), int(connectivity))
+    size = as_whole(width, "width"), as_whole(height, "height")
+    return _core.grid_edges(*size, as_whole(connectivity, "connectivity"))
 
 
+@checked_keywords
 def read(path: PathLike, evidence: Optional[PathLike] = None) -> AnyModel:
-    """Reads a bundle (.json) as GridCrf, GraphCrf or DenseCrf, and a .uai or .fg file as FactorGraph."""
+    """Reads a model.
+
+    Parameters
+    ----------
+    path : str or path
+        A bundle (.json), a UAI file (.uai) or one of libDAI (.fg).
+    evidence : str or path, optional
+        A UAI evidence file that goes with it, not for bundles.
+
+    Returns
+    -------
+    GridCrf, GraphCrf, DenseCrf or FactorGraph
+        What the bundle says it is; a FactorGraph of the other files.
+
+    Raises
+    ------
+    FileError
+        For a file that cannot be read or is malformed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.json")
+    >>> GridCrf(np.zeros((4, 6, 3)), weights=2.0).write(path)
+    >>> read(path)
+    <submarine.GridCrf: sparse CRF with 24 variables, 38 edges, 3 labels, metric potts>
+    """
     text = os.fspath(path)
     if not text.endswith(".json"):
-        graph = FactorGraph.__new__(FactorGraph)
-        graph._core = _core.read_graph(text, "" if evidence is None else os.fspath(evidence))
-        graph._shape = (len(graph._core.cardinality),)
-        return graph
+        graph = _core.read_graph(text, "" if evidence is None else os.fspath(evidence))
+        read_graph: Any = _Read(graph, (len(graph.cardinality),))
+        return FactorGraph(read_graph, ())
     if evidence is not None:
         raise FileError(f'"{text}" is a bundle, and evidence goes with .uai and .fg files')
     kind, core, width, height, depth, notes = _core.read_bundle(text)
     for note in notes:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     if kind == "dense":
-        dense = DenseCrf.__new__(DenseCrf)
-        dense._extent = (depth, height, width) if depth else (height, width) if width else ()
-        dense._shape = dense._extent or (core.num_variables,)
-        dense._kernels = None
-        dense._metric = None
-        dense._ordered = core.ordered
-        dense._core = core
-        return dense
-    model = GridCrf.__new__(GridCrf) if kind == "grid" else GraphCrf.__new__(GraphCrf)
-    model._core = core
-    model._metric = None
-    model._shape = (height, width) if kind == "grid" else (core.num_variables,)
-    if isinstance(model, GridCrf):
-        four = 2 * width * height - width - height
-        model._connectivity = 4 if len(core.edges) == four else 8
-    return model
+        extent = (depth, height, width) if depth else (height, width) if width else (core.num_variables,)
+        return DenseCrf(_Read(core, extent))
+    if kind == "grid":
+        return GridCrf(_Read(core, (height, width)))
+    return GraphCrf(_Read(core, (core.num_variables,)), ())

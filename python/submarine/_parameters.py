@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, NamedTuple, Union
 
 from . import _core
+from ._keywords import checked_keywords
 
 
 class SegmentationParameters(NamedTuple):
@@ -22,16 +23,32 @@ class SegmentationParameters(NamedTuple):
 
     def model(self) -> Dict[str, Any]:
         """The keywords that :func:`refine` has for its model."""
-        return dict(
-            sigma=self.bilateral_sigma, colour_sigma=self.colour_sigma, weight=self.bilateral_weight,
-            position_sigma=self.position_sigma, position_weight=self.position_weight, normalised=self.normalised,
-            temperature=self.softmax_temperature,
-        )
+        keywords = self._asdict()
+        del keywords["iterations"]
+        return keywords
 
 
+@checked_keywords
 def read_parameters(path: Union[str, os.PathLike[str]]) -> SegmentationParameters:
-    """What ``submarine fit`` found: ``refine(softmax, image, parameters="fit/parameters.json")``, or by name.
+    """Reads what ``submarine fit`` found.
 
+    Parameters
+    ----------
+    path : str or path
+        Of the file, which :func:`refine` also takes: ``refine(softmax, image, parameters="fit/parameters.json")``.
+
+    Returns
+    -------
+    SegmentationParameters
+        Its values, and the defaults of those that it does not have.
+
+    Raises
+    ------
+    FileError
+        For a file that cannot be read or has impossible values.
+
+    Examples
+    --------
     >>> import json, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "parameters.json")
     >>> with open(path, "w") as file: json.dump({"submarine": "segmentation", "colour_sigma": 7}, file)

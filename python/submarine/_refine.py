@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import collections
 import os
-from typing import Any, Deque, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple, Union, get_args
 
 import numpy as np
 
-from ._arrays import Array, Number, as_array, require_finite
+from ._arrays import Array, Number, as_array, as_number, as_sigmas, as_whole, given, require_finite
 from ._errors import InvalidInput
 from ._kernels import Sigma, bilateral, position
-from ._models import DenseCrf
+from ._keywords import Certify, Updates, check_choice, checked_keywords
+from ._models import DenseCrf, Metric
 from ._parameters import SegmentationParameters, read_parameters
 from ._result import Result
 from ._solve import solve
@@ -31,16 +32,41 @@ class Refined(_Pair):
 
     result: Result
 
+    def __repr__(self) -> str:
+        shapes = f"labels of shape {self.labels.shape}, probabilities of shape {self.probabilities.shape}"
+        return f"<submarine.Refined: {shapes}, {self.result._outcome()}>"
 
-def costs_of(probabilities: Any, clip: float = 1e-5, name: str = "probabilities") -> Array:
-    """-log of probabilities, which are first raised to ``clip``: 0 has no logarithm, and 1e-300 hardly one.
 
+@checked_keywords
+def costs_of(probabilities: Any, clip: float = 1e-5) -> Array:
+    """Unaries of probabilities: -log p.
+
+    Parameters
+    ----------
+    probabilities : array
+        From 0 to 1, of any shape.
+    clip : float
+        What smaller probabilities are raised to: 0 has no logarithm, and 1e-300 hardly one.
+
+    Returns
+    -------
+    array of float32
+        Costs of the same shape.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no probability, NaN among it, and a clip that is not between 0 and 1.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> costs_of(np.array([0.5, 0.0])).round(3)
     array([ 0.693, 11.513], dtype=float32)
     """
+    name = "probabilities"
     values = as_array(probabilities, name)
-    if not 0 < clip < 1:
+    if not 0 < as_number(clip, "clip") < 1:
         raise InvalidInput(f"clip is {clip}, expected a number between 0 and 1")
     if values.size:
         low, high = values.min(), values.max()  # NaN where any value is
@@ -59,7 +85,7 @@ def costs_of(probabilities: Any, clip: float = 1e-5, name: str = "probabilities"
 
 def _label_axis(values: Array, extent: Tuple[int, ...], label_axis: Optional[int]) -> int:
     if label_axis is not None:
-        return label_axis
+        return as_whole(label_axis, "label_axis")
     last, first = values.shape[:-1] == extent, values.shape[1:] == extent
     if last and first:
         raise InvalidInput(
@@ -77,67 +103,123 @@ def model_of(
     probabilities: Any,
     image: Any,
     *,
-    sigma: Sigma,
-    colour_sigma: Sigma,
-    weight: Number,
     position_sigma: Sigma,
     position_weight: Number,
+    bilateral_sigma: Sigma,
+    colour_sigma: Sigma,
+    bilateral_weight: Number,
     normalised: bool,
-    temperature: float,
+    softmax_temperature: float,
+    metric: Metric = "potts",
     label_axis: Optional[int] = None,
-    channels: bool = True,
     clip: float = 1e-5,
-    metric: Any = "potts",
 ) -> Tuple[DenseCrf, int]:
     """The model that :func:`refine` solves, and the label axis that was found."""
     picture = as_array(image, "the image")
     values = as_array(probabilities, "probabilities")
-    extent = picture.shape
-    if channels and picture.ndim == values.ndim:
-        extent = picture.shape[:-1]
+    extent = picture.shape[:-1] if picture.ndim == values.ndim else picture.shape
     axis = _label_axis(values, extent, label_axis)
     kernels = [
-        position(position_sigma, position_weight, normalised=normalised),
-        bilateral(sigma, colour_sigma, weight, picture, normalised=normalised),
+        position(
+            as_sigmas(position_sigma, "position_sigma"), as_number(position_weight, "position_weight"),
+            normalised=normalised,
+        ),
+        bilateral(
+            as_sigmas(bilateral_sigma, "bilateral_sigma"), colour_sigma,
+            as_number(bilateral_weight, "bilateral_weight"), picture, normalised=normalised,
+        ),
     ]
+    temperature = as_number(softmax_temperature, "softmax_temperature")
     if not (0 < temperature < float("inf")):
-        raise InvalidInput(f"temperature is {temperature}, expected a finite number > 0")
+        raise InvalidInput(f"softmax_temperature is {temperature}, expected a finite number > 0")
     costs = costs_of(values, clip)
     if temperature != 1:
         costs /= np.float32(temperature)
-    return DenseCrf(costs, kernels, metric, pairs="once", label_axis=axis), axis
+    return DenseCrf(costs, kernels, metric, label_axis=axis), axis
 
 
+@checked_keywords
 def refine(
     probabilities: Any,
     image: Any,
     *,
-    iterations: Optional[int] = None,
-    updates: Optional[str] = None,
     best: bool = False,
     method: Optional[str] = None,
-    certify: Optional[str] = None,
+    updates: Optional[Updates] = None,
+    max_iterations: Optional[int] = None,
     gap: Optional[float] = None,
     time_limit: Optional[float] = None,
+    certify: Optional[Certify] = None,
     parameters: Union[None, str, os.PathLike[str], SegmentationParameters] = None,
-    **model: Any,
+    position_sigma: Optional[Sigma] = None,
+    position_weight: Optional[Number] = None,
+    bilateral_sigma: Optional[Sigma] = None,
+    colour_sigma: Optional[Sigma] = None,
+    bilateral_weight: Optional[Number] = None,
+    normalised: Optional[bool] = None,
+    softmax_temperature: Optional[float] = None,
+    metric: Metric = "potts",
+    label_axis: Optional[int] = None,
+    clip: float = 1e-5,
 ) -> Refined:
     """Labels and probabilities that follow the picture's edges: ``labels, probabilities = refine(softmax, image)``.
 
-    ``probabilities`` has shape (height, width, labels) or (labels, height, width), ``image`` (height, width) or
-    (height, width, channels); volumes likewise. What is done by default is what ``submarine segment`` does, to the
-    same labels: 5 of pydensecrf's updates of mean field (``iterations`` is another number) with the parameters that its
-    README made common, normalised kernels and pairs counted once. ``sigma`` and ``position_sigma`` are in pixels,
-    ``colour_sigma`` in the units of the image; the other parameters are ``weight``, ``position_weight``,
-    ``normalised``, ``metric``, ``label_axis``, ``clip``, and ``temperature``, which divides the costs.
+    What is done by default is what ``submarine segment`` does, to the same labels: 5 of pydensecrf's updates of mean
+    field with the parameters that its README made common, normalised kernels and pairs counted once.
 
-    ``updates="damped"`` lets mean field converge: sharper probabilities, rarely better labels (docs/parameters.md).
-    ``best=True`` takes the time (``time_limit``, ``gap``) for the best energy and a certified interval: that of
-    ``refine(...).result``. ``certify="lower"`` proves the lower end only, in about the time of mean field;
-    ``method`` and ``certify`` are those of :func:`solve`.
+    Parameters
+    ----------
+    probabilities : array
+        What a classifier says, of shape (height, width, labels) or (labels, height, width); volumes likewise.
+    image : array
+        The picture, of shape (height, width) or (height, width, channels); volumes likewise.
+    best : bool
+        Take the time (``time_limit``, ``gap``) for the best energy and a certified interval, that of
+        ``refine(...).result``.
+    method : str, optional
+        One of :func:`methods`, instead of ``best``.
+    updates : {"classic", "damped"}, optional
+        "damped" lets mean field converge: sharper probabilities, rarely better labels (docs/parameters.md).
+    max_iterations : int, optional
+        The number of classic updates, or a limit of the others.
+    gap, time_limit : float, optional
+        As for :func:`solve`.
+    certify : str, optional
+        As for :func:`solve`; "lower" proves the lower end only, in about the time of mean field.
+    parameters : str, path or SegmentationParameters, optional
+        A file of ``submarine fit``, for pictures of samples from 0 to 255. The keywords that follow go before it.
+    position_sigma, position_weight : float, optional
+        The kernel of positions (:func:`position`), in pixels.
+    bilateral_sigma, colour_sigma, bilateral_weight : float, optional
+        The kernel of positions and colours (:func:`bilateral`), in pixels and in the units of the image.
+    normalised : bool, optional
+        Whether kernels are divided by the square roots of their row sums.
+    softmax_temperature : float, optional
+        Divides the costs: above 1 trusts the classifier less.
+    metric : str or array
+        As for :class:`DenseCrf`.
+    label_axis : int, optional
+        The axis of ``probabilities`` that is the labels', where both fit.
+    clip : float
+        As for :func:`costs_of`.
 
-    ``parameters`` is a file of ``submarine fit``, for pictures of samples from 0 to 255; keywords go before it.
+    Returns
+    -------
+    Refined
+        ``labels``, of the shape of the picture, and ``probabilities``, of the shape of what was given, into which it
+        unpacks; ``result`` is the :class:`Result`.
 
+    Raises
+    ------
+    InvalidInput
+        For wrong values, shapes that do not fit together, and numbers that are no probabilities.
+    FileError
+        For parameters that cannot be read.
+    TooLarge
+        Where memory is too short.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> softmax = np.full((8, 9, 2), 0.5); softmax[:, :4, 0] = 0.9; softmax[:, :4, 1] = 0.1
     >>> image = np.zeros((8, 9, 3), np.uint8)
@@ -152,15 +234,22 @@ def refine(
         raise InvalidInput("best=True chooses the method itself; give either best or method")
     method = method or ("auto" if best else "mf")
     fitted = _parameters_of(parameters)
-    options: Dict[str, Any] = dict(certify=certify, gap=gap, time_limit=time_limit, marginals="mean-field")
+    chosen = fitted.model()
+    given_here = dict(
+        position_sigma=position_sigma, position_weight=position_weight, bilateral_sigma=bilateral_sigma,
+        colour_sigma=colour_sigma, bilateral_weight=bilateral_weight, normalised=normalised,
+        softmax_temperature=softmax_temperature,
+    )
+    chosen.update({name: value for name, value in given_here.items() if value is not None})
+    options: Dict[str, Any] = dict(certify=certify, gap=gap, time_limit=time_limit, marginals_of="mean-field")
     if method == "mf":
-        options.update(_mean_field(updates, iterations, fitted))
+        options.update(_mean_field(updates, max_iterations, fitted))
         options["certify"] = certify or "none"
     elif updates is not None:
         raise InvalidInput(f'updates="{updates}" is for mean field, but the method is "{method}"')
     else:
-        options["iterations"] = iterations
-    crf, axis = model_of(probabilities, image, **{**fitted.model(), **model})
+        options["max_iterations"] = max_iterations
+    crf, axis = model_of(probabilities, image, metric=metric, label_axis=label_axis, clip=clip, **chosen)
     result = solve(crf, method, **options)
     if result.interrupted:
         raise KeyboardInterrupt
@@ -173,16 +262,16 @@ def _parameters_of(given: Union[None, str, os.PathLike[str], SegmentationParamet
     return given if isinstance(given, SegmentationParameters) else read_parameters(given)
 
 
-def _mean_field(updates: Optional[str], iterations: Optional[int], fitted: SegmentationParameters) -> Dict[str, Any]:
+def _mean_field(
+    updates: Optional[Updates], max_iterations: Optional[int], fitted: SegmentationParameters
+) -> Dict[str, Any]:
     """On lattices, as in ``submarine segment``; parameters that were fitted to 0 iterations are for convergence."""
     if updates is None:
-        updates = "damped" if iterations is None and fitted.iterations == 0 else "classic"
-    if updates not in ("classic", "damped"):
-        raise InvalidInput(f'updates is "{updates}", expected classic or damped')
-    classic = updates == "classic"
-    if classic and iterations is None:
-        iterations = fitted.iterations or SegmentationParameters().iterations
-    return dict(pairs="lattice", classic_updates=classic, iterations=iterations)
+        updates = "damped" if max_iterations is None and fitted.iterations == 0 else "classic"
+    check_choice(updates, get_args(Updates), "updates")
+    if updates == "classic" and max_iterations is None:
+        max_iterations = fitted.iterations or SegmentationParameters().iterations
+    return dict(pairs="lattice", updates=updates, max_iterations=max_iterations)
 
 
 def refined(result: Result, axis: int) -> Refined:
@@ -193,33 +282,77 @@ def refined(result: Result, axis: int) -> Refined:
     return pair
 
 
+@checked_keywords
 def refine_many(
-    pairs: Iterable[Tuple[Any, Any]], *, workers: Optional[int] = None, **parameters: Any
+    jobs: Iterable[Tuple[Any, Any]],
+    *,
+    workers: Optional[int] = None,
+    best: bool = False,
+    method: Optional[str] = None,
+    updates: Optional[Updates] = None,
+    max_iterations: Optional[int] = None,
+    gap: Optional[float] = None,
+    time_limit: Optional[float] = None,
+    certify: Optional[Certify] = None,
+    parameters: Union[None, str, os.PathLike[str], SegmentationParameters] = None,
+    position_sigma: Optional[Sigma] = None,
+    position_weight: Optional[Number] = None,
+    bilateral_sigma: Optional[Sigma] = None,
+    colour_sigma: Optional[Sigma] = None,
+    bilateral_weight: Optional[Number] = None,
+    normalised: Optional[bool] = None,
+    softmax_temperature: Optional[float] = None,
+    metric: Metric = "potts",
+    label_axis: Optional[int] = None,
+    clip: float = 1e-5,
 ) -> Iterator[Refined]:
-    """:func:`refine` for every (probabilities, image) of an iterable, in its order, by threads of this process.
+    """:func:`refine` for many pictures, in their order, by threads of this process.
 
-    The keywords are those of :func:`refine`, and so are the defaults. No more than two pictures per worker are held at
-    a time, so the iterable may be endless.
+    Parameters
+    ----------
+    jobs : iterable of (probabilities, image)
+        No more than two per worker are held at a time, so it may be endless.
+    workers : int, optional
+        How many pictures are refined at a time; all cores unless given.
+    best, method, updates, max_iterations, gap, time_limit, certify, parameters, position_sigma, position_weight, \
+bilateral_sigma, colour_sigma, bilateral_weight, normalised, softmax_temperature, metric, label_axis, clip
+        As for :func:`refine`.
 
+    Returns
+    -------
+    iterator of Refined
+        One for every job.
+
+    Raises
+    ------
+    InvalidInput
+        For fewer than one worker; where their turn comes, what :func:`refine` raises.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> job = np.full((6, 5, 2), 0.5), np.zeros((6, 5), np.uint8)
     >>> [labels.shape for labels, _ in refine_many([job, job])]
     [(6, 5), (6, 5)]
     """
-    count = workers if workers is not None else os.cpu_count() or 1
+    keywords = {name: value for name, value in locals().items() if name not in ("jobs", "workers")}
+    count = as_whole(workers, "workers") if workers is not None else os.cpu_count() or 1
     if count < 1:
         raise InvalidInput(f"workers is {count}, expected 1 or more")
-    return _refine_many(pairs, count, parameters)
+    return _refine_many(jobs, count, keywords)
 
 
-def _refine_many(pairs: Iterable[Tuple[Any, Any]], count: int, parameters: Any) -> Iterator[Refined]:
+def _refine_many(jobs: Iterable[Tuple[Any, Any]], count: int, keywords: Dict[str, Any]) -> Iterator[Refined]:
     import concurrent.futures  # only here: it takes time and memory
 
     waiting: Deque[concurrent.futures.Future[Refined]] = collections.deque()
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         try:
-            for probabilities, image in pairs:
-                waiting.append(pool.submit(refine, probabilities, image, **parameters))
+            for job in jobs:
+                if not isinstance(job, (tuple, list)) or len(job) != 2:
+                    raise InvalidInput(f"a job is {given(job)}, expected (probabilities, image)")
+                probabilities, image = job
+                waiting.append(pool.submit(refine, probabilities, image, **keywords))
                 if len(waiting) >= 2 * count:
                     yield waiting.popleft().result()
             while waiting:

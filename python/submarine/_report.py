@@ -261,7 +261,7 @@ def _shown_page(
 
 def write_report(
     result: Result, directory: str, image: Any, before: Any, names: Optional[Sequence[str]], title: Optional[str],
-    max_megabytes: float,
+    max_mb: float,
 ) -> str:
     """See :meth:`Result.report`."""
     marginals = result.marginals if isinstance(result.marginals, np.ndarray) else None
@@ -298,7 +298,7 @@ def write_report(
             if not described:  # as the page looks for them itself
                 values.insert(0, ("label", "", result.labels))
             page = _shown_page(template.read(), folder, text, result, panels, values, shown_names,
-                               int(1e6 * max_megabytes))
+                               int(1e6 * max_mb))
     else:
         page = plain_page(result, [(panel.name, panel.png()) for panel in panels])
     path = os.path.join(directory, "report.html")

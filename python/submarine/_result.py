@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array
+from ._keywords import checked_keywords
 
 
 class Record(NamedTuple):
@@ -73,7 +74,13 @@ class Result:
         return (self.upper - self.dual) / max(1.0, abs(self.upper))
 
     def entropy(self) -> Array:
-        """The entropy of every marginal in nats, of the shape of the labels: where the result is uncertain."""
+        """The entropy of every marginal: where the result is uncertain.
+
+        Returns
+        -------
+        array
+            In nats, of the shape of the labels.
+        """
         rows = self.marginals if isinstance(self.marginals, list) else [self.marginals]
         parts = []
         for row in rows:
@@ -81,12 +88,20 @@ class Result:
             parts.append(-np.sum(np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)), 0.0), axis=-1))
         return np.asarray(parts) if isinstance(self.marginals, list) else np.asarray(parts[0])
 
+    def _outcome(self) -> str:
+        """The interval, rounded outwards, and how it was found, in a line."""
+        from ._html import outwards
+
+        text = "log Z" if self.temperature == 1 else f"{self.temperature:g} log Z" if self.temperature else "-min E"
+        lower, upper = outwards(*self.interval)
+        if not all(map(math.isinf, self.interval)):
+            text = " <= ".join(part for part in (lower, text, upper) if not part.endswith("inf"))
+        else:
+            text = "no certified bound"
+        return f"{text} by {self.method} ({self.termination}), {self.seconds:.2f} s"
+
     def __repr__(self) -> str:
-        low, high = self.interval
-        return (
-            f"<submarine.Result: {low:.8g} <= log Z <= {high:.8g} by {self.method} ({self.termination}), "
-            f"{self.seconds:.2f} s>"
-        )
+        return f"<submarine.Result: {self._outcome()}>"
 
     def _repr_html_(self) -> str:
         from ._html import result_html
@@ -94,7 +109,13 @@ class Result:
         return result_html(self)
 
     def summary(self) -> Dict[str, Any]:
-        """Everything but the arrays, as ``submarine solve --json`` has it (docs/formats.md)."""
+        """Everything but the arrays, as ``submarine solve --json`` has it (docs/formats.md).
+
+        Returns
+        -------
+        dict
+            What :mod:`json` can write.
+        """
         numbers = {key: _number(getattr(self, key)) for key in ("lower", "upper", "dual", "energy")}
         provenance = {key: getattr(self, key + "_provenance") for key in numbers}
         summary: Dict[str, Any] = {**numbers, "provenance": provenance}
@@ -129,6 +150,7 @@ class Result:
         )
         return summary
 
+    @checked_keywords
     def report(
         self,
         directory: Union[str, "os.PathLike[str]"],
@@ -137,16 +159,44 @@ class Result:
         before: Any = None,
         names: Optional[Sequence[str]] = None,
         title: Optional[str] = None,
-        max_megabytes: float = 20.0,
+        max_mb: float = 20.0,
     ) -> str:
-        """Writes what ``submarine solve --bundle`` writes, and returns the path of the page, report.html.
+        """Writes what ``submarine solve --bundle`` writes.
 
         The page stands alone: the interval and what it means, where each bound comes from, labels, uncertainty and the
         marginal of the pixel under the cursor, bounds over time. Beside it are summary.json, labels.npy, entropy.npy and,
-        where all variables have the same labels, marginals.npy. With an ``image`` of shape (height, width[, 3]), samples
-        from 0 to 255, labels are shown over it and written as pictures, too; ``before`` are labels to compare them with,
-        ``names`` those of the labels. Larger pages than ``max_megabytes`` are made smaller.
+        where all variables have the same labels, marginals.npy.
 
+        Parameters
+        ----------
+        directory : str or path
+            Where the files go; it is made if it is not there.
+        image : array, optional
+            A picture of shape (height, width[, 3]), samples from 0 to 255: labels are shown over it and written as
+            pictures, too.
+        before : array of int, optional
+            Labels to compare with, shown over the image.
+        names : sequence of str, optional
+            Those of the labels.
+        title : str, optional
+            Of the page.
+        max_mb : float
+            Larger pages are made smaller.
+
+        Returns
+        -------
+        str
+            The path of the page, report.html.
+
+        Raises
+        ------
+        InvalidInput
+            For shapes that do not fit to the labels, and another number of names.
+        OSError
+            Where it cannot be written.
+
+        Examples
+        --------
         >>> import os, tempfile
         >>> import numpy as np
         >>> from submarine import GridCrf, solve
@@ -157,7 +207,7 @@ class Result:
         """
         from ._report import write_report
 
-        return write_report(self, os.fspath(directory), image, before, names, title, max_megabytes)
+        return write_report(self, os.fspath(directory), image, before, names, title, max_mb)
 
 
 def _number(value: Optional[float]) -> Optional[float]:

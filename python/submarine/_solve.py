@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, get_args
 
 import numpy as np
 
 from . import _core
+from ._arrays import as_number, as_whole, given
 from ._errors import InvalidInput
+from ._keywords import (
+    Certify, Extension, Forest, MarginalsOf, MeanFieldKind, Pairs, Step, Updates, check_choice, checked_keywords,
+)
 from ._models import AnyModel, FactorGraph, Model
 from ._result import Record, Result
 
@@ -28,8 +32,15 @@ class Method(NamedTuple):
 
 
 def methods() -> List[Method]:
-    """All methods that :func:`solve` knows, and what they accept.
+    """All methods that :func:`solve` knows.
 
+    Returns
+    -------
+    list of Method
+        Their names, a line of help, and which models they accept.
+
+    Examples
+    --------
     >>> [method.name for method in methods() if method.tables]
     ['auto', 'trw', 'exact']
     """
@@ -81,37 +92,146 @@ def _inner_callback(callback: Optional[Callback], bar: Optional[_Bar]) -> Option
     return told
 
 
+_CHOICES = dict(
+    certify=Certify, extension=Extension, forest=Forest, marginals_of=MarginalsOf, mean_field=MeanFieldKind, pairs=Pairs,
+    step=Step, updates=Updates,
+)
+_WHOLE = ("max_iterations", "levels", "rho_steps", "rounding", "starts", "seed", "threads")
+_NUMBERS = ("gap", "time_limit", "temperature", "max_memory", "cutoff", "rho")
+
+
+def _checked(options: Dict[str, Any]) -> Dict[str, Any]:
+    """Those that are given, with the types that the library takes; ranges are checked there."""
+    found: Dict[str, Any] = {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name == "method":
+            check_choice(value, [method.name for method in methods()], "method")
+        elif name in _CHOICES:
+            check_choice(value, get_args(_CHOICES[name]), name)
+        elif name in _WHOLE:
+            value = as_whole(value, name)
+        elif name in _NUMBERS:
+            value = as_number(value, name)
+        else:
+            value = bool(value)
+        found[name] = value
+    memory = found.get("max_memory", 1.0)
+    if not 0 < memory < math.inf:
+        raise InvalidInput(f"max_memory is {memory}, expected a finite number of gigabytes > 0")
+    return found
+
+
+@checked_keywords
 def solve(
     model: AnyModel,
     method: str = "auto",
     *,
     gap: Optional[float] = None,
+    max_iterations: Optional[int] = None,
     time_limit: Optional[float] = None,
-    iterations: Optional[int] = None,
+    max_memory: Optional[float] = None,
     temperature: float = 1.0,
     callback: Optional[Callback] = None,
     progress: bool = False,
-    max_bytes: Optional[int] = None,
-    deterministic: bool = False,
     seed: int = 1,
-    **options: Any,
+    threads: Optional[int] = None,
+    deterministic: bool = False,
+    step: Optional[Step] = None,
+    forest: Optional[Forest] = None,
+    certify: Optional[Certify] = None,
+    marginals_of: Optional[MarginalsOf] = None,
+    updates: Optional[Updates] = None,
+    pairs: Optional[Pairs] = None,
+    cutoff: Optional[float] = None,
+    levels: Optional[int] = None,
+    extension: Optional[Extension] = None,
+    mean_field: Optional[MeanFieldKind] = None,
+    rounding: Optional[int] = None,
+    starts: Optional[int] = None,
+    rho: Optional[float] = None,
+    rho_steps: Optional[int] = None,
 ) -> Result:
-    """Bounds log Z of the model from both sides and returns marginals and a labeling.
+    """Bounds log Z of a model from both sides and returns marginals and a labeling.
 
-    ``method`` is one of :func:`methods`. The solver stops at a relative ``gap`` between its upper bound and dual
-    value, after ``time_limit`` seconds for the whole call, or after ``iterations`` iterations; whatever ends it, the
-    interval is proven. ``temperature`` T makes it about T log sum exp(-E/T); 0 is the linear relaxation, or the MAP.
+    The keywords are the options of ``submarine solve``, whose ``--help`` has the defaults of those that are None. Ctrl-C
+    ends a solve: the result of what was done so far comes back with ``interrupted`` set, certified within about a second.
+    Other threads run meanwhile.
 
-    ``callback(phase, record)`` is told of every iteration and ends the solve by returning False. Ctrl-C ends it,
-    too: the result of what was done so far comes back with ``interrupted`` set, certified within about a second.
-    Other threads run meanwhile. ``progress=True`` shows a bar.
+    Parameters
+    ----------
+    model : GridCrf, GraphCrf, DenseCrf or FactorGraph
+        What is solved.
+    method : str
+        One of :func:`methods`; "auto" chooses by the model.
+    gap : float, optional
+        Stop when upper - dual <= gap * max(1, abs(upper)); for trw, when a sweep gains less.
+    max_iterations : int, optional
+        Stop after that many iterations.
+    time_limit : float, optional
+        Seconds for the whole call. Whatever ends it, the interval is proven.
+    max_memory : float, optional
+        Gigabytes for everything; what needs more is refused before it starts.
+    temperature : float
+        T of exp(-E/T): the interval is about T log sum exp(-E/T). 0: the linear relaxation, or the labeling of least energy.
+    callback : callable, optional
+        ``callback(phase, record)`` is told of every iteration and ends the solve by returning False.
+    progress : bool
+        Show a bar, by tqdm if it is installed.
+    seed : int
+        Of all random choices.
+    threads : int, optional
+        0: all cores; else what :func:`set_threads` was told. Results do not depend on it.
+    deterministic : bool
+        Make no decision depend on the clock.
+    step : {"line-search", "harmonic"}, optional
+        Of Frank-Wolfe; "harmonic" is 2 / (k + 2).
+    forest : str, optional
+        What is summed exactly: by hybrid and routed "spanning", "rows", "columns" or "best" of these, by hybrid also their
+        "average", by routed on dense models also "look-alikes".
+    certify : {"auto", "exact", "operator", "lower", "none"}, optional
+        Dense models: what the bounds are about. "exact": the Gaussian model; "operator": the model with the pair weights of
+        ``pairs``; "lower": that model, from below only; "none": labels and marginals without bounds.
+    marginals_of : {"upper-bound", "mean-field", "mean", "routed"}, optional
+        Dense models: which marginals to return.
+    updates : {"damped", "classic"}, optional
+        Mean field of dense models: "damped" until the bound no longer rises, or "classic", ``max_iterations`` of them.
+    pairs : {"auto", "list", "lattice", "brute-force"}, optional
+        Dense models: how the solver sums over pairs.
+    cutoff : float, optional
+        Dense models: neighbour lists leave out pairs whose kernel value is below it; certificates account for them.
+    levels : int, optional
+        Dense models: the number of soft levels of lattices.
+    extension : {"optimal", "alternate"}, optional
+        Sparse models: "alternate" is the paper's baseline, for fw and bcfw.
+    mean_field : {"naive", "forest"}, optional
+        Sparse models: lower bounds by independent variables, or exact within trees.
+    rounding, starts : int, optional
+        Sparse models: random roundings tried for the labeling, and starts of mean field.
+    rho : float, optional
+        trw: the probability with which every edge is in a forest.
+    rho_steps : int, optional
+        trw: steps that optimise these probabilities.
 
-    Further options: ``certify`` ("auto", "exact", "operator", "lower", "none"), ``pairs`` ("auto", "list", "lattice",
-    "brute-force"), ``cutoff``, ``levels``, ``marginals`` ("upper-bound", "mean-field", "mean", "routed") of dense models;
-    ``extension`` ("optimal", "alternate"), ``rho``, ``rho_steps``, ``forest`` ("spanning", "rows", "columns",
-    "best", "average"), ``mean_field`` ("naive", "forest"), ``rounding_draws``, ``starts``, ``harmonic_steps`` of
-    sparse ones. ``forest`` of the method "routed" on dense models: "best", "rows", "columns", "spanning", "look-alikes".
+    Returns
+    -------
+    Result
+        The interval, marginals, labels, and how it ended.
 
+    Raises
+    ------
+    InvalidInput
+        For wrong values, and methods that are not for the model.
+    NotExpressible
+        For tables that the method cannot express.
+    TooLarge
+        Where memory is too short; the message says what would fit.
+    TimeLimit, Interrupted, KeyboardInterrupt
+        Of exact inference, which has nothing to show before it is done.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from submarine import GridCrf
     >>> result = solve(GridCrf(np.zeros((3, 3, 2)), weights=1.0))
@@ -120,20 +240,19 @@ def solve(
     >>> result.lower <= result.upper
     True
     """
+    options = {name: value for name, value in locals().items() if name not in ("model", "callback", "progress")}
     if not isinstance(model, Model):
-        raise InvalidInput(f"the model is {type(model).__name__}, expected GridCrf, GraphCrf, DenseCrf or FactorGraph")
-    given: Dict[str, Any] = dict(options)
-    given.update(
-        method=method, gap=gap, time_limit=time_limit, iterations=iterations, temperature=temperature,
-        max_bytes=max_bytes, deterministic=deterministic, seed=seed, threads=options.get("threads", _threads),
-    )
+        raise InvalidInput(f"the model is {given(model)}, expected GridCrf, GraphCrf, DenseCrf or FactorGraph")
+    if threads is None:
+        options["threads"] = _threads
+    checked = _checked(options)
     bar = _Bar() if progress else None
     try:
-        found = _core.solve(model._core, given, _inner_callback(callback, bar))
+        found = _core.solve(model._core, checked, _inner_callback(callback, bar))
     finally:
         if bar is not None:
             bar.close()
-    return _to_result(model, found, {key: value for key, value in given.items() if value is not None})
+    return _to_result(model, found, checked)
 
 
 def _to_result(model: AnyModel, found: Dict[str, Any], options: Dict[str, Any]) -> Result:
@@ -145,12 +264,29 @@ def _to_result(model: AnyModel, found: Dict[str, Any], options: Dict[str, Any]) 
     return Result(labels=labels, marginals=marginals, records=records, options=options, **found)
 
 
+@checked_keywords
 def set_threads(threads: int = 0) -> None:
-    """How many threads every solve of this process uses from now on; 0 means all cores."""
-    if threads < 0:
-        raise InvalidInput(f"the number of threads is {threads}, expected 0 (all cores) or more")
+    """Says how many threads every solve of this process uses from now on.
+
+    Parameters
+    ----------
+    threads : int
+        0: all cores.
+
+    Raises
+    ------
+    InvalidInput
+        For negative numbers.
+
+    Examples
+    --------
+    >>> set_threads(0)
+    """
+    count = as_whole(threads, "threads")
+    if count < 0:
+        raise InvalidInput(f"threads is {count}, expected 0 (all cores) or more")
     global _threads
-    _threads = int(threads)
+    _threads = count
 
 
 _threads = 0  # of set_threads

@@ -1,4 +1,4 @@
-"""Depth from two pictures: costs of matching, disparities from marginals, judgement by ground truth."""
+"""Depth from two pictures: costs of matching, disparities from marginals, evaluation against ground truth."""
 
 from __future__ import annotations
 
@@ -8,21 +8,45 @@ from typing import Any, Dict, Optional
 import numpy as np
 
 from . import _core
-from ._arrays import Array, as_array, as_integers, require_finite
+from ._arrays import Array, as_array, as_integers, as_number, as_whole, require_finite
 from ._errors import InvalidInput
+from ._keywords import checked_keywords
 
 __all__ = ["matching_costs", "guess_disparities", "refined_disparities", "compare"]
 
 
+@checked_keywords
 def matching_costs(
     left: Any, right: Any, disparities: Optional[int] = None, kind: str = "ad", *, truncate: float = math.inf,
     factor: float = 1.0,
 ) -> Array:
-    """What it costs that left pixel (x, y) shows what right pixel (x - k, y) shows: (height, width, disparities).
+    """What it costs that left pixel (x, y) shows what right pixel (x - k, y) shows.
 
-    ``left`` and ``right`` have shape (height, width) or (height, width, 3), values 0 to 255; ``kind`` is "ad",
-    "census", "bt", or over windows of radius 2 "sad:2", "census:2", "bt:2".
+    Parameters
+    ----------
+    left, right : array
+        The views, of shape (height, width) or (height, width, 3), values 0 to 255.
+    disparities : int, optional
+        How many; what :func:`guess_disparities` says unless given.
+    kind : str
+        "ad", "census", "bt", or over windows of radius 2 "sad:2", "census:2", "bt:2".
+    truncate : float
+        Larger costs become this one.
+    factor : float
+        What the costs are multiplied by.
 
+    Returns
+    -------
+    array of float32
+        Of shape (height, width, disparities).
+
+    Raises
+    ------
+    InvalidInput
+        For views of different shapes, numbers that are not finite, and kinds that there are not.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> view = np.tile(np.arange(20.0), (10, 1))
     >>> matching_costs(view, view, 4).shape
@@ -31,17 +55,65 @@ def matching_costs(
     first, second = as_array(left, "the left view"), as_array(right, "the right view")
     require_finite(first, "the left view")
     require_finite(second, "the right view")
-    count = guess_disparities(first, second) if disparities is None else int(disparities)
-    return _core.matching_costs(first, second, count, kind, float(truncate), float(factor))
+    count = guess_disparities(first, second) if disparities is None else as_whole(disparities, "disparities")
+    return _core.matching_costs(first, second, count, kind, as_number(truncate, "truncate"), as_number(factor, "factor"))
 
 
+@checked_keywords
 def guess_disparities(left: Any, right: Any) -> int:
-    """How many disparities the pair needs, from the pair itself."""
+    """How many disparities two views need, from the views themselves.
+
+    Parameters
+    ----------
+    left, right : array
+        As for :func:`matching_costs`.
+
+    Returns
+    -------
+    int
+        The number of disparities.
+
+    Raises
+    ------
+    InvalidInput
+        For views of different shapes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.random.default_rng(0).integers(0, 256, (20, 60))
+    >>> guess_disparities(view, view) >= 1
+    True
+    """
     return int(_core.guess_disparities(as_array(left, "the left view"), as_array(right, "the right view")))
 
 
+@checked_keywords
 def refined_disparities(marginals: Any, labels: Any) -> Array:
-    """Disparities between whole pixels: the mean of each marginal around its label, of the shape of the labels."""
+    """Disparities between whole pixels: the mean of each marginal around its label.
+
+    Parameters
+    ----------
+    marginals : array
+        Of shape (height, width, disparities).
+    labels : array of int
+        Of shape (height, width).
+
+    Returns
+    -------
+    array
+        Of the shape of the labels.
+
+    Raises
+    ------
+    InvalidInput
+        For shapes that disagree, and labels that do not exist.
+
+    Examples
+    --------
+    >>> refined_disparities([[[0.25, 0.5, 0.25]]], [[1]]).tolist()
+    [[1.0]]
+    """
     labeling = as_integers(labels, "the labeling")
     values = as_array(marginals, "the marginals")
     if values.shape[:-1] != labeling.shape:
@@ -50,8 +122,32 @@ def refined_disparities(marginals: Any, labels: Any) -> Array:
     return flat.reshape(labeling.shape)
 
 
+@checked_keywords
 def compare(estimate: Any, truth: Any, mask: Any = None) -> Dict[str, float]:
-    """Shares of pixels that are off by more than 0.5, 1 and 2, and the mean error; NaN where truth is unknown."""
+    """Shares of pixels that are off by more than 0.5, 1 and 2, and the mean error.
+
+    Parameters
+    ----------
+    estimate, truth : array
+        Disparities of the same shape; NaN where truth is unknown.
+    mask : array of bool, optional
+        The pixels to compare.
+
+    Returns
+    -------
+    dict
+        ``pixels``, ``bad_half``, ``bad_one``, ``bad_two`` and ``mean_absolute``.
+
+    Raises
+    ------
+    InvalidInput
+        For shapes that disagree, estimates that are not finite, and no pixel to compare.
+
+    Examples
+    --------
+    >>> compare([[1.0, 4.0]], [[1.0, 2.5]])["bad_one"]
+    0.5
+    """
     known = as_array(truth, "the truth").astype(np.float64)
     found = as_array(estimate, "the estimate").astype(np.float64)
     if found.shape != known.shape:

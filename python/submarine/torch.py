@@ -6,14 +6,16 @@ Not imported by ``import submarine``; needs PyTorch 1.13 or later.
 from __future__ import annotations
 
 import importlib
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _core
+from ._arrays import Number
 from ._errors import InvalidInput
 from ._kernels import features as feature_kernel
-from ._models import DenseCrf
+from ._keywords import checked_keywords
+from ._models import DenseCrf, Metric
 from ._solve import solve
 
 torch: Any = importlib.import_module("torch")
@@ -65,11 +67,37 @@ class _Filter(torch.autograd.Function):  # type: ignore[misc]
         return others - own, back, None
 
 
+@checked_keywords
 def gaussian_filter(features: Any, x: Any, exact: Optional[bool] = None) -> Any:
-    """sum_{b != a} exp(-|f_a - f_b|^2 / 2) x_b for features (N, D) and x (N, C), differentiable in both.
+    """sum_{b != a} exp(-|f_a - f_b|^2 / 2) x_b, differentiable in features and x.
 
-    Up to 1024 variables all pairs are enumerated in the precision of the input, beyond that the lattice does it in
-    single precision; ``exact`` decides otherwise. Gradients with respect to features are those of the Gaussian.
+    Parameters
+    ----------
+    features : tensor
+        f, of shape (N, D), already divided by their sigmas.
+    x : tensor
+        Of shape (N, C).
+    exact : bool, optional
+        Whether all pairs are enumerated in the precision of the input, or the lattice sums in single precision; unless
+        given, the former up to 1024 variables. Gradients with respect to features are those of the Gaussian.
+
+    Returns
+    -------
+    tensor
+        Of shape (N, C).
+
+    Raises
+    ------
+    InvalidInput
+        For other shapes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> gaussian_filter(torch.zeros(3, 2), torch.tensor([[1.0], [2.0], [3.0]]))
+    tensor([[5.],
+            [4.],
+            [3.]])
     """
     if features.dim() != 2 or x.dim() != 2 or len(features) != len(x):
         raise InvalidInput(
@@ -82,20 +110,49 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
     """Mean field of a dense CRF as a layer: costs (batch, labels, height, width) to probabilities.
 
     Learnt, if trained: the weights of the position and the bilateral kernel, the (labels, labels) compatibility, and
-    the logarithms of the three sigmas; gradients reach unaries and picture as well. Kernels are normalised
-    symmetrically unless told otherwise; there are no self terms.
+    the logarithms of the three sigmas; gradients reach unaries and picture as well. There are no self terms.
+
+    Parameters
+    ----------
+    labels : int
+        How many there are.
+    iterations : int
+        How many updates the layer makes.
+    position_sigma, position_weight : float
+        The kernel of positions, in pixels.
+    bilateral_sigma, colour_sigma, bilateral_weight : float
+        The kernel of positions and colours, in pixels and in the units of the image.
+    normalised : bool
+        Whether kernels are divided by the square roots of their row sums.
+    learn_sigmas : bool
+        Whether sigmas are learnt, too.
+    exact : bool, optional
+        As for :func:`gaussian_filter`.
+
+    Raises
+    ------
+    InvalidInput
+        For fewer than two labels or a negative number of iterations, and pictures of another shape.
+
+    Examples
+    --------
+    >>> import torch
+    >>> layer = MeanField(labels=2, iterations=3)
+    >>> layer(torch.rand(1, 2, 5, 6), torch.rand(1, 3, 5, 6)).shape
+    torch.Size([1, 2, 5, 6])
     """
 
+    @checked_keywords
     def __init__(
         self,
         labels: int,
         iterations: int = 5,
         *,
-        sigma: float = 80.0,
-        colour_sigma: float = 13.0,
-        weight: float = 10.0,
-        position_sigma: float = 3.0,
-        position_weight: float = 3.0,
+        position_sigma: Number = 3.0,
+        position_weight: Number = 3.0,
+        bilateral_sigma: Number = 80.0,
+        colour_sigma: Number = 13.0,
+        bilateral_weight: Number = 10.0,
         normalised: bool = True,
         learn_sigmas: bool = False,
         exact: Optional[bool] = None,
@@ -106,9 +163,9 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
         self.iterations = iterations
         self.normalised = normalised
         self.exact = exact
-        self.weights = torch.nn.Parameter(torch.tensor([float(position_weight), float(weight)]))
+        self.weights = torch.nn.Parameter(torch.tensor([float(position_weight), float(bilateral_weight)]))
         self.compatibility = torch.nn.Parameter(1.0 - torch.eye(labels))
-        sigmas = torch.log(torch.tensor([float(position_sigma), float(sigma), float(colour_sigma)]))
+        sigmas = torch.log(torch.tensor([float(position_sigma), float(bilateral_sigma), float(colour_sigma)]))
         self.log_sigmas = torch.nn.Parameter(sigmas, requires_grad=learn_sigmas)
 
     def forward(self, unary: Any, image: Any) -> Any:
@@ -147,13 +204,14 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
 
 class _CertifiedNll(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, unary: Any, weights: Any, features: List[Any], labels: Any, metric: Any, options: Any) -> Any:
+    def forward(
+        ctx: Any, unary: Any, weights: Any, features: List[Any], labels: Any, metric: Metric, limits: Dict[str, Any]
+    ) -> Any:
         costs = unary.detach().cpu().numpy()
         arrays = [f.detach().cpu().numpy() for f in features]
         kernels = [feature_kernel(f, float(w)) for f, w in zip(arrays, weights.detach().cpu().numpy())]
-        model = DenseCrf(costs, kernels, metric, pairs="once")
-        given: Any = {"certify": "exact", **options}
-        result = solve(model, "pdhg", **given)
+        model = DenseCrf(costs, kernels, metric)
+        result = solve(model, "pdhg", certify="exact", **limits)
         if result.upper is None:
             raise InvalidInput("the solve proved no upper bound; give it more time")
         target = labels.cpu().numpy()
@@ -188,20 +246,61 @@ def _pair_statistics(features: Any, observed: Any, expected: Any, labels: _core.
     return 0.5 * total
 
 
+@checked_keywords
 def certified_nll(
-    unary: Any, features: Sequence[Any], weights: Any, labels: Any, *, metric: Any = "potts", **options: Any
+    unary: Any,
+    features: Sequence[Any],
+    weights: Any,
+    labels: Any,
+    *,
+    metric: Metric = "potts",
+    gap: Optional[float] = None,
+    max_iterations: Optional[int] = None,
+    time_limit: Optional[float] = None,
 ) -> Any:
-    """E(labels) + an upper bound on log Z: a certified upper bound on the negative log-likelihood of a dense model.
+    """A certified upper bound on the negative log-likelihood of a dense model: E(labels) + upper bound on log Z.
 
-    ``unary`` (N, L) costs, ``features`` one (N, D) tensor per kernel, already divided by their sigmas, ``weights``
-    one number >= 0 per kernel, ``labels`` (N,), ``metric`` as :class:`submarine.DenseCrf` takes it; pairs count once.
     The gradients, with respect to ``unary`` and ``weights``, are observed minus expected statistics, expected by the
-    marginals that the bound was found with, and exact at its optimum; those of weights take time quadratic in N.
-    ``options`` go to submarine.solve.
+    marginals that the bound was found with, and exact at its optimum; those of weights take time quadratic in N. Pairs
+    count once.
+
+    Parameters
+    ----------
+    unary : tensor
+        Costs of shape (N, labels).
+    features : sequence of tensor
+        One (N, D) per kernel, already divided by their sigmas.
+    weights : tensor
+        One number >= 0 per kernel.
+    labels : tensor of int
+        Of shape (N,).
+    metric : str or array
+        As for :class:`submarine.DenseCrf`.
+    gap, max_iterations, time_limit : optional
+        As for :func:`submarine.solve`.
+
+    Returns
+    -------
+    tensor
+        A number.
+
+    Raises
+    ------
+    InvalidInput
+        For shapes that disagree, and limits that leave no upper bound.
+
+    Examples
+    --------
+    >>> import torch
+    >>> unary, labels = torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([0, 1])
+    >>> loss = certified_nll(unary, [torch.zeros(2, 1)], torch.tensor([0.5]), labels)
+    >>> bool(loss > 0)
+    True
     """
     if unary.dim() != 2 or labels.shape != unary.shape[:1] or len(features) != len(weights):
         raise InvalidInput(
             f"unary has shape {tuple(unary.shape)}, labels {tuple(labels.shape)}, and there are {len(features)} "
             f"features for {len(weights)} weights; expected (N, L), (N,) and equally many"
         )
-    return _CertifiedNll.apply(unary, weights, list(features), labels, metric, options)
+    limits = dict(gap=gap, max_iterations=max_iterations, time_limit=time_limit)
+    return _CertifiedNll.apply(unary, weights, list(features), labels, metric, limits)

@@ -1,5 +1,7 @@
 """What the tests of the Python package share."""
 
+import doctest
+import inspect
 import itertools
 import os
 import pathlib
@@ -22,12 +24,33 @@ def require_shared(*names):
     return paths
 
 
+def program():
+    """The command of $SUBMARINE_PROGRAM, or of the build tree that the package is in; or skips."""
+    path = os.environ.get("SUBMARINE_PROGRAM", pathlib.Path(submarine.__file__).parents[2] / "bin" / "submarine")
+    if not os.access(path, os.X_OK):
+        pytest.skip(f"{path} is not there, and Python is not compared with the command")
+    return path
+
+
 def run_command(*arguments):
-    """Runs the command of $SUBMARINE_PROGRAM, or of the build tree that the package is in; or skips."""
-    program = os.environ.get("SUBMARINE_PROGRAM", pathlib.Path(submarine.__file__).parents[2] / "bin" / "submarine")
-    if not os.access(program, os.X_OK):
-        pytest.skip(f"{program} is not there, and Python is not compared with the command")
-    subprocess.run([str(part) for part in (program, *arguments)], check=True, stdout=subprocess.DEVNULL)
+    """Runs it."""
+    subprocess.run([str(part) for part in (program(), *arguments)], check=True, stdout=subprocess.DEVNULL)
+
+
+class DocstringFinder(doctest.DocTestFinder):
+    """Sees through decorators, which doctest's own takes for functions of another module."""
+
+    def _from_module(self, module, object):
+        return super()._from_module(module, inspect.unwrap(object))
+
+
+def run_docstrings(module):
+    """Runs the examples of a module's docstrings; returns how many there are."""
+    runner = doctest.DocTestRunner()
+    for test in DocstringFinder().find(module, module.__name__):
+        runner.run(test)
+    assert runner.failures == 0
+    return runner.tries
 
 
 def log_partition(energy_of, cardinality, temperature=1.0):

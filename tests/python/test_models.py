@@ -28,9 +28,9 @@ def weights_of(image, factor):
     return factor * (1.5 * gaussian(place / 2) + 0.7 * gaussian(np.hstack([place / 3, colour / 60])))
 
 
-@pytest.mark.parametrize("pairs, factor", [("ordered", 2.0), ("once", 1.0)])
-def test_dense_energy_is_that_of_the_definition(pairs, factor):
-    unary, image, model = small_dense(pairs=pairs)
+@pytest.mark.parametrize("count, factor", [("ordered", 2.0), ("once", 1.0)])
+def test_dense_energy_is_that_of_the_definition(count, factor):
+    unary, image, model = small_dense(count=count)
     labels = RNG.integers(0, 3, size=(3, 4))
     costs = unary.astype(np.float32).astype(float).reshape(-1, 3)
     expected = dense_energy(costs, weights_of(image, factor), potts(3), labels.ravel())
@@ -136,7 +136,7 @@ def test_unaries_are_read_only_and_outlive_their_model():
         (lambda: sm.DenseCrf(np.zeros((2, 2, 2)), [sm.position(0, 1)]), "sigma"),
         (lambda: sm.DenseCrf(np.zeros((4, 2)), [sm.position(1, 1)]), "submarine.features"),
         (lambda: sm.DenseCrf(np.zeros((2, 2, 2)), [sm.bilateral(1, 1, 1, np.zeros((3, 2, 3)))]), "(3, 2, 3)"),
-        (lambda: sm.DenseCrf(np.zeros((2, 2, 2)), pairs="twice"), "twice"),
+        (lambda: sm.DenseCrf(np.zeros((2, 2, 2)), count="twice"), "twice"),
         (lambda: sm.DenseCrf(np.zeros((2, 2, 2)), label_axis=5), "label axis 5"),
         (lambda: sm.FactorGraph([2], [((0,), [0.0, np.nan])]), "NaN"),
     ],
@@ -151,7 +151,7 @@ def test_errors_say_what_is_wrong(make, words):
 @pytest.mark.parametrize("channels", [None, 1, 2, 7])
 def test_any_number_of_channels(channels):
     image = RNG.random((3, 4) if channels is None else (3, 4, channels))
-    model = sm.DenseCrf(np.zeros((3, 4, 2)), [sm.bilateral(3, 0.5, 1, image)], pairs="once")
+    model = sm.DenseCrf(np.zeros((3, 4, 2)), [sm.bilateral(3, 0.5, 1, image)], count="once")
     y, x = np.mgrid[:3, :4]
     place = np.stack([x.ravel(), y.ravel()], 1) / 3
     weights = gaussian(np.hstack([place, image.reshape(12, -1) / 0.5]))
@@ -194,7 +194,7 @@ def test_pickles_are_the_same_model(number):
 
 def test_bundles_and_uai(tmp_path):
     labels = [[0, 1, 2, 0], [1, 1, 0, 0], [2, 2, 2, 2]]
-    _, _, dense = small_dense(pairs="once")
+    _, _, dense = small_dense(count="once")
     grid = sm.GridCrf(RNG.normal(size=(3, 4, 3)), RNG.random(29), "truncated:2", connectivity=8)
     graph = sm.GraphCrf(RNG.normal(size=(12, 3)), [[0, 5], [3, 11]], metric="linear")
     for model, name in ((dense, "d.json"), (grid, "g.json"), (graph, "s.json"), (grid, "g.uai")):
@@ -212,7 +212,7 @@ def test_bundles_and_uai(tmp_path):
 
 
 def test_lower_bound_of_given_marginals():
-    unary, image, model = small_dense(pairs="once")
+    unary, image, model = small_dense(count="once")
     y = RNG.dirichlet(np.ones(3), size=12)
     w = np.triu(weights_of(image, 1.0), 1)
     mean = (unary.astype(np.float32).reshape(12, 3) * y).sum() + (w * (1 - y @ y.T)).sum()

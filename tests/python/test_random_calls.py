@@ -129,7 +129,7 @@ def test_grid(data):
     connectivity = data.draw(st.sampled_from([4, 8, 4, 5]))
     metric = data.draw(metrics)
     model = attempt("grid", lambda: sm.GridCrf(unary, weights, metric, connectivity=connectivity, label_axis=axis))
-    solved("grid", model, iterations=20)
+    solved("grid", model, max_iterations=20)
 
 
 @SETTINGS
@@ -143,7 +143,7 @@ def test_graph(data):
     count = len(edges)
     weights = either(data, plausible((count,), 0.0, 2.0), arrays(1, 1))
     model = attempt("graph", lambda: sm.GraphCrf(unary, edges, weights, data.draw(metrics)))
-    solved("graph", model, iterations=20)
+    solved("graph", model, max_iterations=20)
 
 
 @SETTINGS
@@ -153,15 +153,15 @@ def test_dense(data):
     unary = either(data, plausible((h, w, n)), arrays(2, 4))
     image = either(data, plausible((h, w, channels), 0.0, 255.0), arrays(2, 4))
     sigma, weight, metric, normalised = (data.draw(s) for s in (usual, usual, metrics, st.booleans()))
-    pairs = data.draw(st.sampled_from(["once", "ordered"]))
+    count = data.draw(st.sampled_from(["once", "ordered"]))
     model = attempt(
         "dense",
         lambda: sm.DenseCrf(
             unary, [sm.position(sigma, 1), sm.bilateral(2, sigma, weight, image, normalised=normalised)], metric,
-            pairs=pairs,
+            count=count,
         ),
     )
-    solved("dense", model, iterations=10)
+    solved("dense", model, max_iterations=10)
 
 
 @SETTINGS
@@ -172,7 +172,7 @@ def test_features(data):
     values = either(data, plausible((variables, columns), 0.0, 5.0), arrays(1, 3))
     sigma = data.draw(usual)
     model = attempt("features", lambda: sm.DenseCrf(unary, [sm.features(values, 1, sigma)]))
-    solved("features", model, iterations=10)
+    solved("features", model, max_iterations=10)
 
 
 @SETTINGS
@@ -182,7 +182,7 @@ def test_refine(data):
     softmax = either(data, plausible((h, w, n), 0.0, 1.0), arrays())
     image = either(data, plausible((h, w, 3), 0.0, 255.0), arrays())
     axis = data.draw(st.sampled_from([None, -1, -1, 0, 7]))
-    found = attempt("refine", lambda: sm.refine(softmax, image, label_axis=axis, iterations=2))
+    found = attempt("refine", lambda: sm.refine(softmax, image, label_axis=axis, max_iterations=2))
     if found is not None:
         assert np.isfinite(found.probabilities).all()
 
@@ -212,10 +212,10 @@ def test_factor_graph(data):
             "temperature": usual, "seed": st.integers(-2, 10), "rho": st.floats(-0.5, 2),
             "starts": st.integers(-2, 3), "forest": st.sampled_from(["best", "rows"]),
             "extension": st.sampled_from(["optimal", "optimal", "alternate", ""]),
-            "rounding_draws": st.integers(-2, 5), "deterministic": st.booleans(), "cutoff": st.floats(-0.1, 1.1),
+            "rounding": st.integers(-2, 5), "deterministic": st.booleans(), "cutoff": st.floats(-0.1, 1.1),
             "levels": st.integers(1, 70), "pairs": st.sampled_from(["auto", "list", "lattice", "brute-force", "?"]),
             "certify": st.sampled_from(["auto", "exact", "operator", "none"]), "threads": st.integers(-1, 3),
-            "max_bytes": st.one_of(st.integers(-5, 10**5), st.just(10**9)),
+            "max_memory": st.one_of(st.floats(-5e-9, 1e-4), st.just(1.0)),
         },
     ),
     st.booleans(),
@@ -223,7 +223,7 @@ def test_factor_graph(data):
 def test_options(method, options, dense):
     unary = np.random.default_rng(1).normal(size=(3, 4, 3))
     model = sm.DenseCrf(unary, [sm.position(2, 1)]) if dense else sm.GridCrf(unary)
-    solved("options", model, method=method, iterations=15, **options)
+    solved("options", model, method=method, max_iterations=15, **options)
 
 
 @SETTINGS

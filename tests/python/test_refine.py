@@ -40,12 +40,12 @@ def test_defaults_are_five_classic_updates():
     def updated(**options):
         return sm.solve(model, "mf", certify="none", pairs="lattice", **options).marginals
 
-    five = updated(classic_updates=True, iterations=5)
+    five = updated(updates="classic", max_iterations=5)
     np.testing.assert_array_equal(sm.refine(softmax, image).probabilities, five)
     (many,) = sm.refine_many([(softmax, image)])
     np.testing.assert_array_equal(many.probabilities, five)
-    two = sm.refine(softmax, image, iterations=2)
-    np.testing.assert_array_equal(two.probabilities, updated(classic_updates=True, iterations=2))
+    two = sm.refine(softmax, image, max_iterations=2)
+    np.testing.assert_array_equal(two.probabilities, updated(updates="classic", max_iterations=2))
     assert two.result.records[-1].k == 2 and not np.array_equal(two.probabilities, five)
     converged = sm.refine(softmax, image, updates="damped")
     np.testing.assert_array_equal(converged.probabilities, updated())
@@ -74,7 +74,7 @@ def test_the_interval_is_there_when_asked_for():
 
 @pytest.mark.parametrize("options, keywords", [
     ([], {}),
-    (["--max-iterations", "2"], dict(iterations=2)),
+    (["--max-iterations", "2"], dict(max_iterations=2)),
     (["--updates", "damped"], dict(updates="damped")),
     (["--parameters", "fit.json"], dict(parameters="fit.json")),
     (["--best"], dict(best=True)),
@@ -145,7 +145,7 @@ def test_stereo():
     assert costs.shape == (12, 40, 6) and costs.max() <= 50
     assert np.array_equal(costs[:, 8:, 3], np.zeros((12, 32), np.float32))
     assert np.array_equal(costs[:, 10, 1], np.minimum(abs(left[:, 10] - right[:, 9]), 50).astype(np.float32))
-    result = sm.solve(sm.GridCrf(costs, 5.0, "truncated:2"), "pdhg", iterations=50)
+    result = sm.solve(sm.GridCrf(costs, 5.0, "truncated:2"), "pdhg", max_iterations=50)
     disparity = sm.stereo.refined_disparities(result.marginals, result.labels)
     truth = np.full((12, 40), 3.0)
     truth[:, :6] = np.nan
@@ -166,15 +166,15 @@ def test_parameters_come_from_a_file(tmp_path):
     path = write_parameters(tmp_path / "fit.json", position_sigma=2, position_weight=1.5, bilateral_sigma=9,
                             colour_sigma=30, bilateral_weight=0.5, iterations=3, softmax_temperature=2)
     fitted = sm.refine(softmax, image, parameters=path)
-    by_name = dict(position_sigma=2, position_weight=1.5, sigma=9, colour_sigma=30, weight=0.5, temperature=2)
+    by_name = dict(position_sigma=2, position_weight=1.5, bilateral_sigma=9, colour_sigma=30, bilateral_weight=0.5, softmax_temperature=2)
     assert sm.read_parameters(str(path)).model() == {**by_name, "normalised": True}
     model, _ = model_of(softmax, image, **by_name, normalised=True)
-    expected = sm.solve(model, "mf", certify="none", iterations=3, classic_updates=True, pairs="lattice").marginals
+    expected = sm.solve(model, "mf", certify="none", max_iterations=3, updates="classic", pairs="lattice").marginals
     np.testing.assert_array_equal(fitted.probabilities, expected)
     np.testing.assert_array_equal(
         sm.refine(softmax, image, parameters=sm.read_parameters(path)).probabilities, expected)
     # Keywords go before the file, and the defaults are another model.
-    assert not np.array_equal(sm.refine(softmax, image, parameters=path, weight=5).probabilities, expected)
+    assert not np.array_equal(sm.refine(softmax, image, parameters=path, bilateral_weight=5).probabilities, expected)
     assert not np.array_equal(sm.refine(softmax, image).probabilities, expected)
 
 
@@ -188,5 +188,5 @@ def test_a_file_that_is_no_parameters_is_refused(tmp_path):
         sm.refine(softmax, image, parameters=write_parameters(tmp_path / "a.json", colour_sigma=0))
     with pytest.raises(sm.FileError, match="missing.json"):
         sm.refine(softmax, image, parameters="missing.json")
-    with pytest.raises(sm.InvalidInput, match="temperature is 0"):
-        sm.refine(softmax, image, temperature=0)
+    with pytest.raises(sm.InvalidInput, match="softmax_temperature is 0"):
+        sm.refine(softmax, image, softmax_temperature=0)

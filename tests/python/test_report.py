@@ -96,14 +96,14 @@ def test_pages_of_other_models(tmp_path, model, temperature):
 
 def test_large_pages_are_made_smaller(tmp_path):
     result, image, _ = picture_result(300, 320, labels=9)
-    result.report(tmp_path, image=image, max_megabytes=0.5)
+    result.report(tmp_path, image=image, max_mb=0.5)
     bundle = assert_page_is_the_commands(tmp_path, "--max-mb", "0.5")
     assert bundle["step"] > 1 and len(bundle["notes"]) >= 1
     assert (tmp_path / "report.html").stat().st_size < 5e5
     assert np.load(tmp_path / "marginals.npy").shape == (300, 320, 9)
     whole = tmp_path / "whole"
-    unsure, _, _ = picture_result(300, 320, labels=9, iterations=0)
-    unsure.report(whole, max_megabytes=1.0)
+    unsure, _, _ = picture_result(300, 320, labels=9, max_iterations=0)
+    unsure.report(whole, max_mb=1.0)
     bundle = assert_page_is_the_commands(whole, "--max-mb", "1")
     assert bundle["marginals"]["kept"] < 9 and "labelBlock" in bundle["marginals"]
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from conftest import dense_energy, gaussian, log_partition
+from conftest import dense_energy, gaussian, log_partition, run_docstrings
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed, and submarine.torch is not tested")
 import submarine as sm  # noqa: E402
+import submarine.torch  # noqa: E402
 from submarine.torch import MeanField, certified_nll, gaussian_filter  # noqa: E402
 
 
@@ -28,7 +29,7 @@ def test_gradients_of_the_filter():
 @pytest.mark.parametrize("normalised", [True, False])
 def test_gradients_of_the_layer(normalised):
     torch.manual_seed(3)
-    layer = MeanField(3, 2, sigma=2, colour_sigma=1, weight=0.7, position_sigma=1, position_weight=0.4,
+    layer = MeanField(3, 2, bilateral_sigma=2, colour_sigma=1, bilateral_weight=0.7, position_sigma=1, position_weight=0.4,
                       normalised=normalised, learn_sigmas=True).double()
     unary = torch.rand(2, 3, 2, 3, dtype=torch.double, requires_grad=True)
     image = torch.rand(2, 2, 2, 3, dtype=torch.double, requires_grad=True)
@@ -66,7 +67,7 @@ def scene(height=12, width=14):
 
 def test_training_lowers_the_loss():
     costs, image, truth = scene()
-    layer = MeanField(2, 3, sigma=8, colour_sigma=20, weight=0.1, position_sigma=1, position_weight=0.1,
+    layer = MeanField(2, 3, bilateral_sigma=8, colour_sigma=20, bilateral_weight=0.1, position_sigma=1, position_weight=0.1,
                       learn_sigmas=True).double()
     optimiser = torch.optim.Adam(layer.parameters(), lr=0.1)
     losses = []
@@ -101,7 +102,7 @@ def test_certified_likelihood_is_a_bound_with_a_gradient(name):
     labels = torch.tensor([0, 2, 1, 0, 1, 0])
 
     def nll_at(u, w):
-        return certified_nll(u, features, w, labels, metric=metric, gap=1e-6, iterations=20000)
+        return certified_nll(u, features, w, labels, metric=metric, gap=1e-6, max_iterations=20000)
 
     nll = nll_at(unary, weights)
     pair = sum(float(w) * gaussian(f.numpy()) for w, f in zip(weights.detach(), features))
@@ -143,6 +144,10 @@ def test_training_by_the_certified_likelihood():
         optimiser.step()
         losses.append(float(loss))
     assert losses[-1] < losses[0] - 0.5
+
+
+def test_docstrings():
+    assert run_docstrings(submarine.torch) >= 7
 
 
 def test_errors():

@@ -14,6 +14,7 @@ from .. import _core
 from .._arrays import Array
 from .._errors import NotExpressible, TooLarge
 from .._kernels import KernelSpec, features as feature_kernel
+from .._keywords import Certify, checked_keywords
 from .._models import DenseCrf
 from .._result import Result
 from .._solve import current_threads, solve
@@ -297,7 +298,7 @@ class DenseCRF:
             metric = distance / weight if metric is None else metric
             kernels.append(feature_kernel(term.rows(), weight, normalised=term.normalization != NO_NORMALIZATION))
         potts = metric is None or bool((metric + np.eye(self._nlabel) == 1).all())
-        return DenseCrf(costs, kernels, "potts" if potts else metric, pairs="once")  # type: ignore[arg-type]
+        return DenseCrf(costs, kernels, "potts" if potts else metric)  # type: ignore[arg-type]
 
     def _distance(self, number: int, compatibility: List[float]) -> Array:
         """M without its diagonal, which must be the same for all labels."""
@@ -313,18 +314,33 @@ class DenseCRF:
             raise NotExpressible(f"the compatibility of term {number} rewards disagreement")
         return np.asarray(distance)
 
-    def certify(self, method: str = "auto", time_limit: Optional[float] = 60.0, **options: Any) -> Result:
-        """Solves :meth:`model`; see submarine.solve."""
-        return solve(self.model(), method, time_limit=time_limit, **options)
+    @checked_keywords
+    def certify(
+        self, method: str = "auto", time_limit: Optional[float] = 60.0, *, gap: Optional[float] = None,
+        max_iterations: Optional[int] = None, certify: Optional[Certify] = None,
+    ) -> Result:
+        """Solves :meth:`model`; submarine.solve says what the arguments mean, and takes further ones with that model."""
+        return solve(
+            self.model(), method, time_limit=time_limit, gap=gap, max_iterations=max_iterations, certify=certify
+        )
 
-    def bounds(self, method: str = "auto", time_limit: Optional[float] = 60.0, **options: Any) -> Interval:
+    @checked_keywords
+    def bounds(
+        self, method: str = "auto", time_limit: Optional[float] = 60.0, *, gap: Optional[float] = None,
+        max_iterations: Optional[int] = None, certify: Optional[Certify] = None,
+    ) -> Interval:
         """The certified interval of log Z of :meth:`model`."""
-        return Interval(*self.certify(method, time_limit, **options).interval)
+        result = self.certify(method, time_limit, gap=gap, max_iterations=max_iterations, certify=certify)
+        return Interval(*result.interval)
 
-    def upper_inference(self, method: str = "auto", time_limit: Optional[float] = 60.0, **options: Any) -> MatrixXf:
+    @checked_keywords
+    def upper_inference(
+        self, method: str = "auto", time_limit: Optional[float] = 60.0, *, gap: Optional[float] = None,
+        max_iterations: Optional[int] = None, certify: Optional[Certify] = None,
+    ) -> MatrixXf:
         """Marginals (labels, variables) of the upper bound on log Z, where mean field has those of a lower one."""
-        marginals = np.asarray(self.certify(method, time_limit, **options).marginals, np.float32)
-        return wrapped(marginals.reshape(self._nvar, self._nlabel))
+        result = self.certify(method, time_limit, gap=gap, max_iterations=max_iterations, certify=certify)
+        return wrapped(np.asarray(result.marginals, np.float32).reshape(self._nvar, self._nlabel))
 
     def energy(self, labels: Any) -> float:
         """E(labels) of :meth:`model`, or slightly more."""
@@ -334,12 +350,18 @@ class DenseCRF:
         """<E> - H of the product distribution Q, or slightly more: an upper bound on -log Z of :meth:`model`."""
         return -self.model().lower_bound(rows_of(Q, (self._nlabel, self._nvar)))
 
-    def kl_bounds(self, Q: Any, method: str = "auto", time_limit: Optional[float] = 60.0, **options: Any) -> Interval:
+    @checked_keywords
+    def kl_bounds(
+        self, Q: Any, method: str = "auto", time_limit: Optional[float] = 60.0, *, gap: Optional[float] = None,
+        max_iterations: Optional[int] = None,
+    ) -> Interval:
         """KL(Q || P) from both sides: free energy plus the interval of log Z. What klDivergence was meant to be."""
         model = self.model()
         rows = np.asarray(rows_of(Q, (self._nlabel, self._nvar)))
         low, loss = model._core.lower_bound(rows, 1.0, 1e-4)
-        result = solve(model, method, time_limit=time_limit, certify="exact", **options)
+        result = solve(
+            model, method, time_limit=time_limit, gap=gap, max_iterations=max_iterations, certify="exact"
+        )
         lower, upper = result.interval
         # The free energy lies between -low - loss, less what was rounded, and -low.
         slack = loss + 1e-9 * max(1.0, abs(low))
