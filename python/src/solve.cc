@@ -93,8 +93,7 @@ SolveOptions ToOptions(const py::dict& given) {
   std::optional<double> gigabytes;
   reader.Read("max_memory", &gigabytes);
   if (gigabytes)
-    options.limits.max_bytes =
-        std::max<std::size_t>(1, static_cast<std::size_t>(1e9 * *gigabytes));
+    options.limits.max_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(1e9 * *gigabytes));
   reader.Read("deterministic", &options.limits.deterministic);
   reader.Read("threads", &options.limits.threads);
   if (const auto name = reader.ReadName("extension"))

@@ -19,8 +19,8 @@ TEST(Summary, SaysWhatWasDoneAndProven) {
   EXPECT_THAT(text, HasSubstr("on 1 thread:"));
   EXPECT_THAT(text, HasSubstr("Certified: log Z lies between"));
   ASSERT_TRUE(WidthOf(result));
-  EXPECT_DOUBLE_EQ(WidthOf(result)->nats, result.certificate.upper->value() -
-                                              result.certificate.lower->value());
+  EXPECT_DOUBLE_EQ(WidthOf(result)->nats,
+                   result.certificate.upper->value() - result.certificate.lower->value());
 }
 
 }  // namespace
