@@ -353,7 +353,7 @@ class Outputs(DenseTest):
                     summary = self.solve(model, "--method", method, "--pairs", pairs, "--threads", threads,
                                          "--deterministic", "--max-iterations", 20, "--marginals", "m.npy",
                                          "--labels", "l.npy", "--entropy", "e.npy")
-                    del summary["seconds"]
+                    del summary["seconds"], summary["threads"]
                     for record in summary["iterations"]:
                         del record["seconds"]
                     outputs.append((summary, *((self.directory / name).read_bytes()

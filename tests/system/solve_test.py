@@ -127,7 +127,7 @@ class Bounds(CommandTest):
         for method in ("pdhg", "bcfw", "trw", "hybrid", "routed"):
             with self.subTest(method=method):
                 self.assert_one_sentence(self.run_command("solve", model, "--method", method, "--time-limit", 0),
-                                         mentions=[f"a first bound by {method} takes about", "auto, or allow"])
+                                         mentions=[f"a first bound by {method} takes about", "auto or"])
         summary = self.solve(model, "--time-limit", 0)
         self.assertEqual((summary["method"], summary["termination"]), ("auto", "time limit"))
         self.assertLess(summary["lower"], summary["upper"])
