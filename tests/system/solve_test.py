@@ -343,7 +343,7 @@ class Outputs(CommandTest):
                 summary = read_json(self.directory / "s.json")
                 lines = finished.stdout.splitlines()
                 self.assertEqual(lines[0], summary["about"])
-                self.assertRegex(lines[1], rf"^Method {summary['method']}, \d+\.\d s: {summary['termination']}\.$")
+                self.assertRegex(lines[1], rf"^Method {summary['method']}, \d+\.\d s on \d+ threads?: {summary['termination']}\.$")
                 self.assertIn(interval_sentence(summary), lines)
                 self.assertEqual(finished.messages, "")
                 if method == "pdhg":
