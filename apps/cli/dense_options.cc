@@ -102,7 +102,8 @@ void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<d
       ->delimiter(',')
       ->expected(2)
       ->type_name("SIGMA,WEIGHT")
-      ->default_str(fmt::format("{:g}", fmt::join(*spatial, ",")))
+      ->default_str(spatial->empty() ? "by --preset"
+                                     : fmt::format("{:g}", fmt::join(*spatial, ",")))
       ->group(group);
   sub->add_option("--bilateral", *bilateral,
                   "Position and colour kernel: sigma in pixels, sigma in grey levels (0 to 255), "
@@ -110,7 +111,8 @@ void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<d
       ->delimiter(',')
       ->expected(3)
       ->type_name("SXY,SRGB,WEIGHT")
-      ->default_str(fmt::format("{:g}", fmt::join(*bilateral, ",")))
+      ->default_str(bilateral->empty() ? "by --preset"
+                                       : fmt::format("{:g}", fmt::join(*bilateral, ",")))
       ->group(group);
 }
 
@@ -152,13 +154,17 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
       ->check(NumberBetween(0, 64))
       ->capture_default_str()
       ->group(group);
+  const bool proves = solve->dense.certify != Certify::kNone;
   AddChoice<Certify>(
       sub, "--certify", &solve->dense.certify,
-      "What the bounds are about. exact: the Gaussian model, by enumerating its "
-      "pairs; operator: the model with the pair weights of --pairs; lower: that model, from below "
-      "only; auto: exact where that takes about a minute at most; none: labels and marginals "
-      "without bounds")
-      ->group(group);
+      std::string("An interval around log Z") +
+          (proves ? "" : ", which leaves the labels as they are; without this nothing is proven") +
+          ". exact: about the Gaussian model, by enumerating its pairs; operator: about the model "
+          "with the pair weights of --pairs; lower: that model, from below only; auto: one of the "
+          "first two, which says more; none: labels and marginals without bounds")
+      ->expected(0, 1)
+      ->default_str("auto")
+      ->group(proves ? group : "OPTIONS");
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->dense.marginals,
                             "Which marginals to return: those of the upper bound, which are too "
                             "flat where unaries say little; those of mean field started from "

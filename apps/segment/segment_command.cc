@@ -23,6 +23,8 @@ namespace {
 
 using internal::ThreadLimit;
 
+enum class Preset { kAdapted, kPydensecrf };
+
 struct SegmentCommand {
   SegmentInputs inputs;
   std::string directory;
@@ -30,13 +32,15 @@ struct SegmentCommand {
   std::string palette;
   std::string layout;
   std::string parameters;
-  std::vector<double> spatial = {3.0, 3.0};
-  std::vector<double> bilateral = {80.0, 13.0, 10.0};
-  bool best = false;
+  Preset preset = Preset::kAdapted;
+  bool least_energy = false;
   bool no_report = false;
   double max_megabytes = ReportOptions().max_megabytes;
   SegmentSettings settings;
 };
+
+// What a proof may take unless the user says otherwise.
+constexpr double kSecondsOfProof = 30.0;
 
 bool Given(const CLI::App& sub, const std::string& option) {
   return sub.get_option(option)->count() > 0;
@@ -53,59 +57,49 @@ void CheckInputs(const SegmentInputs& inputs) {
   }
 }
 
-void ChooseBest(const CLI::App& sub, SolveOptions* solve) {
-  if (Given(sub, "--method"))
-    throw InvalidInput("--best chooses the method itself; give either --best or --method");
-  solve->method = Method::kAuto;
-  solve->dense.classic_updates = false;
+// Labels and their proof are two wishes: labels are those of a few updates of mean field, on lattices, unless
+// the least energy is asked for (more updates sharpen the marginals without better labels, see
+// docs/parameters.md); a proof adds an interval and leaves them as they are.
+void ChooseMethod(const CLI::App& sub, bool least_energy, SolveOptions* solve) {
+  const bool proves =
+      solve->dense.certify != Certify::kNone && solve->dense.certify != Certify::kLower;
+  if (least_energy) {
+    if (Given(sub, "--updates"))
+      throw InvalidInput(
+          "--updates says which labels to return, and so does --least-energy; give one of them");
+    solve->dense.updates = 0;
+    if (!Given(sub, "--certify")) solve->dense.certify = Certify::kAuto;
+  }
+  if (!Given(sub, "--method")) {
+    solve->method = proves || least_energy ? Method::kAuto : Method::kMeanField;
+  } else if (solve->method != Method::kMeanField && !Given(sub, "--certify")) {
+    solve->dense.certify = Certify::kAuto;
+  }
+  if (solve->method == Method::kMeanField) {
+    if (!Given(sub, "--pairs")) solve->dense.pairs.kind = OperatorKind::kLattice;
+  } else if (!Given(sub, "--time-limit")) {
+    solve->limits.time_limit_seconds = kSecondsOfProof;
+  }
 }
 
-// The defaults are cheap because the labels are what matters: the usual number of updates, on
-// lattices, and the lower bound that they prove there. Other methods, or mean field to convergence,
-// come with their own bounds. More updates sharpen the marginals without better labels: see
-// docs/parameters.md.
-void ChooseMeanField(const CLI::App& sub, SolveOptions* solve) {
-  if (solve->method != Method::kMeanField) return;
-  if (!Given(sub, "--pairs")) solve->dense.pairs.kind = OperatorKind::kLattice;
-  if (!Given(sub, "--certify")) solve->dense.certify = Certify::kLower;
-  if (solve->dense.classic_updates && !solve->limits.max_iterations)
-    solve->limits.max_iterations = SegmentationParameters().iterations;
-}
-
-// Takes the parameters of the file, except those given as options.
+// Takes what the file has, except what is given as options.
 void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSettings* settings) {
-  const KernelNormalisation normalisation = settings->parameters.normalisation;
-  settings->parameters = ReadSegmentationParameters(file);
-  const SegmentationParameters& parameters = settings->parameters;
+  const SegmentationParameters parameters = ReadSegmentationParameters(file);
+  settings->parameters = parameters;
   if (!Given(sub, "--softmax-temperature"))
     settings->reading.softmax_temperature = parameters.softmax_temperature;
-  SolveOptions& solve = settings->dense.solve;
-  // The iterations in the file are for mean field.
-  if (solve.method == Method::kMeanField && !Given(sub, "--max-iterations") &&
-      !Given(sub, "--updates")) {
-    solve.dense.classic_updates = parameters.iterations > 0;
-    if (parameters.iterations > 0) solve.limits.max_iterations = parameters.iterations;
-  }
-  if (Given(sub, "--normalisation")) settings->parameters.normalisation = normalisation;
+  if (!Given(sub, "--normalisation")) settings->normalisation = parameters.normalisation;
+  if (!Given(sub, "--updates")) settings->dense.solve.dense.updates = parameters.iterations;
 }
 
 SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
   SegmentSettings settings = command.settings;
-  if (command.best) ChooseBest(sub, &settings.dense.solve);
+  if (!command.parameters.empty() && Given(sub, "--preset"))
+    throw InvalidInput("--parameters and --preset both name kernels; give one of them");
+  if (command.preset == Preset::kPydensecrf) settings.parameters = SegmentationParameters();
   if (!command.parameters.empty()) TakeParameters(sub, command.parameters, &settings);
-  const bool from_file = !command.parameters.empty();
-  SegmentationParameters& parameters = settings.parameters;
-  if (!from_file || Given(sub, "--spatial")) {
-    CheckKernelOption("--spatial", command.spatial);
-    parameters.position_sigma = command.spatial[0];
-    parameters.position_weight = command.spatial[1];
-  }
-  if (!from_file || Given(sub, "--bilateral")) {
-    CheckKernelOption("--bilateral", command.bilateral);
-    parameters.bilateral_sigma = command.bilateral[0];
-    parameters.colour_sigma = command.bilateral[1];
-    parameters.bilateral_weight = command.bilateral[2];
-  }
+  if (!settings.spatial.empty()) CheckKernelOption("--spatial", settings.spatial);
+  if (!settings.bilateral.empty()) CheckKernelOption("--bilateral", settings.bilateral);
   if (!command.classes.empty()) settings.reading.classes = ReadClassNames(command.classes);
   if (!command.palette.empty() && command.palette != "voc")
     settings.reading.palette = ReadPalette(command.palette);
@@ -116,7 +110,7 @@ SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
   settings.report = command.no_report
                         ? std::nullopt
                         : std::optional(ReportOptions{.max_megabytes = command.max_megabytes});
-  ChooseMeanField(sub, &settings.dense.solve);
+  ChooseMethod(sub, command.least_energy, &settings.dense.solve);
   return settings;
 }
 
@@ -197,15 +191,16 @@ void AddSegmentCommand(CLI::App* app) {
   SegmentSettings& settings = command->settings;
   SolveOptions& solve = settings.dense.solve;
   solve.method = Method::kMeanField;
-  solve.dense.classic_updates = true;
+  solve.dense.updates = SegmentationParameters().iterations;
+  solve.dense.certify = Certify::kNone;
   solve.dense.marginals = DenseMarginals::kMeanField;
   CLI::App* sub = app->add_subcommand(
       "segment",
       "A picture and a classifier's softmax (or scribbles) in; labels along its edges out");
   AddInputOptions(sub, command.get());
-  sub->add_flag("--best", command->best,
-                "Take the time for the best energy and a certified interval around log Z (auto) "
-                "instead of 5 iterations of mean field and a lower bound");
+  sub->add_flag("--least-energy", command->least_energy,
+                "Return the labels of the least energy found, with an interval around log Z: lower "
+                "energy is not better labels");
   sub->add_flag("--no-report", command->no_report, "Write no report.html");
   sub->add_option("--max-mb", command->max_megabytes,
                   "Show pictures and probabilities at a lower resolution where report.html would "
@@ -213,10 +208,12 @@ void AddSegmentCommand(CLI::App* app) {
       ->check(NumberBetween(0.1, 1e4))
       ->capture_default_str();
   AddDenseSolveOptions(sub, &settings.dense);
-  AddChoice<bool>(
-      sub, "--updates", &solve.dense.classic_updates, {{"classic", true}, {"damped", false}},
-      "Mean-field updates. classic: all pixels at once, 5 times or --max-iterations; damped: "
-      "until the bound no longer rises");
+  sub->add_option(
+         "--updates", solve.dense.updates,
+         "Labels and probabilities are those of so many updates of mean field, whatever is "
+         "proven of them; 0: until its bound no longer rises")
+      ->check(NumberBetween(0, 1000000))
+      ->capture_default_str();
   const char* group = "Model";
   sub->add_option("--metric", settings.metric,
                   "Distance of labels: potts, linear, truncated:T, tree:FILE")
@@ -227,9 +224,15 @@ void AddSegmentCommand(CLI::App* app) {
          "Kernels, iterations and temperature as `submarine fit` writes them (JSON); options "
          "given beside it take precedence")
       ->group(group);
-  AddKernelOptions(sub, &command->spatial, &command->bilateral);
+  AddChoice<Preset>(
+      sub, "--preset", &command->preset,
+      {{"adapted", Preset::kAdapted}, {"pydensecrf", Preset::kPydensecrf}},
+      "Kernels. adapted: lengths by the size of the picture, weights by how sure the classifier is "
+      "(scribbles: as pydensecrf); pydensecrf: those of its README, 3,3 and 80,13,10")
+      ->group(group);
+  AddKernelOptions(sub, &settings.spatial, &settings.bilateral);
   AddChoice<KernelNormalisation>(
-      sub, "--normalisation", &settings.parameters.normalisation,
+      sub, "--normalisation", &settings.normalisation,
       {{"symmetric", KernelNormalisation::kSymmetric}, {"none", KernelNormalisation::kNone}},
       "symmetric: divide by row sums, so that pixels with many similar ones weigh no more")
       ->group(group);
@@ -245,7 +248,9 @@ void AddSegmentCommand(CLI::App* app) {
       "  submarine segment photos/ --softmax softmaxes/ --truth labels/ -o out     (photos/a.jpg "
       "with softmaxes/a.npy)\n"
       "  submarine segment photo.jpg --scribbles scribbles.png -o out\n"
-      "  submarine segment photo.jpg --softmax softmax.npy -o out --best --time-limit 60");
+      "  submarine segment photo.jpg --softmax softmax.npy -o out --certify          (the same "
+      "labels, and what is proven of them)\n"
+      "  submarine segment photo.jpg --softmax softmax.npy -o out --least-energy --time-limit 60");
   sub->callback([sub, command] { RunSegment(*sub, *command); });
 }
 

@@ -221,6 +221,7 @@ SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReadin
   } else if (!files.unary.empty()) {
     ReadUnaries(files.unary, reading, &picture);
   } else {
+    picture.scribbled = true;
     ReadScribbles(files.scribbles, reading.confidence, limits, &picture);
   }
   NameLabels(reading, &picture);

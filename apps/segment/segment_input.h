@@ -35,7 +35,8 @@ struct SegmentReading {
 
 struct SegmentPicture {
   Image image;
-  Matrix<float> unary;  // one row per pixel
+  Matrix<float> unary;     // one row per pixel
+  bool scribbled = false;  // by a user, not a classifier
   std::vector<int>
       before;  // the best label by the unaries; internal::kUnknownLabel where all are equal
   std::vector<int> truth;             // empty: none; internal::kUnknownLabel where unknown

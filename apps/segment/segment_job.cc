@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -21,19 +22,49 @@ using internal::Stopwatch;
 
 using Json = nlohmann::ordered_json;
 
+// Of a classifier, its confidence is the unit of weights; scribbles on a few pixels have none.
+SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPicture* picture) {
+  SegmentationParameters parameters;
+  std::optional<double> confidence;
+  if (settings.parameters) {
+    parameters = *settings.parameters;
+  } else if (!picture->scribbled) {
+    confidence = MeanConfidence(picture->unary);
+    parameters = ParametersFor(std::array{picture->image.height, picture->image.width}, *confidence);
+  }
+  if (!settings.spatial.empty()) {
+    parameters.position_sigma = settings.spatial[0];
+    parameters.position_weight = settings.spatial[1];
+  }
+  if (!settings.bilateral.empty()) {
+    parameters.bilateral_sigma = settings.bilateral[0];
+    parameters.colour_sigma = settings.bilateral[1];
+    parameters.bilateral_weight = settings.bilateral[2];
+  }
+  parameters.normalisation = settings.normalisation;
+  if (confidence && (settings.spatial.empty() || settings.bilateral.empty())) {
+    picture->notes.push_back(fmt::format(
+        "Kernels: position {:.3g} px, weight {:.3g}; position {:.3g} px and colour {:.3g}, weight "
+        "{:.3g}. The classifier prefers its first label to its second by {:.3g} nats on average.",
+        parameters.position_sigma, parameters.position_weight, parameters.bilateral_sigma,
+        parameters.colour_sigma, parameters.bilateral_weight, *confidence));
+  }
+  return parameters;
+}
+
 // Moves the unaries, which are the largest part of the picture.
-DenseCrf BuildModel(const SegmentSettings& settings, SegmentPicture* picture) {
+DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameters& parameters,
+                    SegmentPicture* picture) {
   const Image& image = picture->image;
   const auto num_labels = static_cast<int>(picture->unary.cols());
   const std::vector<float> samples = ColourValues(image);
   const PictureView view{image.width, image.height, image.channels, samples};
-  return DenseCrf(std::move(picture->unary), SegmentationKernels(view, settings.parameters),
+  return DenseCrf(std::move(picture->unary), SegmentationKernels(view, parameters),
                   ParseMetricSpec(settings.metric, num_labels, false, nullptr),
                   settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
 }
 
 Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
-  const SegmentationParameters& parameters = settings.parameters;
   Json json = {{"image", files.image}};
   for (const auto& [name, file] : {std::pair("softmax", files.softmax),
                                    {"unary", files.unary},
@@ -45,13 +76,16 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
   if (!files.softmax.empty()) json["softmax_temperature"] = settings.reading.softmax_temperature;
   if (!files.truth.empty()) json["ignore"] = settings.reading.ignore;
   json["metric"] = settings.metric;
-  json["spatial"] = {parameters.position_sigma, parameters.position_weight};
-  json["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
-                       parameters.bilateral_weight};
   json["normalisation"] =
-      parameters.normalisation == KernelNormalisation::kSymmetric ? "symmetric" : "none";
-  json["pairs"] = settings.ordered ? "ordered" : "once";
+      settings.normalisation == KernelNormalisation::kSymmetric ? "symmetric" : "none";
+  json["count"] = settings.ordered ? "ordered" : "once";
   return json;
+}
+
+void AddKernels(const SegmentationParameters& parameters, Json* json) {
+  (*json)["spatial"] = {parameters.position_sigma, parameters.position_weight};
+  (*json)["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
+                          parameters.bilateral_weight};
 }
 
 // Size and modification time; null for a missing file.
@@ -67,6 +101,8 @@ Json Stamp(const std::string& file) {
 
 Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   Json json = SettingsJson(settings, files);
+  if (settings.parameters) AddKernels(*settings.parameters, &json["parameters"]);
+  json["kernels"] = {settings.spatial, settings.bilateral};
   for (const std::string* file :
        {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth})
     json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));
@@ -74,7 +110,7 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   json["solve"] = {
       {"method", ToString(solve.method)},
       {"forest", solve.forest ? Json(ToString(*solve.forest)) : Json()},
-      {"classic_updates", solve.dense.classic_updates},
+      {"updates", solve.dense.updates},
       {"max_iterations", solve.limits.max_iterations ? Json(*solve.limits.max_iterations) : Json()},
       {"gap", solve.limits.gap ? Json(*solve.limits.gap) : Json()},
       {"certify", ToString(solve.dense.certify)},
@@ -104,7 +140,8 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   const ReadingLimits limits(solve, clock, LeastBytesPerPixel(LeastLabels(job.files)));
   done.picture = ReadSegmentPicture(job.files, settings.reading, limits);
   ModelInput input;
-  input.dense = BuildModel(settings, &done.picture);
+  const SegmentationParameters parameters = ParametersOf(settings, &done.picture);
+  input.dense = BuildModel(settings, parameters, &done.picture);
   Bundle bundle(job.directory);
   const WritingTime writing(input.dense->num_variables(), done.picture.names.size());
   SolveResult solved = SolveInTime(
@@ -123,6 +160,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   done.page = report.has_value();
   Json summary = SummaryJson(done.outcome.solved, solve, job.files.image, true);
   summary["options"]["segment"] = SettingsJson(settings, job.files);
+  AddKernels(parameters, &summary["options"]["segment"]);
   summary["segmentation"] = OutcomeJson(done.picture, done.outcome);
   summary["request"] = request;
   if (settings.report && !report) summary["page_left_out"] = true;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/cli/dense_options.h"
 #include "apps/report/report.h"
@@ -18,7 +19,11 @@ namespace submarine::apps {
 struct SegmentSettings {
   SegmentReading reading;
   std::string metric = "potts";
-  SegmentationParameters parameters;
+  // Of a preset or a file; none: chosen for every picture by its size and classifier.
+  std::optional<SegmentationParameters> parameters;
+  std::vector<double> spatial;    // sigma, weight; empty: as in the parameters
+  std::vector<double> bilateral;  // sigma, colour sigma, weight; likewise
+  KernelNormalisation normalisation = KernelNormalisation::kSymmetric;
   bool ordered = false;  // pairs counted twice
   DenseCommand dense;
   std::optional<ReportOptions> report = ReportOptions();

@@ -51,6 +51,7 @@ Json OptionsJson(const SolveResult& result, const SolveOptions& options, bool de
     json["levels"] = options.dense.pairs.lattice.levels;
     json["hard_bins"] = options.dense.pairs.lattice.hard_bins;
     json["certify"] = ToString(options.dense.certify);
+    json["updates"] = options.dense.updates;
     json["marginals_of"] = ToString(options.dense.marginals);
   } else {
     json["rounding"] = options.sparse.rounding_draws;

@@ -35,9 +35,6 @@ Method MethodByName(const std::string& name) {
 
 constexpr std::array<std::pair<std::string_view, bool>, 2> kHarmonicSteps = {
     {{"line-search", false}, {"harmonic", true}}};
-constexpr std::array<std::pair<std::string_view, bool>, 2> kClassicUpdates = {
-    {{"classic", true}, {"damped", false}}};
-
 // The value of a name in a table of Python's own.
 template <class Value>
 Value Named(std::string_view text, NameTable<Value> table, std::string_view what) {
@@ -87,8 +84,7 @@ SolveOptions ToOptions(const py::dict& given) {
   reader.Read("temperature", &options.temperature);
   reader.Read("gap", &options.limits.gap);
   reader.Read("max_iterations", &options.limits.max_iterations);
-  if (const auto name = reader.ReadName("updates"))
-    options.dense.classic_updates = Named<bool>(*name, kClassicUpdates, "updates");
+  reader.Read("updates", &options.dense.updates);
   reader.Read("time_limit", &options.limits.time_limit_seconds);
   std::optional<double> gigabytes;
   reader.Read("max_memory", &gigabytes);

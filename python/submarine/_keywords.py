@@ -16,9 +16,9 @@ Extension = Literal["optimal", "alternate"]
 Forest = Literal["spanning", "rows", "columns", "best", "average", "look-alikes"]
 MarginalsOf = Literal["upper-bound", "mean-field", "mean", "routed"]
 MeanFieldKind = Literal["naive", "forest"]
+Preset = Literal["adapted", "pydensecrf"]
 Pairs = Literal["auto", "list", "lattice", "brute-force"]
 Step = Literal["line-search", "harmonic"]
-Updates = Literal["classic", "damped"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

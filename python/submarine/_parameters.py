@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, NamedTuple, Union
+from typing import NamedTuple, Union
 
 from . import _core
 from ._keywords import checked_keywords
@@ -20,12 +20,6 @@ class SegmentationParameters(NamedTuple):
     iterations: int = 5
     normalised: bool = True
     softmax_temperature: float = 1.0
-
-    def model(self) -> Dict[str, Any]:
-        """The keywords that :func:`refine` has for its model."""
-        keywords = self._asdict()
-        del keywords["iterations"]
-        return keywords
 
 
 @checked_keywords

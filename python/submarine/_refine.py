@@ -8,10 +8,11 @@ from typing import Any, Deque, Dict, Iterable, Iterator, NamedTuple, Optional, T
 
 import numpy as np
 
+from . import _core
 from ._arrays import Array, Number, as_array, as_number, as_sigmas, as_whole, given, require_finite
 from ._errors import InvalidInput
 from ._kernels import Sigma, bilateral, position
-from ._keywords import Certify, Updates, check_choice, checked_keywords
+from ._keywords import Certify, Preset, check_choice, checked_keywords
 from ._models import DenseCrf, Metric
 from ._parameters import SegmentationParameters, read_parameters
 from ._result import Result
@@ -99,43 +100,51 @@ def _label_axis(values: Array, extent: Tuple[int, ...], label_axis: Optional[int
     return -1 if last else 0
 
 
-def model_of(
-    probabilities: Any,
-    image: Any,
-    *,
-    position_sigma: Sigma,
-    position_weight: Number,
-    bilateral_sigma: Sigma,
-    colour_sigma: Sigma,
-    bilateral_weight: Number,
-    normalised: bool,
-    softmax_temperature: float,
-    metric: Metric = "potts",
-    label_axis: Optional[int] = None,
-    clip: float = 1e-5,
-) -> Tuple[DenseCrf, int]:
-    """The model that :func:`refine` solves, and the label axis that was found."""
+class _Costs(NamedTuple):
+    """What a classifier's probabilities say about a picture."""
+
+    values: Array
+    label_axis: int
+    extent: Tuple[int, ...]
+    picture: Array
+
+    def adapted(self) -> SegmentationParameters:
+        """Kernels for a picture of this size and a classifier this sure (docs/parameters.md)."""
+        found = _core.parameters_for(list(self.extent), np.moveaxis(self.values, self.label_axis, -1))
+        return SegmentationParameters(*found)
+
+
+def costs_for(
+    probabilities: Any, image: Any, softmax_temperature: float, label_axis: Optional[int], clip: float
+) -> _Costs:
+    """The unaries of :func:`refine`."""
     picture = as_array(image, "the image")
     values = as_array(probabilities, "probabilities")
     extent = picture.shape[:-1] if picture.ndim == values.ndim else picture.shape
     axis = _label_axis(values, extent, label_axis)
-    kernels = [
-        position(
-            as_sigmas(position_sigma, "position_sigma"), as_number(position_weight, "position_weight"),
-            normalised=normalised,
-        ),
-        bilateral(
-            as_sigmas(bilateral_sigma, "bilateral_sigma"), colour_sigma,
-            as_number(bilateral_weight, "bilateral_weight"), picture, normalised=normalised,
-        ),
-    ]
     temperature = as_number(softmax_temperature, "softmax_temperature")
     if not (0 < temperature < float("inf")):
         raise InvalidInput(f"softmax_temperature is {temperature}, expected a finite number > 0")
-    costs = costs_of(values, clip)
+    costs = np.ascontiguousarray(costs_of(values, clip))
     if temperature != 1:
         costs /= np.float32(temperature)
-    return DenseCrf(costs, kernels, metric, label_axis=axis), axis
+    return _Costs(costs, axis, extent, picture)
+
+
+def model_of(costs: _Costs, parameters: SegmentationParameters, metric: Metric = "potts") -> DenseCrf:
+    """The model that :func:`refine` solves."""
+    normalised = parameters.normalised
+    kernels = [
+        position(
+            as_sigmas(parameters.position_sigma, "position_sigma"),
+            as_number(parameters.position_weight, "position_weight"), normalised=normalised,
+        ),
+        bilateral(
+            as_sigmas(parameters.bilateral_sigma, "bilateral_sigma"), parameters.colour_sigma,
+            as_number(parameters.bilateral_weight, "bilateral_weight"), costs.picture, normalised=normalised,
+        ),
+    ]
+    return DenseCrf(costs.values, kernels, metric, label_axis=costs.label_axis)
 
 
 @checked_keywords
@@ -143,13 +152,14 @@ def refine(
     probabilities: Any,
     image: Any,
     *,
-    best: bool = False,
+    certify: Union[bool, Certify] = False,
+    least_energy: bool = False,
     method: Optional[str] = None,
-    updates: Optional[Updates] = None,
+    updates: Optional[int] = None,
     max_iterations: Optional[int] = None,
     gap: Optional[float] = None,
     time_limit: Optional[float] = None,
-    certify: Optional[Certify] = None,
+    preset: Optional[Preset] = None,
     parameters: Union[None, str, os.PathLike[str], SegmentationParameters] = None,
     position_sigma: Optional[Sigma] = None,
     position_weight: Optional[Number] = None,
@@ -164,8 +174,8 @@ def refine(
 ) -> Refined:
     """Labels and probabilities that follow the picture's edges: ``labels, probabilities = refine(softmax, image)``.
 
-    What is done by default is what ``submarine segment`` does, to the same labels: 5 of pydensecrf's updates of mean
-    field with the parameters that its README made common, normalised kernels and pairs counted once.
+    What is done by default is what ``submarine segment`` does, to the same labels: 5 updates of mean field with kernels
+    that fit the picture's size and how sure the classifier is, normalised, and pairs counted once.
 
     Parameters
     ----------
@@ -173,19 +183,24 @@ def refine(
         What a classifier says, of shape (height, width, labels) or (labels, height, width); volumes likewise.
     image : array
         The picture, of shape (height, width) or (height, width, channels); volumes likewise.
-    best : bool
-        Take the time (``time_limit``, ``gap``) for the best energy and a certified interval, that of
-        ``refine(...).result``.
+    certify : bool or str
+        Also prove an interval around log Z, and how far the labels are from the least energy: ``refine(...).result``. Labels
+        and probabilities stay as they are. A word as for :func:`solve`; "lower" proves the lower end only, in about the time
+        of the labels.
+    least_energy : bool
+        Return the labels of the least energy found instead, with an interval. Lower energy is not better labels.
     method : str, optional
-        One of :func:`methods`, instead of ``best``.
-    updates : {"classic", "damped"}, optional
-        "damped" lets mean field converge: sharper probabilities, rarely better labels (docs/parameters.md).
+        One of :func:`methods`, which proves the interval, or finds the least energy.
+    updates : int, optional
+        The number of updates of mean field, 5 unless given; 0: until its bound no longer rises, which gives sharper
+        probabilities, rarely better labels.
     max_iterations : int, optional
-        The number of classic updates, or a limit of the others.
+        Of the method.
     gap, time_limit : float, optional
-        As for :func:`solve`.
-    certify : str, optional
-        As for :func:`solve`; "lower" proves the lower end only, in about the time of mean field.
+        As for :func:`solve`; a proof takes 30 s at most unless another limit is given.
+    preset : {"adapted", "pydensecrf"}, optional
+        Kernels. "adapted", the default: lengths by the size of the picture, weights by how sure the classifier is;
+        "pydensecrf": those of its README.
     parameters : str, path or SegmentationParameters, optional
         A file of ``submarine fit``, for pictures of samples from 0 to 255. The keywords that follow go before it.
     position_sigma, position_weight : float, optional
@@ -226,52 +241,53 @@ def refine(
     >>> labels, probabilities = refine(softmax, image)
     >>> labels.shape, probabilities.shape
     ((8, 9), (8, 9, 2))
-    >>> result = refine(softmax, image, best=True).result
+    >>> result = refine(softmax, image, certify=True).result
     >>> result.lower < result.upper
     True
     """
-    if best and method is not None:
-        raise InvalidInput("best=True chooses the method itself; give either best or method")
-    method = method or ("auto" if best else "mf")
-    fitted = _parameters_of(parameters)
-    chosen = fitted.model()
-    given_here = dict(
+    if least_energy and updates is not None:
+        raise InvalidInput("updates says which labels to return, and so does least_energy; give one of them")
+    if preset is not None and parameters is not None:
+        raise InvalidInput("preset and parameters both name kernels; give one of them")
+    wanted = certify if isinstance(certify, str) else "auto" if certify else "none"
+    check_choice(wanted, get_args(Certify), "certify")
+    check_choice(preset or "adapted", get_args(Preset), "preset")
+    fitted = _parameters_of(parameters) if parameters is not None else SegmentationParameters()
+    if method is None:
+        method = "auto" if least_energy or wanted not in ("none", "lower") else "mf"
+    if wanted == "none" and not certify and method != "mf":
+        wanted = "auto"
+    given_here: Dict[str, Any] = dict(
         position_sigma=position_sigma, position_weight=position_weight, bilateral_sigma=bilateral_sigma,
         colour_sigma=colour_sigma, bilateral_weight=bilateral_weight, normalised=normalised,
         softmax_temperature=softmax_temperature,
     )
-    chosen.update({name: value for name, value in given_here.items() if value is not None})
-    options: Dict[str, Any] = dict(certify=certify, gap=gap, time_limit=time_limit, marginals_of="mean-field")
+    changes = {name: value for name, value in given_here.items() if value is not None}
+    temperature = changes.get("softmax_temperature", fitted.softmax_temperature)
+    costs = costs_for(probabilities, image, temperature, label_axis, clip)
+    if parameters is None and preset != "pydensecrf" and not all(name in changes for name in _KERNELS):
+        fitted = costs.adapted()
+    crf = model_of(costs, fitted._replace(**changes), metric)
+    options: Dict[str, Any] = dict(
+        certify=wanted, gap=gap, max_iterations=max_iterations, marginals_of="mean-field",
+        updates=0 if least_energy else fitted.iterations if updates is None else updates,
+    )
     if method == "mf":
-        options.update(_mean_field(updates, max_iterations, fitted))
-        options["certify"] = certify or "none"
-    elif updates is not None:
-        raise InvalidInput(f'updates="{updates}" is for mean field, but the method is "{method}"')
-    else:
-        options["max_iterations"] = max_iterations
-    crf, axis = model_of(probabilities, image, metric=metric, label_axis=label_axis, clip=clip, **chosen)
-    result = solve(crf, method, **options)
+        options["pairs"] = "lattice"
+    elif time_limit is None:
+        time_limit = _SECONDS_OF_PROOF
+    result = solve(crf, method, time_limit=time_limit, **options)
     if result.interrupted:
         raise KeyboardInterrupt
-    return refined(result, axis)
+    return refined(result, costs.label_axis)
 
 
-def _parameters_of(given: Union[None, str, os.PathLike[str], SegmentationParameters]) -> SegmentationParameters:
-    if given is None:
-        return SegmentationParameters()
+_KERNELS = ("position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight")
+_SECONDS_OF_PROOF = 30.0
+
+
+def _parameters_of(given: Union[str, os.PathLike[str], SegmentationParameters]) -> SegmentationParameters:
     return given if isinstance(given, SegmentationParameters) else read_parameters(given)
-
-
-def _mean_field(
-    updates: Optional[Updates], max_iterations: Optional[int], fitted: SegmentationParameters
-) -> Dict[str, Any]:
-    """On lattices, as in ``submarine segment``; parameters that were fitted to 0 iterations are for convergence."""
-    if updates is None:
-        updates = "damped" if max_iterations is None and fitted.iterations == 0 else "classic"
-    check_choice(updates, get_args(Updates), "updates")
-    if updates == "classic" and max_iterations is None:
-        max_iterations = fitted.iterations or SegmentationParameters().iterations
-    return dict(pairs="lattice", updates=updates, max_iterations=max_iterations)
 
 
 def refined(result: Result, axis: int) -> Refined:
@@ -287,13 +303,14 @@ def refine_many(
     jobs: Iterable[Tuple[Any, Any]],
     *,
     workers: Optional[int] = None,
-    best: bool = False,
+    certify: Union[bool, Certify] = False,
+    least_energy: bool = False,
     method: Optional[str] = None,
-    updates: Optional[Updates] = None,
+    updates: Optional[int] = None,
     max_iterations: Optional[int] = None,
     gap: Optional[float] = None,
     time_limit: Optional[float] = None,
-    certify: Optional[Certify] = None,
+    preset: Optional[Preset] = None,
     parameters: Union[None, str, os.PathLike[str], SegmentationParameters] = None,
     position_sigma: Optional[Sigma] = None,
     position_weight: Optional[Number] = None,
@@ -314,7 +331,7 @@ def refine_many(
         No more than two per worker are held at a time, so it may be endless.
     workers : int, optional
         How many pictures are refined at a time; all cores unless given.
-    best, method, updates, max_iterations, gap, time_limit, certify, parameters, position_sigma, position_weight, \
+    certify, least_energy, method, updates, max_iterations, gap, time_limit, preset, parameters, position_sigma, position_weight, \
 bilateral_sigma, colour_sigma, bilateral_weight, normalised, softmax_temperature, metric, label_axis, clip
         As for :func:`refine`.
 

@@ -13,7 +13,7 @@ from . import _core
 from ._arrays import as_number, as_whole, given
 from ._errors import InvalidInput
 from ._keywords import (
-    Certify, Extension, Forest, MarginalsOf, MeanFieldKind, Pairs, Step, Updates, check_choice, checked_keywords,
+    Certify, Extension, Forest, MarginalsOf, MeanFieldKind, Pairs, Step, check_choice, checked_keywords,
 )
 from ._models import AnyModel, FactorGraph, Model
 from ._result import Record, Result
@@ -94,9 +94,9 @@ def _inner_callback(callback: Optional[Callback], bar: Optional[_Bar]) -> Option
 
 _CHOICES = dict(
     certify=Certify, extension=Extension, forest=Forest, marginals_of=MarginalsOf, mean_field=MeanFieldKind, pairs=Pairs,
-    step=Step, updates=Updates,
+    step=Step,
 )
-_WHOLE = ("max_iterations", "levels", "rho_steps", "rounding", "starts", "seed", "threads")
+_WHOLE = ("max_iterations", "updates", "levels", "rho_steps", "rounding", "starts", "seed", "threads")
 _NUMBERS = ("gap", "time_limit", "temperature", "max_memory", "cutoff", "rho")
 
 
@@ -142,7 +142,7 @@ def solve(
     forest: Optional[Forest] = None,
     certify: Optional[Certify] = None,
     marginals_of: Optional[MarginalsOf] = None,
-    updates: Optional[Updates] = None,
+    updates: int = 0,
     pairs: Optional[Pairs] = None,
     cutoff: Optional[float] = None,
     levels: Optional[int] = None,
@@ -195,8 +195,9 @@ def solve(
         ``pairs``; "lower": that model, from below only; "none": labels and marginals without bounds.
     marginals_of : {"upper-bound", "mean-field", "mean", "routed"}, optional
         Dense models: which marginals to return.
-    updates : {"damped", "classic"}, optional
-        Mean field of dense models: "damped" until the bound no longer rises, or "classic", ``max_iterations`` of them.
+    updates : int
+        Dense models: labels and marginals are those of so many updates of mean field, all variables at once, whatever is
+        proven of them; 0: of the least energy found, and by "mf" until its bound no longer rises.
     pairs : {"auto", "list", "lattice", "brute-force"}, optional
         Dense models: how the solver sums over pairs.
     cutoff : float, optional

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "submarine/base/error.h"
@@ -28,7 +30,51 @@ void CheckWeight(std::string_view name, double value) {
   }
 }
 
+// The geometric mean of the sides of the pictures that the rule was found on, 500 x 375.
+constexpr double kSide = 433.0127;  // sqrt(500 * 375)
+
 }  // namespace
+
+double MeanConfidence(const float* costs, std::size_t pixels, std::size_t labels,
+                      std::ptrdiff_t pixel_stride, std::ptrdiff_t label_stride) {
+  double sum = 0.0;
+  std::size_t decided = 0;
+  for (std::size_t a = 0; a < pixels; ++a) {
+    const float* cost = costs + static_cast<std::ptrdiff_t>(a) * pixel_stride;
+    float least = std::numeric_limits<float>::infinity();
+    float second = least;
+    float largest = -least;
+    for (std::size_t l = 0; l < labels; ++l, cost += label_stride) {
+      second = std::min(second, std::max(*cost, least));
+      least = std::min(*cost, least);
+      largest = std::max(*cost, largest);
+    }
+    if (!(largest > least)) continue;
+    sum += static_cast<double>(second) - static_cast<double>(least);
+    ++decided;
+  }
+  return decided == 0 ? 0.0 : sum / static_cast<double>(decided);
+}
+
+double MeanConfidence(const Matrix<float>& unary) {
+  return MeanConfidence(unary.data(), unary.rows(), unary.cols(),
+                        static_cast<std::ptrdiff_t>(unary.cols()), 1);
+}
+
+SegmentationParameters ParametersFor(std::span<const int> extent, double confidence) {
+  SegmentationParameters parameters;
+  parameters.position_sigma = 1.0;
+  parameters.bilateral_sigma = 3.0;  // voxels
+  if (extent.size() == 2) {
+    const double side = std::sqrt(static_cast<double>(extent[0]) * extent[1]) / kSide;
+    parameters.position_sigma = std::max(1.0, side);
+    parameters.bilateral_sigma = 67.0 * side;
+  }
+  parameters.position_weight = 0.75 * confidence;
+  parameters.colour_sigma = 8.0;
+  parameters.bilateral_weight = 0.7 * confidence;
+  return parameters;
+}
 
 void CheckParameters(const SegmentationParameters& parameters) {
   CheckPositive("position_sigma", parameters.position_sigma);

@@ -2,6 +2,7 @@
 // one of positions and colours, over the unaries of the classifier's softmax.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace submarine {
 
-// The defaults are those of pydensecrf's README, which are in common use. `submarine fit` finds
+// Without anything else, those of pydensecrf's README, which are in common use. `submarine fit` finds
 // such a set and writes it to a file (io/segmentation/segmentation_parameters.h).
 struct SegmentationParameters {
   double position_sigma = 3.0;  // pixels
@@ -27,6 +28,18 @@ struct SegmentationParameters {
 
   bool operator==(const SegmentationParameters&) const = default;
 };
+
+// How sure a classifier is: the mean over pixels of the difference between its two least costs, in
+// nats. Pixels that prefer no label are left out.
+double MeanConfidence(const Matrix<float>& unary);
+// The same of costs in any layout; strides count floats.
+double MeanConfidence(const float* costs, std::size_t pixels, std::size_t labels,
+                      std::ptrdiff_t pixel_stride, std::ptrdiff_t label_stride);
+
+// The default for a picture (or, with three extents, a volume) and a classifier's confidence: lengths
+// in units of the picture's size, and weights in units of the confidence, as a weight that moves an
+// unsure classifier too far leaves a sure one as it is (docs/parameters.md).
+SegmentationParameters ParametersFor(std::span<const int> extent, double confidence);
 
 // Throws InvalidInput unless sigmas and the temperature are finite and > 0, weights finite and >=
 // 0, iterations from 0 to 1000000, and the normalisation symmetric or none.

@@ -135,8 +135,7 @@ class ClassicRun {
       evidence_.records.push_back(record);
       return budget_.Tell("mean field", record);
     };
-    const int iterations =
-        options_.limits.max_iterations.value_or(EntryOf(options_.method).dense.traits.iterations);
+    const int iterations = options_.dense.updates;
     StreamedMarginals found = internal::RunUpdates(
         {.unary = model_.unary(),
          .temperature = static_cast<float>(options_.temperature),
@@ -204,7 +203,7 @@ bool IsClassic(const DenseCrf& model, const SolveOptions& options) {
     return kernel.normalisation == KernelNormalisation::kNone ||
            kernel.normalisation == KernelNormalisation::kSymmetric;
   };
-  return options.method == Method::kMeanField && options.dense.classic_updates &&
+  return options.method == Method::kMeanField && options.dense.updates > 0 &&
          (options.dense.certify == Certify::kNone || options.dense.certify == Certify::kLower) &&
          options.dense.pairs.kind == OperatorKind::kLattice &&
          options.dense.marginals != DenseMarginals::kRouted && PottsFactor(model.labels()) > 0.0F &&
@@ -216,5 +215,33 @@ bool IsClassic(const DenseCrf& model, const SolveOptions& options) {
 }
 
 SolveResult SolveClassic(const SolveTask<DenseCrf>& task) { return ClassicRun(task).Solve(); }
+
+SolveResult ProveUpdates(const SolveTask<DenseCrf>& task) {
+  SolveOptions updating = task.options;
+  updating.method = Method::kMeanField;
+  updating.dense.certify = Certify::kNone;
+  updating.dense.marginals = DenseMarginals::kMeanField;
+  if (updating.dense.pairs.kind == OperatorKind::kAuto)
+    updating.dense.pairs.kind = OperatorKind::kLattice;
+  const SolveTask<DenseCrf> first{task.model, updating, task.clock, task.watch};
+  SolveResult updated = IsClassic(task.model, updating) ? SolveClassic(first) : SolveDense(first);
+  if (task.options.dense.certify == Certify::kNone) return updated;
+  if (updated.termination == Termination::kInterrupted) {
+    updated.certificate = CertifyUnaries(task.model, task.options).certificate;
+    return updated;
+  }
+
+  SolveOptions proving = task.options;
+  proving.dense.updates = 0;
+  const auto held = sizeof(float) * task.model.unary().size();
+  proving.limits.max_bytes -= std::min(proving.limits.max_bytes / 2, held);
+  SolveResult proven = SolveDense({task.model, proving, task.clock, task.watch, &updated.labels});
+  proven.marginals = std::move(updated.marginals);
+  proven.labels = std::move(updated.labels);
+  proven.estimated_bytes =
+      std::max(updated.estimated_bytes, proven.estimated_bytes + static_cast<double>(held));
+  proven.updates = task.options.dense.updates;
+  return proven;
+}
 
 }  // namespace submarine::internal

@@ -15,4 +15,8 @@ bool IsClassic(const DenseCrf& model, const SolveOptions& options);
 // Keeps the limits and asks the watch as other dense solves do. Throws TooLarge.
 SolveResult SolveClassic(const SolveTask<DenseCrf>& task);
 
+// Labels and marginals of options.dense.updates, and what another method proves: an interval around
+// log Z, the energy of these labels, and how far any other can be below it.
+SolveResult ProveUpdates(const SolveTask<DenseCrf>& task);
+
 }  // namespace submarine::internal

@@ -41,8 +41,7 @@ DenseCrf Picture(RandomModels* random, KernelNormalisation normalisation, double
 SolveOptions Classic(Certify certify) {
   SolveOptions options;
   options.method = Method::kMeanField;
-  options.dense.classic_updates = true;
-  options.limits.max_iterations = 5;
+  options.dense.updates = 5;
   options.dense.pairs.kind = OperatorKind::kLattice;
   options.dense.certify = certify;
   options.limits.max_bytes = std::size_t{1} << 30;
@@ -98,7 +97,7 @@ TEST(ClassicUpdates, LeaveOtherSolvesToTheGeneralWay) {
     EXPECT_FALSE(IsClassic(model, options));
   };
   differs([](SolveOptions* options) { options->dense.certify = Certify::kOperator; });
-  differs([](SolveOptions* options) { options->dense.classic_updates = false; });
+  differs([](SolveOptions* options) { options->dense.updates = 0; });
   differs([](SolveOptions* options) { options->dense.pairs.kind = OperatorKind::kNeighbourList; });
   differs([](SolveOptions* options) { options->method = Method::kAuto; });
   // Few variables have exact row sums.
@@ -106,6 +105,33 @@ TEST(ClassicUpdates, LeaveOtherSolvesToTheGeneralWay) {
   const DenseCrf linear(Matrix<float>(kVariables, 3), {Square(kVariables, 20.0, &random)},
                         LinearLabels(3));
   EXPECT_FALSE(IsClassic(linear, Classic(Certify::kNone)));
+}
+
+TEST(ClassicUpdates, AProofLeavesLabelsAndMarginalsAsTheyAre) {
+  RandomModels random(6);
+  const DenseCrf model = Picture(&random, KernelNormalisation::kSymmetric, 40.0);
+  const SolveResult plain = Solve(model, Classic(Certify::kNone));
+  for (const Certify certify : {Certify::kAuto, Certify::kExact, Certify::kOperator}) {
+    SCOPED_TRACE(ToString(certify));
+    SolveOptions options = Classic(certify);
+    options.method = Method::kAuto;
+    options.dense.pairs.kind = OperatorKind::kAuto;
+    options.limits.max_iterations = 20;
+    const SolveResult proven = Solve(model, options);
+    EXPECT_EQ(proven.labels, plain.labels);
+    const auto& y = std::get<Matrix<float>>(proven.marginals);
+    const auto& expected = std::get<Matrix<float>>(plain.marginals);
+    EXPECT_TRUE(std::equal(y.data(), y.data() + y.size(), expected.data()));
+    EXPECT_EQ(proven.updates, 5);
+    ASSERT_TRUE(proven.energy && proven.certificate.upper && proven.certificate.lower);
+    EXPECT_GE(*proven.energy, -proven.certificate.upper->value());
+    EXPECT_GE(*proven.certificate.lower, -proven.energy->value());
+    // The energy is that of these labels, not of better ones.
+    options.dense.updates = 0;
+    const SolveResult best = Solve(model, options);
+    EXPECT_LT(*best.energy, *proven.energy);
+    EXPECT_NE(best.labels, proven.labels);
+  }
 }
 
 TEST(ClassicUpdates, StopWhereTheyAreTold) {

@@ -79,7 +79,7 @@ SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
   const DenseEntry& entry = EntryOf(options.method).dense;
   DenseState state(task.model, options, {ToString(options.method), entry.chain, entry.traits},
                    options.limits.gap.value_or(DefaultGap(options.method, ModelKind::kDense)),
-                   normalised, &budget);
+                   normalised, task.labels, &budget);
   if (options.dense.marginals == DenseMarginals::kRouted && !RoutesFirst(state.view)) {
     throw InvalidInput(
         "the marginals of the routed bound are asked for, but this solve does not route; use the "
@@ -95,7 +95,7 @@ SolveResult SolveDense(const SolveTask<DenseCrf>& task) {
   RequireMemoryFor(task.model, task.options, EntryOf(task.options.method).dense.traits);
   const DenseCrf normalised = WithNormalisation(task.model, NormalisationFor(task));
   ReturnFreedMemory();
-  return SolveNormalised({normalised, task.options, task.clock, task.watch}, true);
+  return SolveNormalised({normalised, task.options, task.clock, task.watch, task.labels}, true);
 }
 
 }  // namespace submarine::internal

@@ -24,6 +24,7 @@ struct SolveTask {
   const SolveOptions& options;
   const Stopwatch& clock;  // of the whole call
   const Watch& watch;
+  const std::vector<int>* labels = nullptr;  // to prove something about, in place of the best found
 };
 
 // From a task to a verified result; null in entries of methods that do not accept such models.

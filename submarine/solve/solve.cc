@@ -29,6 +29,7 @@ using internal::IsClassic;
 using internal::NumThreads;
 using internal::PhysicalMemoryBytes;
 using internal::PlanDense;
+using internal::ProveUpdates;
 using internal::RecognisedCrf;
 using internal::RecogniseSparseCrf;
 using internal::RequirePositiveTemperature;
@@ -59,6 +60,9 @@ class Call {
     if (!(options.temperature >= 0.0) || !std::isfinite(options.temperature))
       throw InvalidInput(
           fmt::format("the temperature is {}, expected a finite number >= 0", options.temperature));
+    if (options.dense.updates < 0)
+      throw InvalidInput(
+          fmt::format("the number of updates is {}, expected 0 or more", options.dense.updates));
     if (options.limits.threads < 0)
       throw InvalidInput(
           fmt::format("the number of threads is {}, expected 0 or more", options.limits.threads));
@@ -188,6 +192,10 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
     RequirePositiveTemperature(options.temperature);
   const SolveTask<DenseCrf> task{model, options, call.clock(), watch};
   if (IsClassic(model, options)) return call.Finish(SolveClassic(task));
+  if (options.dense.updates > 0 && options.method != Method::kMeanField &&
+      options.method != Method::kExact) {
+    return call.Finish(ProveUpdates(task));
+  }
   return call.Finish(EntryOf(options.method).dense.run(task));
 }
 

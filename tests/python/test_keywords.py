@@ -115,7 +115,7 @@ def test_unknown_keywords_name_the_nearest(call, words):
     (lambda: sm.FactorGraph([2], [3]), "factor 0 is 3, expected (scope, energies)"),
     (lambda: sm.FactorGraph([2], [((0.5,), [0, 0])]), "an entry of the scope of factor 0 is 0.5, expected a whole"),
     (lambda: sm.position(3, "3"), 'weight is "3", expected a number'),
-    (lambda: sm.refine(SOFTMAX, IMAGE, updates="clasic"), "did you mean classic?"),
+    (lambda: sm.refine(SOFTMAX, IMAGE, preset="pydensecrv"), "did you mean pydensecrf?"),
     (lambda: sm.refine(SOFTMAX, None), "the image is None, expected an array of numbers"),
     (lambda: sm.refine("softmax.npy", IMAGE), 'probabilities is "softmax.npy", expected an array of numbers'),
     (lambda: sm.refine(SOFTMAX, [[1, 2], [3]]), "the image is a list of unequal lengths"),

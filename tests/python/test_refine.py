@@ -9,7 +9,7 @@ import pytest
 import submarine as sm
 from conftest import run_command
 from submarine._html import png
-from submarine._refine import model_of
+from submarine._refine import costs_for, model_of
 
 RNG = np.random.default_rng(11)
 
@@ -33,26 +33,48 @@ def test_refine_follows_the_picture():
     assert probabilities.shape == softmax.shape and np.allclose(probabilities.sum(-1), 1, atol=1e-5)
 
 
-def test_defaults_are_five_classic_updates():
+def test_defaults_are_five_updates():
     _, softmax, image = noisy_halves(labels=3)
-    model, _ = model_of(softmax, image, **sm.SegmentationParameters().model())
+    costs = costs_for(softmax, image, 1.0, None, 1e-5)
+    model = model_of(costs, costs.adapted())
 
-    def updated(**options):
-        return sm.solve(model, "mf", certify="none", pairs="lattice", **options).marginals
+    def updated(updates):
+        return sm.solve(model, "mf", certify="none", pairs="lattice", updates=updates).marginals
 
-    five = updated(updates="classic", max_iterations=5)
+    five = updated(5)
     np.testing.assert_array_equal(sm.refine(softmax, image).probabilities, five)
     (many,) = sm.refine_many([(softmax, image)])
     np.testing.assert_array_equal(many.probabilities, five)
-    two = sm.refine(softmax, image, max_iterations=2)
-    np.testing.assert_array_equal(two.probabilities, updated(updates="classic", max_iterations=2))
+    two = sm.refine(softmax, image, updates=2)
+    np.testing.assert_array_equal(two.probabilities, updated(2))
     assert two.result.records[-1].k == 2 and not np.array_equal(two.probabilities, five)
-    converged = sm.refine(softmax, image, updates="damped")
-    np.testing.assert_array_equal(converged.probabilities, updated())
+    converged = sm.refine(softmax, image, updates=0)
+    np.testing.assert_array_equal(converged.probabilities, updated(0))
     assert converged.result.termination == "converged" and not np.array_equal(converged.probabilities, five)
-    no_number = sm.SegmentationParameters(iterations=0)  # as submarine fit says it
+    no_number = costs.adapted()._replace(iterations=0)  # as submarine fit says it
     np.testing.assert_array_equal(
         sm.refine(softmax, image, parameters=no_number).probabilities, converged.probabilities)
+
+
+def test_kernels_fit_the_picture_and_the_classifier():
+    _, softmax, image = noisy_halves(375, 500)
+    costs = costs_for(softmax, image, 1.0, None, 1e-5)
+    sure = np.log(0.7 / 0.3)
+    adapted = costs.adapted()
+    assert adapted.position_weight / sure == pytest.approx(0.75, rel=1e-5)
+    assert adapted.bilateral_sigma == pytest.approx(67, rel=1e-5)
+    doubled = costs_for(softmax, image, 0.5, None, 1e-5).adapted()  # trusts the classifier twice as much
+    assert doubled.bilateral_weight == pytest.approx(2 * adapted.bilateral_weight, rel=1e-5)
+    first = costs_for(np.moveaxis(softmax, -1, 0), image, 1.0, None, 1e-5).adapted()
+    assert first == pytest.approx(adapted)
+    half = costs_for(softmax[:187, :250], image[:187, :250], 1.0, None, 1e-5).adapted()
+    assert half.bilateral_sigma == pytest.approx(33.5, rel=0.01)
+    volume = costs_for(np.full((4, 5, 6, 2), 0.5), np.zeros((4, 5, 6)), 1.0, None, 1e-5).adapted()
+    assert (volume.bilateral_sigma, volume.bilateral_weight) == (3, 0)
+    readme = sm.refine(softmax, image, preset="pydensecrf").probabilities
+    by_hand = sm.refine(softmax, image, position_sigma=3, position_weight=3, bilateral_sigma=80, colour_sigma=13,
+                        bilateral_weight=10).probabilities
+    np.testing.assert_array_equal(readme, by_hand)
 
 
 def test_the_interval_is_there_when_asked_for():
@@ -62,22 +84,47 @@ def test_the_interval_is_there_when_asked_for():
     lower = sm.refine(softmax, image, certify="lower")
     assert lower.result.lower is not None and lower.result.upper is None
     np.testing.assert_array_equal(lower.probabilities, probabilities)
-    best = sm.refine(np.moveaxis(softmax, -1, 0), image, best=True)
-    assert best.result.lower < best.result.upper and best.probabilities.shape == (2, 10, 12)
-    assert best.result.lower_provenance == best.result.upper_provenance == "verified"
-    again = pickle.loads(pickle.dumps(best))
-    assert again.result.interval == best.result.interval and np.array_equal(again.labels, best.labels)
-    for wrong in (dict(best=True, method="pdhg"), dict(updates="quick"), dict(method="pdhg", updates="damped")):
+    proven = sm.refine(np.moveaxis(softmax, -1, 0), image, certify=True)
+    assert proven.result.lower < proven.result.upper and proven.probabilities.shape == (2, 10, 12)
+    assert proven.result.lower_provenance == proven.result.upper_provenance == "verified"
+    again = pickle.loads(pickle.dumps(proven))
+    assert again.result.interval == proven.result.interval and np.array_equal(again.labels, proven.labels)
+    for wrong in (dict(updates="quick"), dict(updates=-1), dict(certify="yes"), dict(least_energy=True, updates=3),
+                  dict(preset="pydensecrf", parameters=sm.SegmentationParameters())):
         with pytest.raises(sm.InvalidInput):
             sm.refine(softmax, image, **wrong)
 
 
+@pytest.mark.parametrize("certify", [True, "exact", "operator"])
+def test_a_proof_leaves_the_labels_as_they_are(certify):
+    """The model is such that the least energy has other labels."""
+    rng = np.random.default_rng(8)
+    softmax = rng.dirichlet(np.ones(3), (20, 24))
+    image = rng.integers(0, 40, (20, 24, 3)).astype(np.uint8)
+    kernels = dict(bilateral_weight=2.0, position_weight=0.5)
+    plain = sm.refine(softmax, image, **kernels)
+    proven = sm.refine(softmax, image, certify=certify, time_limit=5, **kernels)
+    least = sm.refine(softmax, image, least_energy=True, time_limit=5, **kernels)
+    np.testing.assert_array_equal(proven.labels, plain.labels)
+    np.testing.assert_array_equal(proven.probabilities, plain.probabilities)
+    assert (least.labels != plain.labels).any()
+    # What is said is about these labels: their energy is above that of the others, and above the bound.
+    assert proven.result.energy > least.result.energy >= -least.result.upper
+    assert proven.result.energy >= -proven.result.upper
+    if certify == "exact":
+        costs = costs_for(softmax, image, 1.0, None, 1e-5)
+        crf = model_of(costs, costs.adapted()._replace(**kernels))
+        assert proven.result.energy == pytest.approx(crf.energy(plain.labels), rel=1e-3)
+
+
 @pytest.mark.parametrize("options, keywords", [
     ([], {}),
-    (["--max-iterations", "2"], dict(max_iterations=2)),
-    (["--updates", "damped"], dict(updates="damped")),
+    (["--updates", "2"], dict(updates=2)),
+    (["--updates", "0"], dict(updates=0)),
+    (["--preset", "pydensecrf"], dict(preset="pydensecrf")),
     (["--parameters", "fit.json"], dict(parameters="fit.json")),
-    (["--best"], dict(best=True)),
+    (["--least-energy"], dict(least_energy=True)),
+    (["--certify"], dict(certify=True)),
 ])
 def test_labels_are_those_of_the_command(tmp_path, monkeypatch, options, keywords):
     monkeypatch.chdir(tmp_path)
@@ -167,9 +214,9 @@ def test_parameters_come_from_a_file(tmp_path):
                             colour_sigma=30, bilateral_weight=0.5, iterations=3, softmax_temperature=2)
     fitted = sm.refine(softmax, image, parameters=path)
     by_name = dict(position_sigma=2, position_weight=1.5, bilateral_sigma=9, colour_sigma=30, bilateral_weight=0.5, softmax_temperature=2)
-    assert sm.read_parameters(str(path)).model() == {**by_name, "normalised": True}
-    model, _ = model_of(softmax, image, **by_name, normalised=True)
-    expected = sm.solve(model, "mf", certify="none", max_iterations=3, updates="classic", pairs="lattice").marginals
+    assert sm.read_parameters(str(path)) == sm.SegmentationParameters(**by_name, normalised=True, iterations=3)
+    model = model_of(costs_for(softmax, image, 2.0, None, 1e-5), sm.SegmentationParameters(**by_name))
+    expected = sm.solve(model, "mf", certify="none", updates=3, pairs="lattice").marginals
     np.testing.assert_array_equal(fitted.probabilities, expected)
     np.testing.assert_array_equal(
         sm.refine(softmax, image, parameters=sm.read_parameters(path)).probabilities, expected)

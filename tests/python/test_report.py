@@ -54,7 +54,7 @@ def assert_page_is_the_commands(directory, *options):
 
 
 def test_files_and_summary(tmp_path):
-    result, image, before = picture_result(best=True)
+    result, image, before = picture_result(certify=True)
     path = result.report(tmp_path / "out", image=image, before=before, names=["sky", "sea", "sand"], title="A <coast>")
     assert path == str(tmp_path / "out" / "report.html")
     for name, array in dict(labels=result.labels, marginals=result.marginals, entropy=result.entropy()).items():
@@ -73,7 +73,7 @@ def test_files_and_summary(tmp_path):
 
 
 def test_page_is_that_of_the_command(tmp_path):
-    result, image, before = picture_result(best=True)
+    result, image, before = picture_result(certify=True)
     result.report(tmp_path, image=image, before=before, names=["sky", "sea", "sand"])
     bundle = assert_page_is_the_commands(tmp_path)
     assert [panel["name"] for panel in bundle["panels"]] == ["picture", "before", "labels", "uncertainty"]

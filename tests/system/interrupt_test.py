@@ -165,7 +165,7 @@ class Interrupt(CommandTest):
 
     def test_before_a_first_bound_the_unaries_are_written(self):
         self.run_well("generate", "--segmentation", "--width", 900, "--height", 700, "--labels", 21, "-o", "big")
-        with Terminal(self.directory, "segment", "big.png", "--softmax", "big.softmax.npy", "--best", "--threads", "1",
+        with Terminal(self.directory, "segment", "big.png", "--softmax", "big.softmax.npy", "--certify", "--threads", "1",
                       "--no-report", "-o", "out") as terminal:
             terminal.read_until(lambda text: re.search("normalising|preparing", text))
             terminal.process.send_signal(signal.SIGINT)

@@ -35,7 +35,7 @@ class Estimates(MemoryTest):
         program = self.program_gigabytes()
         picture = self.picture("picture", 400, 300, 12)
         lattice = ["--pairs", "lattice"]
-        for arguments in ([], ["--certify", "none"], ["--updates", "damped"],
+        for arguments in ([], ["--certify", "lower"], ["--updates", 0],
                           [*lattice, "--method", "quadratic", "--certify", "none"],
                           [*lattice, "--method", "quadratic", "--certify", "operator"],
                           [*lattice, "--method", "fw", "--max-iterations", 3, "--certify", "none"],

@@ -89,7 +89,8 @@ class SegmentTest(CommandTest):
         finished = self.run_well("segment", picture, "-o", "out", *model, *arguments)
         self.summary = read_json(self.directory / "out/summary.json")
         self.assertEqual(self.summary["kind"], "segment")
-        self.assertLessEqual(self.summary["lower"], self.summary["upper"] if self.summary["upper"] is not None else math.inf)
+        if self.summary["upper"] is not None:
+            self.assertLessEqual(self.summary["lower"], self.summary["upper"])
         self.output = finished
         return Array(self.directory / "out/labels.npy")
 
@@ -108,19 +109,43 @@ class Labels(SegmentTest):
         self.assertIn("was read as (labels, height, width)", self.output.stdout)
         self.assertEqual(Array(self.directory / "out/marginals.npy").values, marginals)
 
-    def test_defaults_are_five_updates_and_a_lower_bound_of_the_lattice(self):
+    def test_a_proof_is_added_to_the_labels_of_five_updates(self):
         self.write_softmax()
-        self.segment("--softmax", "softmax.npy")
+        labels = self.segment("--softmax", "softmax.npy").values
         self.assertEqual(self.summary["iterations"][-1]["k"], 5)
+        self.assertEqual((self.summary["lower"], self.summary["upper"]), (None, None))
+        marginals = Array(self.directory / "out/marginals.npy").values
+        for words in ((), ("exact",), ("operator",)):
+            with self.subTest(words=words):
+                self.assertEqual(self.segment("--softmax", "softmax.npy", "--certify", *words).values, labels)
+                self.assertEqual(Array(self.directory / "out/marginals.npy").values, marginals)
+                self.assertEqual(self.summary["provenance"]["energy"], "verified")
+                self.assertLess(self.summary["lower"], self.summary["upper"])
+                self.assertGreaterEqual(self.summary["energy"], self.summary["map"]["lower"])
+                self.assertEqual(self.summary["options"]["time_limit"], 30)
+                self.assertIn("pair weights as applied" if words == ("operator",) else "exact Gaussians",
+                              self.summary["about"])
+                self.assertIn("Labels of 5 updates: energy", self.output.stdout)
+        upper, energy = self.summary["upper"], self.summary["energy"]
+        self.segment("--softmax", "softmax.npy", "--certify", "lower")
+        self.assertLess(self.summary["lower"], upper)
         self.assertIsNone(self.summary["upper"])
-        self.assertIn("pair weights as applied by lattice", self.summary["about"])
-        self.assertEqual(self.summary["provenance"]["lower"], "verified")
-        lower = self.summary["lower"]
-        self.segment("--softmax", "softmax.npy", "--best")
-        self.assertIsNotNone(self.summary["upper"])
-        self.assertIn("exact Gaussians", self.summary["about"])
-        # The lattice is near the Gaussians, and so are the bounds.
-        self.assertLess(abs(lower - self.summary["lower"]), 0.1 * abs(lower))
+        self.segment("--softmax", "softmax.npy", "--least-energy")
+        self.assertLessEqual(self.summary["energy"], energy + 1e-6 * abs(energy))
+
+    def test_kernels_fit_the_picture_and_the_classifier(self):
+        rows = self.write_softmax()
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "-o", "out")
+        adapted = read_json(self.directory / "out/summary.json")["options"]["segment"]
+        costs = [sorted(-math.log(max(p, 1e-5)) for p in row) for row in rows]
+        sure = sum(cost[1] - cost[0] for cost in costs) / len(costs)
+        self.assertAlmostEqual(adapted["spatial"][1] / sure, 0.75, places=4)
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--preset", "pydensecrf", "-o", "out")
+        settings = read_json(self.directory / "out/summary.json")["options"]["segment"]
+        self.assertEqual((settings["spatial"], settings["bilateral"]), ([3, 3], [80, 13, 10]))
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--spatial", "2,1", "-o", "out")
+        settings = read_json(self.directory / "out/summary.json")["options"]["segment"]
+        self.assertEqual((settings["spatial"], settings["bilateral"]), ([2, 1], adapted["bilateral"]))
 
     def test_parameters_of_a_file_and_options_beside_it(self):
         self.write_softmax()
@@ -131,8 +156,8 @@ class Labels(SegmentTest):
         settings = summary["options"]["segment"]
         self.assertEqual((settings["spatial"], settings["bilateral"]), ([2, 5], [20, 25, 4]))
         self.assertEqual((settings["softmax_temperature"], summary["iterations"][-1]["k"]), (2, 3))
-        # The iterations of the file are mean field's, not those of --best.
-        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--best", "-o", "out")
+        # The iterations of the file are the updates of mean field, not those of the proof.
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--certify", "-o", "out")
         self.assertGreater(read_json(self.directory / "out/summary.json")["options"]["max_iterations"], 3)
         self.write("bad.json", {"submarine": "segmentation", "weight": 1})
         finished = self.run_command("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "bad.json", "-o", "out2")
@@ -282,7 +307,9 @@ class Refused(SegmentTest):
                 ((*softmax, "--truth", "seven.png"), ["label 7", "0 to 2"]),
                 ((*softmax, "--truth", "unknown.png"), ["unknown", "every pixel"]),
                 ((*softmax, "--truth", "picture.png"), ["one label per pixel"]),
-                ((*softmax, "--best", "--method", "mf"), ["--best", "--method"]),
+                ((*softmax, "--least-energy", "--updates", "3"), ["--least-energy", "--updates"]),
+                ((*softmax, "--parameters", "fit.json", "--preset", "pydensecrf"), ["--parameters", "--preset"]),
+                ((*softmax, "--certify", "sure"), ["--certify", "auto", "sure"]),
                 ((*softmax, "--spatial", "-3,3"), ["--spatial"])):
             with self.subTest(arguments=arguments):
                 finished = self.run_command("segment", "picture.png", "-o", "out", *arguments)
@@ -364,7 +391,7 @@ class Several(SegmentTest):
         self.write("pictures/p1.png", png_bytes(WIDTH, HEIGHT, 3, [99] * (3 * WIDTH * HEIGHT)))
         self.run_well(*self.ALL, "--quiet")
         self.assertEqual([k for k in range(self.COUNT) if stamps()[k] != first[k]], [1])
-        self.run_well(*self.ALL, "--quiet", "--max-iterations", "2")
+        self.run_well(*self.ALL, "--quiet", "--updates", "2")
         self.assertFalse(set(stamps()) & set(first))
 
     def test_files_where_directories_are_needed(self):

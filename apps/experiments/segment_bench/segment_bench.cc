@@ -56,8 +56,7 @@ SolveOptions MeanFieldOptions(int iterations) {
   options.dense.certify = Certify::kNone;
   options.dense.pairs.kind = OperatorKind::kLattice;
   if (iterations > 0) {
-    options.dense.classic_updates = true;
-    options.limits.max_iterations = iterations;
+    options.dense.updates = iterations;
   }
   return options;
 }

@@ -34,7 +34,7 @@ SolveResult ResultWith(bool routes_prove_more) {
   const Stopwatch clock;
   const Watch watch;
   Budget budget(clock, options, watch);
-  DenseState state(model, options, {.name = "auto"}, 0.01, false, &budget);
+  DenseState state(model, options, {.name = "auto"}, 0.01, false, nullptr, &budget);
   state.has_flows = true;
   state.found.mean_field = Matrix<float>(20, 2, 0.5F);
   state.found.bound.marginals = Matrix<float>(20, 2, 0.25F);

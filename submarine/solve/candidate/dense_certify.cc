@@ -76,7 +76,8 @@ class Certifier {
     Certificate& certificate = result_.certificate;
     certificate.temperature = options_.temperature;
     if (has_upper_) certificate.extension = "optimal";
-    result_.labels = LabelsOf(evidence_);
+    result_.labels =
+        options_.given_labels != nullptr ? *options_.given_labels : LabelsOf(evidence_);
     if (options_.exact) {
       certificate.model = model_.Description() + ", exact Gaussians";
       CertifyExactModel();
@@ -132,6 +133,9 @@ class Certifier {
   void CertifyExactModel() {
     if (has_upper_) CertifyExactUpper();
     CertifyLabels();
+    CertifyBetterLabels([&](const std::vector<int>& labels) {
+      return VerifiedAt(model_, labels, Verification("certify lower bound")).lower;
+    });
     if (result_.energy) CertifyMarginals();
   }
 
@@ -159,10 +163,20 @@ class Certifier {
     energy_is_coarse_ = true;
   }
 
+  // Where given labels are proven, those of less energy still bound log Z from below.
+  void CertifyBetterLabels(const std::function<Bound(const std::vector<int>&)>& verify) {
+    if (options_.given_labels == nullptr || !result_.energy) return;
+    const std::vector<int> found = LabelsOf(evidence_);
+    if (found == *options_.given_labels) return;
+    Attempt("the least energy found",
+            [&] { KeepLarger(verify(found), &result_.certificate.lower); });
+  }
+
   // Those of the end, where there is time for them and they are better.
   void CertifyLabelsAfter(const VerifiedLabels& before) {
     Take(before.point);
     const std::vector<int> last = std::exchange(result_.labels, before.labels);
+    if (options_.given_labels != nullptr) return;
     if (last == before.labels || budget_.SecondsLeft() < before.seconds + reserve_) return;
     try {
       const VerifiedPoint point = VerifiedAt(model_, last, Verification("certify energy"));
@@ -202,7 +216,7 @@ class Certifier {
   // Other points are verified where they say more than the labels, beyond what the gap asked for needs.
   void CertifyMarginals() {
     Certificate& certificate = result_.certificate;
-    const double energy = *result_.energy;
+    const double energy = -*certificate.lower;  // the least verified
     const auto reaches_gap = [&] {
       return !has_upper_ ||
              (certificate.upper &&
@@ -244,6 +258,10 @@ class Certifier {
         result_.energy = verifier.Energy(result_.labels, Reporter("certify energy"));
         certificate.lower = Negated(*result_.energy);
       });
+    if (!lower_only)
+      CertifyBetterLabels([&](const std::vector<int>& labels) {
+        return Negated(verifier.Energy(labels, Reporter("certify lower bound")));
+      });
     if (evidence_.mean_field.size() > 0) {
       Attempt("mean field", [&] {
         KeepLarger(verifier.Lower(evidence_.mean_field, Reporter("certify lower bound")),
@@ -280,7 +298,8 @@ class Certifier {
     const ConstantLabeling one = BestConstantLabeling(model_);
     if (!certificate.lower || !missed_.empty() || options_.one_label_at_least)
       KeepLarger(Negated(one.energy), &certificate.lower);
-    if (options_.one_label_at_least && result_.energy && one.energy < *result_.energy) {
+    if (options_.one_label_at_least && options_.given_labels == nullptr && result_.energy &&
+        one.energy < *result_.energy) {
       if (energy_is_coarse_) {  // the labels are better than what is known about them
         result_.energy.reset();
       } else {
@@ -380,6 +399,7 @@ void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
 
 DenseCertifyOptions OptionsFor(const DenseState& state) {
   DenseCertifyOptions certify;
+  certify.given_labels = state.given_labels;
   certify.upper_elsewhere = state.has_flows && state.routed.upper.has_value();
   certify.lower_only = state.options.dense.certify == Certify::kLower;
   certify.one_label_at_least =

@@ -25,6 +25,7 @@ struct DenseCertifyOptions {
   // The upper bound is another one than the evidence's: marginals are verified only where they say more than the
   // labels, as if it were there.
   bool upper_elsewhere = false;
+  const std::vector<int>* given_labels = nullptr;  // to certify in place of the best ones found
   bool one_label_at_least =
       false;                // lower bound and labels are those of one label for all, or better
   bool lower_only = false;  // of the operator's model: the bound of the marginals alone

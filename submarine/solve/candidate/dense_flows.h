@@ -24,7 +24,7 @@ namespace submarine::internal {
 struct DenseChainOptions {
   double temperature = 1.0;
   bool harmonic_steps = false;
-  bool classic_updates = false;  // of mean field on its own, see SolveOptions
+  bool classic_updates = false;  // of mean field on its own: undamped, max_iterations of them
   double relative_gap = 1e-2;    // of the solver, see SolverGap (method/policy.h)
   int max_iterations = 1000;
   double deadline = std::numeric_limits<double>::infinity();  // on the clock given
@@ -51,9 +51,6 @@ using DenseSolver =
     std::function<DenseResult(const DenseExtension& extension, const BoundOptions& limits)>;
 DenseEvidence ChainSolver(const DenseChainTask& task, const DenseSolver& solver);
 DenseEvidence ChainMeanField(const DenseChainTask& task);  // alone
-
-// The best labeling seen.
-std::vector<int> LabelsOf(const DenseEvidence& evidence);
 
 // On the budget's clock: where so many seconds are to be left.
 double DeadlineOf(const DenseState& state, double reserve);

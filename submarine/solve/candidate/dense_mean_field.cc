@@ -80,10 +80,12 @@ void FindMeanField(DenseState* state) {
   if (!alone && !RoutesFirst(view) && !MayRouteAfterFlows(view)) return;
   DenseChainOptions chain;
   chain.temperature = state->options.temperature;
-  chain.classic_updates = state->options.dense.classic_updates && alone;
+  const int updates = alone ? state->options.dense.updates : 0;
+  chain.classic_updates = updates > 0;
   chain.max_iterations =
-      alone ? state->options.limits.max_iterations.value_or(state->method.traits.iterations)
-            : kMeanFieldIterations;
+      updates > 0 ? updates
+      : alone     ? state->options.limits.max_iterations.value_or(state->method.traits.iterations)
+                  : kMeanFieldIterations;
   chain.deadline = DeadlineOf(*state, alone || RoutesFirst(view)
                                           ? ReserveOfFlows(view)
                                           : (1.0 - DensePolicy::kForQuickLower) * view.left);

@@ -67,7 +67,7 @@ class Planner {
  private:
   DenseMemory Memory(const PairMemory& pairs) const {
     DenseDemand demand{.size = size_, .method = method_.memory};
-    demand.classic_updates = options_.dense.classic_updates;
+    demand.classic_updates = options_.dense.updates > 0;
     demand.iterations = options_.limits.max_iterations.value_or(method_.iterations);
     demand.normalises = normalises_;
     demand.sample_neighbours = kSampleNeighbours;

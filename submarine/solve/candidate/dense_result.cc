@@ -24,7 +24,7 @@ double Width(const std::optional<DenseCertificate>& certified) {
 DenseCertificate ChooseCertificate(DenseState* state) {
   if (!state->exact && !state->of_operator) {
     DenseCertificate unaries = CertifyUnaries(state->model, state->options);
-    unaries.labels = LabelsOf(state->found);
+    unaries.labels = state->labels_to_certify();
     return unaries;
   }
   if (!state->of_operator) return *std::move(state->exact);

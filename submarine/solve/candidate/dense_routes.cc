@@ -268,7 +268,7 @@ void VerifyMeanField(DenseState* state) {
     return budget.Progress("certify energy", done, 0.0) && budget.Seconds() < end;
   };
   try {
-    std::vector<int> labels = LabelsOf(state->found);
+    std::vector<int> labels = state->labels_to_certify();
     const VerifiedPoint point = VerifiedAt(state->model, labels, verification);
     state->verified_labels = {std::move(labels), point, budget.Seconds() - begin};
     const double gain = state->found.lower - point.lower;

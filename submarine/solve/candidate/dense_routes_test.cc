@@ -45,7 +45,7 @@ bool RoutesFirstWithin(const DenseCrf& model, double temperature, double seconds
   const Stopwatch clock;
   const Watch watch;
   Budget budget(clock, options, watch);
-  return RoutesFirst(DenseState(model, options, {}, 0.01, false, &budget).view);
+  return RoutesFirst(DenseState(model, options, {}, 0.01, false, nullptr, &budget).view);
 }
 
 TEST(DenseRoutesTest, TheIntervalHoldsTheExactValue) {

@@ -12,12 +12,13 @@ namespace submarine::internal {
 
 DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
                        const DenseMethod& of_method, double target_gap, bool was_normalised,
-                       Budget* limits)
+                       const std::vector<int>* of_updates, Budget* limits)
     : model(given),
       options(of_call),
       method(of_method),
       gap(target_gap),
       normalised(was_normalised),
+      given_labels(of_updates),
       budget(*limits) {
   view.method = options.method;
   view.certify = options.dense.certify;

@@ -40,6 +40,9 @@ struct DenseEvidence {
   bool empty() const { return !std::isfinite(bound.upper) && mean_field.size() == 0; }
 };
 
+// The best labeling seen.
+std::vector<int> LabelsOf(const DenseEvidence& evidence);
+
 // How the pairs are applied: decided before the solve starts (candidate/dense_plan.h).
 struct DensePlan {
   OperatorOptions pairs;                 // with a cutoff that the time limit has room for
@@ -91,17 +94,24 @@ struct DenseMethod {
 
 struct DenseState {
   DenseState(const DenseCrf& given, const SolveOptions& of_call, const DenseMethod& of_method,
-             double target_gap, bool was_normalised, Budget* limits);
+             double target_gap, bool was_normalised, const std::vector<int>* of_updates,
+             Budget* limits);
 
   const DenseCrf& model;
   const SolveOptions& options;
   const DenseMethod method;
   const double gap;       // the one asked for
   const bool normalised;  // the model is a copy, made for that
+  // What is proven is proven of these labels, if any, in place of the best found.
+  const std::vector<int>* given_labels;
   Budget& budget;
 
   // What the policy knows before anything was found: the call, bounds without pairs, what routing would take.
   DenseView view;
+
+  std::vector<int> labels_to_certify() const {
+    return given_labels != nullptr ? *given_labels : LabelsOf(found);
+  }
 
   // The pairs, from the first candidate that applies them until certificates are made.
   DensePlan plan;

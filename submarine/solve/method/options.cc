@@ -28,9 +28,9 @@ NameTable<DenseMarginals> Names() {
 }
 
 SolveOptions MeanFieldPreset(int updates) {
-  SolveOptions options{.method = Method::kMeanField, .limits = {.max_iterations = updates}};
+  SolveOptions options{.method = Method::kMeanField};
   options.dense.pairs.kind = OperatorKind::kLattice;
-  options.dense.classic_updates = true;
+  options.dense.updates = updates;
   options.dense.certify = Certify::kLower;
   options.dense.marginals = DenseMarginals::kMeanField;
   return options;

@@ -66,9 +66,11 @@ struct SparseOptions {
 
 struct DenseOptions {
   OperatorOptions pairs = {};
-  // Mean field: max_iterations classic updates, without evaluating the bound in between. If false,
-  // steps are damped so that the bound never falls, and made until it no longer rises.
-  bool classic_updates = false;
+  // Labels and marginals are those of so many updates of mean field from the unaries, all variables
+  // at once, whatever is proven of them: a few updates give better labels than the least energy does
+  // (docs/parameters.md). 0: those of the least energy found; kMeanField: steps are damped so that
+  // its bound never falls, and made until it no longer rises.
+  int updates = 0;
   Certify certify = Certify::kAuto;
   DenseMarginals marginals = DenseMarginals::kUpperBound;
 };
@@ -84,7 +86,7 @@ struct SolveOptions {
   bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
 };
 
-// pydensecrf's: so many classic updates of mean field, with its own lower bound.
+// pydensecrf's: so many updates of mean field, with its own lower bound.
 SolveOptions MeanFieldPreset(int updates = 5);
 
 }  // namespace submarine

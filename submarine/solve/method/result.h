@@ -37,8 +37,9 @@ struct SolveResult {
   Method method = Method::kAuto;  // the one that was chosen
   Certificate certificate;
   MarginalRows marginals;
-  std::vector<int> labels;      // the best labeling seen
+  std::vector<int> labels;      // the best labeling seen, or that of the updates asked for
   std::optional<Bound> energy;  // of `labels`, or slightly more: an upper bound on the least energy
+  int updates = 0;              // that labels and marginals are of, where something else is proven
   std::vector<SolveRecord> records;
   std::vector<std::string> notes;  // remarks for the user, in sentences
   std::string pairs;               // dense models: a description of the operator used

@@ -39,9 +39,12 @@ std::string EnergyText(const SolveResult& result) {
   const Certificate& certificate = result.certificate;
   // Exact inference at T > 0 does not search for a labeling; its labels have the largest marginals.
   const bool searched = result.termination != Termination::kExact || certificate.temperature == 0.0;
-  std::string text = fmt::format(
-      "{}: energy {}", searched ? "Best labeling found" : "Labeling of the largest marginals",
-      RoundedUp(*result.energy));
+  std::string text =
+      fmt::format("{}: energy {}",
+                  result.updates > 0 ? fmt::format("Labels of {} updates", result.updates)
+                  : searched         ? "Best labeling found"
+                                     : "Labeling of the largest marginals",
+                  RoundedUp(*result.energy));
   if (certificate.upper)
     text += fmt::format("; no labeling has less than {}", RoundedDown(-certificate.upper->value()));
   return text + ".\n";
