@@ -25,12 +25,13 @@ using Json = nlohmann::ordered_json;
 // Of a classifier, its confidence is the unit of weights; scribbles on a few pixels have none.
 SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPicture* picture) {
   SegmentationParameters parameters;
-  std::optional<double> confidence;
+  std::optional<ClassifierProfile> profile;
   if (settings.parameters) {
     parameters = *settings.parameters;
   } else if (!picture->scribbled) {
-    confidence = MeanConfidence(picture->unary);
-    parameters = ParametersFor(std::array{picture->image.height, picture->image.width}, *confidence);
+    const std::array extent = {picture->image.height, picture->image.width};
+    profile = ProfileOf(picture->unary, extent);
+    parameters = ParametersFor(extent, *profile);
   }
   if (!settings.spatial.empty()) {
     parameters.position_sigma = settings.spatial[0];
@@ -42,12 +43,13 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
     parameters.bilateral_weight = settings.bilateral[2];
   }
   parameters.normalisation = settings.normalisation;
-  if (confidence && (settings.spatial.empty() || settings.bilateral.empty())) {
+  if (profile && (settings.spatial.empty() || settings.bilateral.empty())) {
     picture->notes.push_back(fmt::format(
         "Kernels: position {:.3g} px, weight {:.3g}; position {:.3g} px and colour {:.3g}, weight "
-        "{:.3g}. The classifier prefers its first label to its second by {:.3g} nats on average.",
+        "{:.3g}. They fit a classifier that prefers its first label to its second by {:.3g} nats on "
+        "average, and gives {:.2g}% of adjacent pixels different labels.",
         parameters.position_sigma, parameters.position_weight, parameters.bilateral_sigma,
-        parameters.colour_sigma, parameters.bilateral_weight, *confidence));
+        parameters.colour_sigma, parameters.bilateral_weight, profile->confidence, 100.0 * profile->disagreement));
   }
   return parameters;
 }

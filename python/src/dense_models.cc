@@ -123,18 +123,16 @@ void BindDense(py::module_& m) {
             self);
       });
 
-  // `costs` with the labels in the last axis, in any layout.
+  // `costs` with the labels in the last axis; the others lie as in one block.
   m.def(
       "parameters_for",
       [](const std::vector<int>& extent, const py::array_t<float>& costs) {
         const auto last = costs.ndim() - 1;
-        // All axes but the last lie as in one block, as costs_of leaves them.
-        const auto labels = static_cast<std::size_t>(costs.shape(last));
-        const auto pixels = static_cast<std::size_t>(costs.size()) / std::max<std::size_t>(1, labels);
         const auto size = static_cast<std::ptrdiff_t>(sizeof(float));
         const SegmentationParameters found = ParametersFor(
-            extent, MeanConfidence(costs.data(), pixels, labels, costs.strides(last - 1) / size,
-                                   costs.strides(last) / size));
+            extent,
+            ProfileOf(costs.data(), extent, static_cast<std::size_t>(costs.shape(last)),
+                      costs.strides(last - 1) / size, costs.strides(last) / size));
         return py::make_tuple(found.position_sigma, found.position_weight, found.bilateral_sigma,
                               found.colour_sigma, found.bilateral_weight);
       },

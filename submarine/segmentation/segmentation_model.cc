@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "submarine/base/error.h"
 #include "submarine/model/image_features.h"
@@ -35,8 +37,11 @@ constexpr double kSide = 433.0127;  // sqrt(500 * 375)
 
 }  // namespace
 
-double MeanConfidence(const float* costs, std::size_t pixels, std::size_t labels,
-                      std::ptrdiff_t pixel_stride, std::ptrdiff_t label_stride) {
+ClassifierProfile ProfileOf(const float* costs, std::span<const int> extent, std::size_t labels,
+                            std::ptrdiff_t pixel_stride, std::ptrdiff_t label_stride) {
+  std::size_t pixels = 1;
+  for (const int side : extent) pixels *= static_cast<std::size_t>(side);
+  std::vector<std::uint16_t> best(pixels);
   double sum = 0.0;
   std::size_t decided = 0;
   for (std::size_t a = 0; a < pixels; ++a) {
@@ -45,23 +50,44 @@ double MeanConfidence(const float* costs, std::size_t pixels, std::size_t labels
     float second = least;
     float largest = -least;
     for (std::size_t l = 0; l < labels; ++l, cost += label_stride) {
-      second = std::min(second, std::max(*cost, least));
-      least = std::min(*cost, least);
-      largest = std::max(*cost, largest);
+      if (*cost < least) {
+        second = least;
+        least = *cost;
+        best[a] = static_cast<std::uint16_t>(l);
+      } else {
+        second = std::min(second, *cost);
+      }
+      largest = std::max(largest, *cost);
     }
     if (!(largest > least)) continue;
     sum += static_cast<double>(second) - static_cast<double>(least);
     ++decided;
   }
-  return decided == 0 ? 0.0 : sum / static_cast<double>(decided);
+  std::size_t pairs = 0;
+  std::size_t different = 0;
+  std::size_t step = 1;  // between neighbours along an axis, the last one first
+  for (std::size_t axis = extent.size(); axis-- > 0;) {
+    const auto side = static_cast<std::size_t>(extent[axis]);
+    for (std::size_t a = 0; a < pixels; ++a) {
+      if (a / step % side + 1 == side) continue;
+      ++pairs;
+      different += best[a] != best[a + step] ? 1 : 0;
+    }
+    step *= side;
+  }
+  const auto mean = [](double total, std::size_t count) {
+    return count == 0 ? 0.0 : total / static_cast<double>(count);
+  };
+  return {mean(sum, decided), mean(static_cast<double>(different), pairs)};
 }
 
-double MeanConfidence(const Matrix<float>& unary) {
-  return MeanConfidence(unary.data(), unary.rows(), unary.cols(),
-                        static_cast<std::ptrdiff_t>(unary.cols()), 1);
+ClassifierProfile ProfileOf(const Matrix<float>& unary, std::span<const int> extent) {
+  return ProfileOf(unary.data(), extent, unary.cols(), static_cast<std::ptrdiff_t>(unary.cols()),
+                   1);
 }
 
-SegmentationParameters ParametersFor(std::span<const int> extent, double confidence) {
+SegmentationParameters ParametersFor(std::span<const int> extent,
+                                     const ClassifierProfile& profile) {
   SegmentationParameters parameters;
   parameters.position_sigma = 1.0;
   parameters.bilateral_sigma = 3.0;  // voxels
@@ -70,9 +96,10 @@ SegmentationParameters ParametersFor(std::span<const int> extent, double confide
     parameters.position_sigma = std::max(1.0, side);
     parameters.bilateral_sigma = 67.0 * side;
   }
-  parameters.position_weight = 0.75 * confidence;
+  const double unit = profile.confidence * std::min(2.0, 0.2 + 40.0 * profile.disagreement);
+  parameters.position_weight = 0.75 * unit;
   parameters.colour_sigma = 8.0;
-  parameters.bilateral_weight = 0.7 * confidence;
+  parameters.bilateral_weight = 0.7 * unit;
   return parameters;
 }
 

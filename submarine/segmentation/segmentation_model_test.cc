@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -43,6 +44,42 @@ TEST(SegmentationModel, HasBothKernelsAndTheUnariesOfTheSoftmax) {
     EXPECT_EQ(kernel.normalisation, KernelNormalisation::kSymmetric);
   EXPECT_EQ(SegmentationModel(softmax, picture.view(), parameters, LinearLabels(2)).num_labels(),
             2);
+}
+
+TEST(ClassifierProfileTest, SaysHowSureAndHowNoisy) {
+  // 2 x 3 pixels, 3 labels; the last pixel prefers none.
+  Matrix<float> unary(6, 3, 4.0F);
+  for (std::size_t a = 0; a < 5; ++a) {
+    unary(a, a == 1 ? 2 : 0) = 0.0F;  // pixel 1 differs
+    unary(a, 1) = 1.0F + static_cast<float>(a);
+  }
+  const ClassifierProfile profile = ProfileOf(unary, std::array{2, 3});
+  EXPECT_NEAR(profile.confidence, (1.0 + 2.0 + 3.0 + 4.0 + 4.0) / 5.0, 1e-6);
+  // Pairs (0,1), (1,2), (1,4) of 7; pixel 5 counts as its first label.
+  EXPECT_NEAR(profile.disagreement, 3.0 / 7.0, 1e-12);
+  // The same with the labels first.
+  std::vector<float> planes;
+  for (std::size_t l = 0; l < 3; ++l)
+    for (std::size_t a = 0; a < 6; ++a) planes.push_back(unary(a, l));
+  const ClassifierProfile other = ProfileOf(planes.data(), std::array{2, 3}, 3, 1, 6);
+  EXPECT_EQ(profile.confidence, other.confidence);
+  EXPECT_EQ(profile.disagreement, other.disagreement);
+  EXPECT_EQ(ProfileOf(Matrix<float>(8, 2, 1.0F), std::array{2, 2, 2}).confidence, 0.0);
+}
+
+TEST(ParametersForTest, GrowWithThePictureAndTheClassifiersConfidence) {
+  const SegmentationParameters one = ParametersFor(std::array{375, 500}, {2.0, 0.01});
+  const SegmentationParameters large = ParametersFor(std::array{750, 1000}, {2.0, 0.01});
+  const SegmentationParameters sure = ParametersFor(std::array{375, 500}, {6.0, 0.01});
+  const SegmentationParameters noisy = ParametersFor(std::array{375, 500}, {2.0, 0.3});
+  EXPECT_NEAR(large.bilateral_sigma, 2.0 * one.bilateral_sigma, 1e-9);
+  EXPECT_EQ(large.bilateral_weight, one.bilateral_weight);
+  EXPECT_NEAR(sure.bilateral_weight, 3.0 * one.bilateral_weight, 1e-9);
+  EXPECT_NEAR(sure.position_weight, 3.0 * one.position_weight, 1e-9);
+  EXPECT_GT(noisy.bilateral_weight, 2.0 * one.bilateral_weight);
+  // In a volume lengths are a few voxels, however large it is.
+  EXPECT_EQ(ParametersFor(std::array{50, 60, 70}, {2.0, 0.01}).bilateral_sigma,
+            ParametersFor(std::array{5, 6, 7}, {2.0, 0.01}).bilateral_sigma);
 }
 
 TEST(SegmentationModel, LeavesOutKernelsWithoutWeight) {

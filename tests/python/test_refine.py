@@ -57,12 +57,13 @@ def test_defaults_are_five_updates():
 
 
 def test_kernels_fit_the_picture_and_the_classifier():
-    _, softmax, image = noisy_halves(375, 500)
+    truth, softmax, image = noisy_halves(375, 500)
     costs = costs_for(softmax, image, 1.0, None, 1e-5)
-    sure = np.log(0.7 / 0.3)
     adapted = costs.adapted()
-    assert adapted.position_weight / sure == pytest.approx(0.75, rel=1e-5)
+    assert adapted.position_weight == pytest.approx(0.75 * 2 * np.log(0.7 / 0.3), rel=1e-5)  # noise in every pixel
     assert adapted.bilateral_sigma == pytest.approx(67, rel=1e-5)
+    clean = costs_for(np.where(np.arange(2) == truth[..., None], 0.7, 0.3), image, 1.0, None, 1e-5).adapted()
+    assert clean.bilateral_weight < adapted.bilateral_weight / 5
     doubled = costs_for(softmax, image, 0.5, None, 1e-5).adapted()  # trusts the classifier twice as much
     assert doubled.bilateral_weight == pytest.approx(2 * adapted.bilateral_weight, rel=1e-5)
     first = costs_for(np.moveaxis(softmax, -1, 0), image, 1.0, None, 1e-5).adapted()
