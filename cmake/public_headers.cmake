@@ -21,9 +21,11 @@ set(PUBLIC_HEADERS
   submarine/extension/kinds.h
   submarine/bound/bound.h
   submarine/bound/certificate.h
+  submarine/bound/expectation.h
   submarine/evaluate/evaluate.h
   submarine/segmentation/segmentation_model.h
   submarine/segmentation/softmax.h
+  submarine/solve/method/expectations.h
   submarine/solve/method/method.h
   submarine/solve/method/options.h
   submarine/solve/method/result.h

@@ -80,6 +80,9 @@ void ChooseMethod(const CLI::App& sub, bool least_energy, SolveOptions* solve) {
   } else if (!Given(sub, "--time-limit")) {
     solve->limits.time_limit_seconds = kSecondsOfProof;
   }
+  solve->expectations = solve->method != Method::kMeanField &&
+                        solve->dense.certify != Certify::kNone &&
+                        solve->dense.certify != Certify::kLower;
 }
 
 // Takes what the file has, except what is given as options.
@@ -138,6 +141,7 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   for (const std::string& note : done.picture.notes) PrintLine(note);
   PrintText(OutcomeText(done.picture, done.outcome));
   PrintText(Summary(done.outcome.solved));
+  PrintText(ProofText(done.proof, done.outcome.solved.labels.size()));
   PrintLine("Results: " +
             (std::filesystem::path(command.directory) / (done.page ? "report.html" : "")).string());
   CheckComplete(done.outcome.solved);

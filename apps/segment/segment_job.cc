@@ -46,10 +46,12 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
   if (profile && (settings.spatial.empty() || settings.bilateral.empty())) {
     picture->notes.push_back(fmt::format(
         "Kernels: position {:.3g} px, weight {:.3g}; position {:.3g} px and colour {:.3g}, weight "
-        "{:.3g}. They fit a classifier that prefers its first label to its second by {:.3g} nats on "
+        "{:.3g}. They fit a classifier that prefers its first label to its second by {:.3g} nats "
+        "on "
         "average, and gives {:.2g}% of adjacent pixels different labels.",
         parameters.position_sigma, parameters.position_weight, parameters.bilateral_sigma,
-        parameters.colour_sigma, parameters.bilateral_weight, profile->confidence, 100.0 * profile->disagreement));
+        parameters.colour_sigma, parameters.bilateral_weight, profile->confidence,
+        100.0 * profile->disagreement));
   }
   return parameters;
 }
@@ -146,11 +148,16 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   input.dense = BuildModel(settings, parameters, &done.picture);
   Bundle bundle(job.directory);
   const WritingTime writing(input.dense->num_variables(), done.picture.names.size());
-  SolveResult solved = SolveInTime(
-      input, solve, clock,
-      writing.Reserve(settings.report.has_value(), solve.limits.time_limit_seconds), progress);
+  const double limit = solve.limits.time_limit_seconds;
+  const double after = writing.Reserve(settings.report.has_value(), limit);
+  const double proving = solve.expectations ? ProofSeconds(input.dense->num_variables(),
+                                                           done.picture.names.size(), limit)
+                                            : 0.0;
+  SolveResult solved = SolveInTime(input, solve, clock, after + proving, progress);
   if (complete && solved.termination == Termination::kInterrupted)
     throw submarine::Interrupted("interrupted");
+  done.proof = ProveShares(done.picture, solved, [&] { return limit - after - clock.Seconds(); });
+  solved.tilted.reset();
   done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
   const std::string title =
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
@@ -164,6 +171,8 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   summary["options"]["segment"] = SettingsJson(settings, job.files);
   AddKernels(parameters, &summary["options"]["segment"]);
   summary["segmentation"] = OutcomeJson(done.picture, done.outcome);
+  if (done.proof.agreement)
+    summary["expectations"] = ProofJson(done.proof, done.outcome.solved.labels.size());
   summary["request"] = request;
   if (settings.report && !report) summary["page_left_out"] = true;
   FinishBundle(std::move(summary), "segment", page.json(), &bundle, report);

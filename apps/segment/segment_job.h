@@ -10,6 +10,7 @@
 #include "apps/report/report.h"
 #include "apps/segment/segment_input.h"
 #include "apps/segment/segment_output.h"
+#include "apps/segment/segment_proof.h"
 #include "apps/solve/solve_progress.h"
 #include "submarine/segmentation/segmentation_model.h"
 
@@ -37,6 +38,7 @@ struct SegmentJob {
 struct SegmentDone {
   SegmentPicture picture;  // without its unaries
   SegmentOutcome outcome;
+  SegmentProof proof;
   bool page = false;  // report.html was written
   double seconds = 0.0;
 };

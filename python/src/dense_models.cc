@@ -130,9 +130,8 @@ void BindDense(py::module_& m) {
         const auto last = costs.ndim() - 1;
         const auto size = static_cast<std::ptrdiff_t>(sizeof(float));
         const SegmentationParameters found = ParametersFor(
-            extent,
-            ProfileOf(costs.data(), extent, static_cast<std::size_t>(costs.shape(last)),
-                      costs.strides(last - 1) / size, costs.strides(last) / size));
+            extent, ProfileOf(costs.data(), extent, static_cast<std::size_t>(costs.shape(last)),
+                              costs.strides(last - 1) / size, costs.strides(last) / size));
         return py::make_tuple(found.position_sigma, found.position_weight, found.bilateral_sigma,
                               found.colour_sigma, found.bilateral_weight);
       },

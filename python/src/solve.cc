@@ -91,6 +91,7 @@ SolveOptions ToOptions(const py::dict& given) {
   if (gigabytes)
     options.limits.max_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(1e9 * *gigabytes));
   reader.Read("deterministic", &options.limits.deterministic);
+  reader.Read("expectations", &options.expectations);
   reader.Read("threads", &options.limits.threads);
   if (const auto name = reader.ReadName("extension"))
     options.sparse.extension = ByName<ExtensionKind>(*name, "extension");
@@ -183,8 +184,61 @@ py::object MarginalsOf(MarginalRows* rows) {
   return lists;
 }
 
+// What expectations are proven from; the arrays of a result belong to Python.
+class Expectations {
+ public:
+  explicit Expectations(SolveResult* result) {
+    kept_.termination = result->termination;
+    kept_.certificate = result->certificate;
+    kept_.tilted = std::move(result->tilted);
+    kept_.mean_field = std::move(result->mean_field);
+    if (result->termination == Termination::kExact) kept_.marginals = result->marginals;
+  }
+
+  py::tuple Of(const py::array& values) const {
+    const Matrix<double> matrix = ToMatrix<double>(values);
+    return Computed([&] { return ExpectationOf(kept_, matrix); });
+  }
+  py::list Areas(const py::array& mask) const {
+    const std::vector<char> in = ToVector<char>(mask);
+    std::vector<Expectation> areas;
+    {
+      const py::gil_scoped_release release;
+      areas = AreasOf(kept_, in);
+    }
+    py::list list;
+    for (const Expectation& area : areas) list.append(ToTuple(area));
+    return list;
+  }
+  py::tuple Agreement(const py::array& labels) const {
+    const std::vector<int> given = ToVector<int>(labels);
+    return Computed([&] { return AgreementOf(kept_, given); });
+  }
+  py::tuple Probability(std::size_t variable, int label) const {
+    return Computed([&] { return ProbabilityOf(kept_, variable, label); });
+  }
+
+ private:
+  static py::tuple ToTuple(const Expectation& found) {
+    return py::make_tuple(found.lower.value(), found.upper.value(), found.credible_lower.value(),
+                          found.credible_upper.value(), OrNone(found.claimed));
+  }
+  template <class Compute>
+  static py::tuple Computed(const Compute& compute) {
+    std::optional<Expectation> found;
+    {
+      const py::gil_scoped_release release;
+      found = compute();
+    }
+    return ToTuple(*found);
+  }
+
+  SolveResult kept_;
+};
+
 py::dict ToDict(SolveResult result, bool interrupted) {
   py::dict dict;
+  if (result.tilted) dict["proof"] = py::cast(Expectations(&result));
   const Certificate& certificate = result.certificate;
   dict["termination"] = std::string(ToString(result.termination));
   dict["method"] = std::string(ToString(result.method));
@@ -259,6 +313,11 @@ void BindSolve(py::module_& m) {
       },
       py::arg("model"), py::arg("options"), py::arg("callback"));
   m.def("default_memory", &DefaultMemory);
+  py::class_<Expectations>(m, "Expectations")
+      .def("of", &Expectations::Of, py::arg("values"))
+      .def("areas", &Expectations::Areas, py::arg("mask"))
+      .def("agreement", &Expectations::Agreement, py::arg("labels"))
+      .def("probability", &Expectations::Probability, py::arg("variable"), py::arg("label"));
 }
 
 }  // namespace submarine::python

@@ -19,11 +19,11 @@ from ._kernels import KernelSpec, bilateral, features, position
 from ._models import DenseCrf, FactorGraph, GraphCrf, GridCrf, grid_edges, read
 from ._parameters import SegmentationParameters, read_parameters
 from ._refine import Refined, costs_of, refine, refine_many
-from ._result import Record, Result
+from ._result import Expectation, Record, Result
 from ._solve import Method, methods, set_threads, solve
 
 __all__ = [
-    "DenseCrf", "Error", "FactorGraph", "FileError", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
+    "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
     "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "SegmentationParameters",
     "TimeLimit", "TooLarge", "__version__",
     "bilateral", "costs_of", "features", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",

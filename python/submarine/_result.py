@@ -10,7 +10,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _core
-from ._arrays import Array
+from ._arrays import Array, as_array, as_integers, as_whole
+from ._errors import InvalidInput
 from ._keywords import checked_keywords
 
 
@@ -23,6 +24,39 @@ class Record(NamedTuple):
     dual: Optional[float]
     lower: Optional[float]
     done: Optional[float] = None  # share of a phase without iterations
+
+
+class Expectation(NamedTuple):
+    """What is proven about a sum over the variables of a labeling drawn from the model.
+
+    ``lower`` <= E S <= ``upper``, and S is between the credible ends with a probability of 99.9% or more. ``claimed`` is what
+    the marginals of mean field say (of exact inference where that was used), which proves nothing. ``found / n`` divides
+    all of them, for shares and means.
+    """
+
+    lower: float
+    upper: float
+    credible_lower: float
+    credible_upper: float
+    claimed: Optional[float] = None
+
+    def __truediv__(self, whole: float) -> "Expectation":
+        """Each end rounded outwards."""
+        whole = float(whole)
+        if not 0 < whole < math.inf:
+            raise InvalidInput(f"it is divided by {whole}, expected a finite number > 0")
+        from fractions import Fraction  # only here: it takes time
+
+        def towards(end: float, to: float) -> float:
+            quotient = end / whole
+            off = Fraction(quotient) * Fraction(whole) - Fraction(end)
+            return float(np.nextafter(quotient, to)) if off and (off > 0) != (to > 0) else quotient
+
+        return Expectation(
+            towards(self.lower, -math.inf), towards(self.upper, math.inf),
+            towards(self.credible_lower, -math.inf), towards(self.credible_upper, math.inf),
+            None if self.claimed is None else self.claimed / whole,
+        )
 
 
 @dataclass(eq=False)
@@ -57,6 +91,10 @@ class Result:
     estimated_bytes: float = 0.0
     interrupted: bool = False  # by Ctrl-C
     options: Dict[str, Any] = field(default_factory=dict)  # what the solve was asked for
+    _proof: Any = field(default=None, repr=False)  # of expectations; not pickled
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_proof": None}
 
     @property
     def interval(self) -> Tuple[float, float]:
@@ -87,6 +125,148 @@ class Result:
             y = np.asarray(row, np.float64)
             parts.append(-np.sum(np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)), 0.0), axis=-1))
         return np.asarray(parts) if isinstance(self.marginals, list) else np.asarray(parts[0])
+
+    def _prover(self) -> "_core.Expectations":
+        if self._proof is None:
+            raise InvalidInput("expectations are for results of solve(..., expectations=True), which are not kept by pickles")
+        found: _core.Expectations = self._proof
+        return found
+
+    def expectation(self, values: Any) -> Expectation:
+        """What is proven about the sum of a value for every variable's label.
+
+        Parameters
+        ----------
+        values : array
+            Of the shape of the marginals, or one value per label: disparities, costs, whatever adds up.
+
+        Returns
+        -------
+        Expectation
+            Of the sum over all variables.
+
+        Raises
+        ------
+        InvalidInput
+            For other shapes, values that are not finite, and solves without ``expectations=True``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from submarine import GridCrf, solve
+        >>> result = solve(GridCrf(np.zeros((3, 3, 2)), weights=1.0), expectations=True)
+        >>> mean_label = result.expectation([0.0, 1.0]) / 9
+        >>> round(mean_label.lower, 3), round(mean_label.upper, 3)
+        (0.5, 0.5)
+        """
+        prover = self._prover()
+        array = as_array(values, "values")
+        if array.ndim == 1:
+            array = np.broadcast_to(array, self.labels.shape + array.shape)
+        if array.shape[:-1] != self.labels.shape:
+            raise InvalidInput(f"values has shape {array.shape}, expected {self.labels.shape} and an axis of labels")
+        return Expectation(*prover.of(array))
+
+    def areas(self, mask: Any = None) -> List[Expectation]:
+        """How many variables have each label: areas in pixels, volumes in voxels.
+
+        Parameters
+        ----------
+        mask : array, optional
+            Of the shape of the labels: only variables where it is not 0 count.
+
+        Returns
+        -------
+        list of Expectation
+            One for every label.
+
+        Raises
+        ------
+        InvalidInput
+            For other shapes, and solves without ``expectations=True``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from submarine import GridCrf, solve
+        >>> result = solve(GridCrf(np.zeros((3, 3, 2)), weights=1.0), expectations=True)
+        >>> [round(area.lower, 2) for area in result.areas()]
+        [4.5, 4.5]
+        """
+        prover = self._prover()
+        given = np.zeros(0, np.int8)
+        if mask is not None:
+            given = (as_array(mask, "mask") != 0).astype(np.int8)
+            if given.shape != self.labels.shape:
+                raise InvalidInput(f"mask has shape {given.shape}, expected {self.labels.shape}")
+        return [Expectation(*found) for found in prover.areas(given)]
+
+    def agreement(self, labels: Any = None) -> Expectation:
+        """How many variables of a labeling drawn from the model have the given labels.
+
+        Parameters
+        ----------
+        labels : array of int, optional
+            Of the shape of the result's labels, which are the default; variables with negative ones do not count.
+
+        Returns
+        -------
+        Expectation
+            In variables.
+
+        Raises
+        ------
+        InvalidInput
+            For other shapes, labels that there are none of, and solves without ``expectations=True``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from submarine import GridCrf, solve
+        >>> result = solve(GridCrf(np.zeros((3, 3, 2)), weights=1.0), expectations=True)
+        >>> round(result.agreement().upper, 2)
+        4.5
+        """
+        prover = self._prover()
+        given = as_integers(self.labels if labels is None else labels, "labels")
+        if given.shape != self.labels.shape:
+            raise InvalidInput(f"labels has shape {given.shape}, expected {self.labels.shape}")
+        return Expectation(*prover.agreement(given))
+
+    def probability(self, variable: Any, label: int) -> Expectation:
+        """What is proven about a single marginal, which says something where log Z is known to a few nats.
+
+        Parameters
+        ----------
+        variable : int or tuple of int
+            Its index in the labels.
+        label : int
+            The label.
+
+        Returns
+        -------
+        Expectation
+            Of the probability; its credible ends are 0 and 1.
+
+        Raises
+        ------
+        InvalidInput
+            Where there is no such variable or label, and for solves without ``expectations=True``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from submarine import GridCrf, solve
+        >>> result = solve(GridCrf(np.zeros((3, 3, 2)), weights=1.0), expectations=True)
+        >>> round(result.probability((1, 1), 0).lower, 4)
+        0.5
+        """
+        prover = self._prover()
+        try:
+            index = int(np.arange(self.labels.size).reshape(self.labels.shape)[variable])
+        except (IndexError, TypeError) as error:
+            raise InvalidInput(f"there is no variable {variable}") from error
+        return Expectation(*prover.probability(index, as_whole(label, "label")))
 
     def _outcome(self) -> str:
         """The interval, rounded outwards, and how it was found, in a line."""

@@ -133,6 +133,7 @@ def solve(
     time_limit: Optional[float] = None,
     max_memory: Optional[float] = None,
     temperature: float = 1.0,
+    expectations: bool = False,
     callback: Optional[Callback] = None,
     progress: bool = False,
     seed: int = 1,
@@ -175,6 +176,9 @@ def solve(
         Gigabytes for everything; what needs more is refused before it starts.
     temperature : float
         T of exp(-E/T): the interval is about T log sum exp(-E/T). 0: the linear relaxation, or the labeling of least energy.
+    expectations : bool
+        Keep what :meth:`Result.areas`, :meth:`Result.agreement` and :meth:`Result.expectation` prove their intervals from:
+        about as much memory as two arrays of marginals.
     callback : callable, optional
         ``callback(phase, record)`` is told of every iteration and ends the solve by returning False.
     progress : bool
@@ -262,7 +266,8 @@ def _to_result(model: AnyModel, found: Dict[str, Any], options: Dict[str, Any]) 
         marginals = marginals.reshape(model.shape + (marginals.shape[-1],))
     labels = found.pop("labels").reshape(model.shape)
     records = [Record(*values) for values in found.pop("records")]
-    return Result(labels=labels, marginals=marginals, records=records, options=options, **found)
+    proof = found.pop("proof", None)
+    return Result(labels=labels, marginals=marginals, records=records, options=options, _proof=proof, **found)
 
 
 @checked_keywords

@@ -221,6 +221,7 @@ SolveResult ProveUpdates(const SolveTask<DenseCrf>& task) {
   updating.method = Method::kMeanField;
   updating.dense.certify = Certify::kNone;
   updating.dense.marginals = DenseMarginals::kMeanField;
+  updating.expectations = false;
   if (updating.dense.pairs.kind == OperatorKind::kAuto)
     updating.dense.pairs.kind = OperatorKind::kLattice;
   const SolveTask<DenseCrf> first{task.model, updating, task.clock, task.watch};
@@ -237,6 +238,7 @@ SolveResult ProveUpdates(const SolveTask<DenseCrf>& task) {
   proving.limits.max_bytes -= std::min(proving.limits.max_bytes / 2, held);
   SolveResult proven = SolveDense({task.model, proving, task.clock, task.watch, &updated.labels});
   proven.marginals = std::move(updated.marginals);
+  proven.mean_field = Matrix<float>();
   proven.labels = std::move(updated.labels);
   proven.estimated_bytes =
       std::max(updated.estimated_bytes, proven.estimated_bytes + static_cast<double>(held));

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <utility>
 
 #include "submarine/base/error.h"
 #include "submarine/bound/exact_bounds.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/solve/method/policy.h"
@@ -16,6 +19,80 @@
 
 namespace submarine::internal {
 namespace {
+
+// The model with the unaries phi - delta values, and a bound on the rounding of its energies.
+struct TiltedModel {
+  double error = 0.0;
+
+  SparseCrf Of(const SparseCrf& model, const Matrix<double>& values, double delta) {
+    Matrix<double> unary = model.unary();
+    for (std::size_t a = 0; a < unary.rows(); ++a) {
+      double magnitude = 0.0;
+      for (std::size_t i = 0; i < unary.cols(); ++i) {
+        const double by = delta * values(a, i);
+        magnitude = std::max(magnitude, std::abs(unary(a, i)) + 2.0 * std::abs(by));
+        unary(a, i) -= by;
+      }
+      error += std::numeric_limits<double>::epsilon() * magnitude;
+    }
+    return {std::move(unary), model.edges(), model.labels(), model.constant()};
+  }
+
+  FactorGraph Of(const FactorGraph& graph, const Matrix<double>& values, double delta) {
+    FactorGraph tilted = graph;
+    for (std::size_t a = 0; a < graph.cardinality.size(); ++a) {
+      Factor factor;
+      factor.scope = {static_cast<int>(a)};
+      double magnitude = 0.0;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(graph.cardinality[a]); ++i) {
+        factor.energy.push_back(-delta * values(a, i));
+        magnitude = std::max(magnitude, std::abs(factor.energy.back()));
+      }
+      error += std::numeric_limits<double>::epsilon() * magnitude;
+      tilted.factors.push_back(std::move(factor));
+    }
+    return tilted;
+  }
+};
+
+std::size_t LabelsOf(const SparseCrf& model, std::size_t) {
+  return static_cast<std::size_t>(model.num_labels());
+}
+std::size_t LabelsOf(const FactorGraph& graph, std::size_t a) {
+  return static_cast<std::size_t>(graph.cardinality[a]);
+}
+std::size_t VariablesOf(const SparseCrf& model) { return model.num_variables(); }
+std::size_t VariablesOf(const FactorGraph& graph) { return graph.cardinality.size(); }
+
+// Exact inference once more for every sum.
+template <class Model>
+class TiltedExact : public TiltedUpper {
+ public:
+  TiltedExact(const Model& model, const ExactOptions& options, const Bound& untilted)
+      : model_(model), untilted_(untilted) {
+    options_.temperature = options.temperature;
+    options_.max_bytes = options.max_bytes;
+  }
+
+  Bound LogZ(const Matrix<double>& values, double delta) const override {
+    try {
+      TiltedModel tilted;
+      const ExactResult found = SolveExact(tilted.Of(model_, values, delta), options_);
+      return Raised(ExactBounds(found.log_partition, found.error).upper, 2.0 * tilted.error);
+    } catch (const InvalidInput&) {  // energies so large that nothing is known
+      return ExactBounds(std::numeric_limits<double>::infinity(), 0.0).upper;
+    }
+  }
+  Bound untilted() const override { return untilted_; }
+  double temperature() const override { return options_.temperature; }
+  std::size_t num_variables() const override { return VariablesOf(model_); }
+  std::size_t num_labels(std::size_t a) const override { return LabelsOf(model_, a); }
+
+ private:
+  const Model model_;
+  ExactOptions options_;
+  Bound untilted_;
+};
 
 template <class Model>
 SolveResult Eliminate(const Model& model, const SolveOptions& options, double deadline,
@@ -35,6 +112,8 @@ SolveResult Eliminate(const Model& model, const SolveOptions& options, double de
   const auto [lower, upper] = ExactBounds(result.log_partition, result.error);
   solved.certificate.lower = lower;
   solved.certificate.upper = upper;
+  if (options.expectations)
+    solved.tilted = std::make_shared<TiltedExact<Model>>(model, exact, upper);
   solved.energy = VerifiedEnergy(model, result.map_labeling);
   solved.labels = std::move(result.map_labeling);
   solved.marginals = ToMatrixIfEven(std::move(result.marginals));
@@ -183,6 +262,7 @@ SolveResult DenseExactly(const SolveTask<DenseCrf>& task) {
   result.certificate.lower = Lowered(*result.certificate.lower, error);
   result.certificate.upper = Raised(*result.certificate.upper, error);
   result.energy = Raised(*result.energy, error);
+  result.tilted = RaisedBy(error, std::move(result.tilted));
   const auto& y = std::get<Matrix<double>>(result.marginals);
   Matrix<float> rounded(y.rows(), y.cols());
   std::transform(y.data(), y.data() + y.size(), rounded.data(),

@@ -10,7 +10,9 @@
 #include "submarine/base/machine.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/model/recognise.h"
+#include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_plan.h"
 #include "submarine/solve/classic_updates.h"
 #include "submarine/solve/method/times.h"
@@ -44,6 +46,7 @@ using internal::TablesExactly;
 using internal::ThreadLimit;
 using internal::ToMatrixIfEven;
 using internal::TryExactly;
+using internal::UnaryUpper;
 
 constexpr double kDenseGap = 1e-2;
 constexpr int kSparseIterations = 100000;
@@ -66,6 +69,8 @@ class Call {
     if (options.limits.threads < 0)
       throw InvalidInput(
           fmt::format("the number of threads is {}, expected 0 or more", options.limits.threads));
+    if (options.expectations && options.temperature == 0.0)
+      throw InvalidInput("expectations need a temperature above 0");
     if (options.limits.threads > 0) threads_.emplace(options.limits.threads);
     if (options_.limits.max_bytes == 0) options_.limits.max_bytes = DefaultMemory();
   }
@@ -104,6 +109,7 @@ SolveResult Widened(SolveResult solved, double defect) {
   certificate.defect = defect;
   if (certificate.upper) certificate.upper = Raised(*certificate.upper, defect);
   if (certificate.lower) certificate.lower = Lowered(*certificate.lower, defect);
+  solved.tilted = internal::RaisedBy(defect, std::move(solved.tilted));
   if (solved.energy) solved.energy = Raised(*solved.energy, defect);
   return solved;
 }
@@ -187,16 +193,20 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
         "the method routed proves bounds of the exact Gaussian model, and a certificate about the "
         "operator is asked for; ask for exact, auto or none");
   }
+  if (options.expectations && options.dense.certify == Certify::kNone)
+    throw InvalidInput("expectations are proven from the certificate, and none is asked for");
   CheckDenseTemperature(options.temperature);
   if (!EntryOf(options.method).dense.traits.zero_temperature)
     RequirePositiveTemperature(options.temperature);
   const SolveTask<DenseCrf> task{model, options, call.clock(), watch};
-  if (IsClassic(model, options)) return call.Finish(SolveClassic(task));
-  if (options.dense.updates > 0 && options.method != Method::kMeanField &&
-      options.method != Method::kExact) {
-    return call.Finish(ProveUpdates(task));
-  }
-  return call.Finish(EntryOf(options.method).dense.run(task));
+  const bool proves_updates = options.dense.updates > 0 && options.method != Method::kMeanField &&
+                              options.method != Method::kExact;
+  SolveResult result = IsClassic(model, options) ? SolveClassic(task)
+                       : proves_updates          ? ProveUpdates(task)
+                                                 : EntryOf(options.method).dense.run(task);
+  if (options.expectations && !result.tilted)
+    UnaryUpper(model, options.temperature, &result.tilted);
+  return call.Finish(std::move(result));
 }
 
 void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,

@@ -14,6 +14,7 @@
 #include "submarine/base/machine.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/simd/row_kernels.h"
+#include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/sparse_candidates.h"
 #include "submarine/solve/registry.h"
@@ -111,6 +112,11 @@ Termination TerminationOf(const SparseState& state) {
 SolveResult TakeResult(SparseState* state) {
   SolveResult& solved = state->solved;
   if (state->view.is_exact) return std::move(solved);
+  if (state->options.expectations) {
+    solved.mean_field = state->mean_field;
+    if (!solved.tilted)
+      VerifiedUnaryUpper(state->model, state->options.temperature, &solved.tilted);
+  }
   const bool alone = state->options.method == Method::kMeanField;
   if (alone) state->TakeLabels(state->Rounded(state->mean_field));
   solved.certificate.model = state->model.Description();
@@ -175,6 +181,7 @@ SparseView ViewOf(const SolveOptions& options, const SparseSize& size, double ma
     cost.zero_temperature = entry.zero_temperature;
     cost.seconds = LeastSeconds(info.method, size);
     cost.bytes = HeldBytes(entry.memory, size);
+    if (options.expectations) cost.bytes += ModelBytes(size) + HeldBytes(kTiltedHeld, size);
   }
   return view;
 }

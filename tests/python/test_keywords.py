@@ -28,7 +28,8 @@ def keywords_of(function, *others):
 
 def test_keywords_are_the_options_of_the_command():
     segment = options_of("segment")
-    assert set(keywords_of(sm.solve, "model", "callback", "progress")) <= options_of("solve") | (segment & {"updates"})
+    other = ("model", "callback", "progress", "expectations")  # Python's own
+    assert set(keywords_of(sm.solve, *other)) <= options_of("solve") | (segment & {"updates"})
     kernels = ("position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight", "normalised")
     arrays = ("probabilities", "image", "label_axis", "clip")
     assert set(keywords_of(sm.refine, *kernels, *arrays)) <= segment

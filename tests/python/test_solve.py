@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -51,6 +52,69 @@ def test_every_method_brackets_log_z(method, kind):
     rows = result.marginals if isinstance(result.marginals, list) else result.marginals.reshape(-1, model.num_labels)
     assert all(abs(np.sum(row) - 1) < 1e-5 for row in rows)
     assert result.energy >= model.energy(result.labels) - 1e-4
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+@pytest.mark.parametrize("kind", ["sparse", "tables", "dense"])
+def test_expectations_contain_the_exact_ones(kind, temperature):
+    model = small_models()[kind]
+    sizes = cardinality(model)
+    labelings = np.array(list(np.ndindex(*sizes)))
+    weights = np.exp([-model.energy(x.reshape(model.shape)) / temperature for x in labelings])
+    weights /= weights.sum()
+    result = sm.solve(model, temperature=temperature, expectations=True, certify="exact" if kind == "dense" else None)
+
+    def contains(found, sums):
+        mean = weights @ sums
+        assert found.lower - 1e-9 <= mean <= found.upper + 1e-9
+        outside = (sums < found.credible_lower - 1e-9) | (sums > found.credible_upper + 1e-9)
+        assert weights @ outside <= 0.001
+        assert sums.min() - 1e-9 <= found.credible_lower <= found.lower
+        assert isinstance(found.claimed, float)
+        half = found / 2
+        assert half.lower <= found.lower / 2 and found.upper / 2 <= half.upper
+
+    for label, area in enumerate(result.areas()):
+        contains(area, (labelings == label).sum(1))
+    first = np.arange(len(sizes)).reshape(model.shape) < 2
+    for label, area in enumerate(result.areas(first)):
+        contains(area, (labelings[:, :2] == label).sum(1))
+    flat = result.labels.reshape(-1)
+    contains(result.agreement(), (labelings == flat).sum(1))
+    contains(result.agreement(np.zeros(model.shape, int)), (labelings == 0).sum(1))
+    worth = RNG.normal(size=(len(sizes), max(sizes)))
+    sums = worth[np.arange(len(sizes)), labelings].sum(1)
+    contains(result.expectation(worth.reshape(model.shape + (max(sizes),))), sums)
+    contains(result.expectation(np.arange(max(sizes))), labelings.sum(1))
+    one = result.probability((0,) * len(model.shape), 1)
+    assert one.lower - 1e-9 <= weights @ (labelings[:, 0] == 1) <= one.upper + 1e-9
+
+
+def test_expectations_that_cannot_be():
+    model = small_models()["sparse"]
+    with pytest.raises(sm.InvalidInput, match="expectations=True"):
+        sm.solve(model).areas()
+    with pytest.raises(sm.InvalidInput, match="temperature above 0"):
+        sm.solve(model, temperature=0, expectations=True)
+    result = sm.solve(model, expectations=True)
+    for wrong in (
+        lambda: result.expectation([1.0]),
+        lambda: result.expectation([1.0, np.nan]),
+        lambda: result.expectation(np.zeros((3, 2, 2))),
+        lambda: result.areas(np.ones(6)),
+        lambda: result.agreement(np.zeros((2, 2), int)),
+        lambda: result.agreement(np.full((2, 3), 2)),
+        lambda: result.probability((2, 0), 0),
+        lambda: result.probability(0, 0),
+        lambda: result.probability((0, 0), 2),
+        lambda: result.agreement() / 0,
+    ):
+        with pytest.raises(sm.InvalidInput):
+            wrong()
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.interval == result.interval
+    with pytest.raises(sm.InvalidInput, match="pickles"):
+        copy.agreement()
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.5, 3.0])

@@ -107,6 +107,7 @@ class Certifier {
       return false;
     }
   }
+  TiltedPlace tilted() { return options_.expectations ? &result_.tilted : nullptr; }
   void Missed(const char* what) {
     if (!missed_.empty()) missed_ += ", ";
     missed_ += what;
@@ -210,7 +211,7 @@ class Certifier {
     }
     if (options.cutoff > kTellTimes * wanted) Missed("pairs of small weight");
     Attempt("the upper bound",
-            [&] { result_.certificate.upper = VerifiedUpper(model_, *proof, options); });
+            [&] { result_.certificate.upper = VerifiedUpper(model_, *proof, options, tilted()); });
   }
 
   // Other points are verified where they say more than the labels, beyond what the gap asked for needs.
@@ -277,7 +278,8 @@ class Certifier {
     }
     if (!has_upper_) return;
     Attempt("the upper bound", [&] {
-      certificate.upper = verifier.Upper(evidence_.bound.proof, Reporter("certify upper bound"));
+      certificate.upper =
+          verifier.Upper(evidence_.bound.proof, Reporter("certify upper bound"), tilted());
     });
     const bool own = evidence_.bound.dual > evidence_.lower || evidence_.mean_field.size() == 0;
     const Matrix<float>& point = own ? evidence_.bound.dual_point : evidence_.mean_field;
@@ -346,8 +348,8 @@ double VerifierCutoff(const PairCensus& census, const DenseCrf& model, double ga
   return cutoff;
 }
 
-Bound UnaryUpper(const DenseCrf& model, double temperature) {
-  return VerifiedUpper(model, {}, {.temperature = temperature});
+Bound UnaryUpper(const DenseCrf& model, double temperature, TiltedPlace tilted) {
+  return VerifiedUpper(model, {}, {.temperature = temperature}, tilted);
 }
 
 DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& options) {
@@ -390,6 +392,7 @@ void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
   KeepSmaller(found.certificate.upper, &certificate.upper);
   KeepLarger(found.certificate.lower, &certificate.lower);
   KeepLarger(found.certificate.dual, &certificate.dual);
+  KeepTighter(std::move(found.tilted), &(*kept)->tilted);
   (*kept)->notes = std::move(found.notes);
   if (found.energy && !((*kept)->energy && *(*kept)->energy <= *found.energy)) {
     (*kept)->energy = found.energy;
@@ -401,6 +404,7 @@ DenseCertifyOptions OptionsFor(const DenseState& state) {
   DenseCertifyOptions certify;
   certify.given_labels = state.given_labels;
   certify.upper_elsewhere = state.has_flows && state.routed.upper.has_value();
+  certify.expectations = state.options.expectations;
   certify.lower_only = state.options.dense.certify == Certify::kLower;
   certify.one_label_at_least =
       state.options.method != Method::kMeanField && state.options.temperature > 0.0;
@@ -422,7 +426,9 @@ void AddUnaries(const DenseState& state, Certificate* certificate) {
 
 }  // namespace
 
-void AddRoutes(const RoutedPart& routed, const DenseState& state, Certificate* certificate) {
+void AddRoutes(const RoutedPart& routed, const DenseState& state, DenseCertificate* to) {
+  Certificate* const certificate = &to->certificate;
+  KeepTighter(routed.tilted, &to->tilted);
   if (routed.upper && (!certificate->upper || *routed.upper < *certificate->upper)) {
     certificate->upper = routed.upper;
     certificate->extension = "routed";
@@ -462,7 +468,7 @@ void CertifyExactGaussians(DenseState* state) {
   DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
                                         state->found, options, &state->budget);
   KeepLarger(state->lower_before, &found.certificate.lower);
-  AddRoutes(state->routed, *state, &found.certificate);
+  AddRoutes(state->routed, *state, &found);
   Keep(std::move(found), &state->exact);
 }
 

@@ -27,8 +27,9 @@ struct DenseCertifyOptions {
   bool upper_elsewhere = false;
   const std::vector<int>* given_labels = nullptr;  // to certify in place of the best ones found
   bool one_label_at_least =
-      false;                // lower bound and labels are those of one label for all, or better
-  bool lower_only = false;  // of the operator's model: the bound of the marginals alone
+      false;                  // lower bound and labels are those of one label for all, or better
+  bool lower_only = false;    // of the operator's model: the bound of the marginals alone
+  bool expectations = false;  // make the upper bound's tilted one
   // Takes the place of better labels that there is no time to verify.
   const VerifiedLabels* verified_before = nullptr;
   double marginals_seconds = 0.0;  // that verifying marginals takes at least
@@ -50,9 +51,9 @@ DenseCertificate CertifyDense(const DenseCrf& model, const OperatorUsed& pairs,
                               Budget* budget);
 
 // The upper bound of the unaries alone.
-Bound UnaryUpper(const DenseCrf& model, double temperature);
+Bound UnaryUpper(const DenseCrf& model, double temperature, TiltedPlace tilted = nullptr);
 // Adds what was verified of routes to a certificate about the exact Gaussians.
-void AddRoutes(const RoutedPart& routed, const DenseState& state, Certificate* certificate);
+void AddRoutes(const RoutedPart& routed, const DenseState& state, DenseCertificate* to);
 // A lower bound about the exact Gaussians that was verified before the end.
 void KeepLower(const Bound& lower, DenseState* state);
 

@@ -105,6 +105,7 @@ SolveResult TakeResult(DenseState* state) {
       solved.certificate = std::move(chosen.certificate);
       solved.labels = std::move(chosen.labels);
       solved.energy = chosen.energy;
+      solved.tilted = std::move(chosen.tilted);
       for (std::string& note : chosen.notes) state->notes.push_back(std::move(note));
     }
     const bool is_routed = IsRouted(*state, solved.certificate);
@@ -115,6 +116,7 @@ SolveResult TakeResult(DenseState* state) {
     solved.method = is_routed && (state->plain_is_wide || !state->has_flows)
                         ? Method::kRouted
                         : state->options.method;
+    if (state->options.expectations) solved.mean_field = state->found.mean_field;
     solved.marginals = ChooseMarginals(is_routed, state);
     solved.pairs = state->description;
   }

@@ -100,7 +100,8 @@ void Verify(RoutedResult result, double cutoff, double reserve, DenseState* stat
   verification.on_progress = [&](double done) {
     return state->budget.Progress("certify upper bound", done, at_end + reserve);
   };
-  const RoutedBounds bounds = VerifiedRoutedBounds(model, result.proof, verification);
+  const RoutedBounds bounds = VerifiedRoutedBounds(model, result.proof, verification,
+                                                   options.expectations ? &part->tilted : nullptr);
   part->upper = bounds.upper;
   part->dual = bounds.dual;
   part->complete = bounds.complete;
@@ -315,7 +316,7 @@ void KeepRoutes(RoutedPart routes, DenseState* state) {
   if (state->routed.upper && !(routes.upper && *routes.upper < *state->routed.upper)) return;
   state->routed = std::move(routes);
   if (state->exact) {
-    AddRoutes(state->routed, *state, &state->exact->certificate);
+    AddRoutes(state->routed, *state, &*state->exact);
     return;
   }
   if (state->routed.upper && state->routed.complete && *state->routed.upper <= plain.upper) {

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
 #include "submarine/bound/certificate.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
@@ -62,8 +64,9 @@ struct RoutedPart {
   bool refused = false;        // for want of memory
   bool complete = true;        // false: looser than it could be, as not all of it was verified
   std::optional<Bound> dual;   // no flows on these routes prove less
-  Matrix<float> marginals;     // of the paths' distribution; empty where there was no time for any
-  std::string description;     // what was routed
+  std::shared_ptr<const TiltedUpper> tilted;  // where the call asks for expectations
+  Matrix<float> marginals;  // of the paths' distribution; empty where there was no time for any
+  std::string description;  // what was routed
   std::vector<std::string> notes;
 };
 
@@ -80,6 +83,7 @@ struct DenseCertificate {
   std::vector<int> labels;
   std::optional<Bound> energy;  // of the labels
   std::vector<std::string> notes;
+  std::shared_ptr<const TiltedUpper> tilted = {};  // where the call asks for expectations
 };
 
 // The solvers that a method runs, one after the other; see candidate/dense_flows.h.

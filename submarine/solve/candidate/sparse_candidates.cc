@@ -138,7 +138,9 @@ Termination TrwTermination(Termination termination) {
 void BoundByUnaries(SparseState* state) {
   const Matrix<double>& unary = state->model.unary();
   state->view.has_unaries = true;
-  state->TakeUpper(VerifiedUnaryUpper(state->model, state->options.temperature));
+  state->TakeUpper([state](TiltedPlace tilted) {
+    return VerifiedUnaryUpper(state->model, state->options.temperature, tilted);
+  });
   std::vector<int> cheapest(unary.rows());
   for (std::size_t a = 0; a < unary.rows(); ++a) {
     const auto row = unary.row(a);
@@ -159,8 +161,10 @@ void FindFlows(SparseState* state, const FlowSolver& solver) {
   certificate.extension =
       options.sparse.extension == ExtensionKind::kOptimal ? "optimal" : "alternate";
   state->Tell("certifying", Certifying(*state, found.upper));
-  state->TakeUpper(
-      VerifiedUpper(state->model, options.sparse.extension, found.flow, options.temperature));
+  state->TakeUpper([&](TiltedPlace tilted) {
+    return VerifiedUpper(state->model, options.sparse.extension, found.flow, options.temperature,
+                         tilted);
+  });
   certificate.dual =
       VerifiedDual(state->model, options.sparse.extension, found.marginals, options.temperature);
   found.flow = {};
@@ -175,7 +179,9 @@ void FindTrw(SparseState* state) {
   const double begin = state->budget.Seconds();
   TrwResult result = SolveTrw(state->model, trw);
   state->Tell("certifying", Certifying(*state, result.upper));
-  state->TakeUpper(VerifiedTrwUpper(state->model, result.evidence, T));
+  state->TakeUpper([&](TiltedPlace tilted) {
+    return VerifiedTrwUpper(state->model, result.evidence, T, tilted);
+  });
   result.evidence = {};
   state->TakeRun(result.records, TrwTermination(result.termination), begin);
   TakeMarginals(state, std::move(result.marginals));
@@ -202,7 +208,8 @@ SolveResult SolveTables(const FactorGraph& graph, const SolveOptions& options, d
   const TrwResult result = SolveTrw(graph, trw);
   SolveResult solved;
   solved.method = Method::kTrw;
-  solved.certificate.upper = VerifiedTrwUpper(graph, result.evidence, options.temperature);
+  solved.certificate.upper = VerifiedTrwUpper(graph, result.evidence, options.temperature,
+                                              options.expectations ? &solved.tilted : nullptr);
   solved.termination =
       budget->stopped() ? Termination::kInterrupted : TrwTermination(result.termination);
   for (const IterationRecord& record : result.records)

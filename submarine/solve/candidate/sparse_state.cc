@@ -19,6 +19,12 @@ void SparseState::TakeUpper(const Bound& upper) {
   if (!best || upper < *best) best = upper;
 }
 
+void SparseState::TakeUpper(const std::function<Bound(TiltedPlace)>& verify) {
+  std::shared_ptr<const TiltedUpper> tilted;
+  TakeUpper(verify(options.expectations ? &tilted : nullptr));
+  KeepTighter(std::move(tilted), &solved.tilted);
+}
+
 void SparseState::TakeLower(const Bound& lower) {
   std::optional<Bound>& best = solved.certificate.lower;
   if (!best || lower > *best) best = lower;

@@ -11,6 +11,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/model/sparse_crf.h"
 #include "submarine/solve/candidate/budget.h"
 #include "submarine/solve/method/policy.h"
@@ -65,6 +66,8 @@ struct SparseState {
 
   static SolveRecord RecordOf(const IterationRecord& record, double begin);
   void TakeUpper(const Bound& upper);
+  // With a place for the tilted bound, if the call asks for expectations; the tightest is kept.
+  void TakeUpper(const std::function<Bound(TiltedPlace)>& verify);
   void TakeLower(const Bound& lower);
   void TakeLabels(std::vector<int> labels);  // if they are better
   std::vector<int> Rounded(const Matrix<double>& marginals);

@@ -78,6 +78,9 @@ struct DenseOptions {
 struct SolveOptions {
   Method method = Method::kAuto;
   double temperature = 1.0;  // T of exp(-E/T); 0 solves the linear relaxation, or finds the MAP
+  // Keep what expectations are proven from (solve/method/expectations.h): about a number per variable
+  // and label. T > 0.
+  bool expectations = false;
   SolveLimits limits = {};
   SparseOptions sparse = {};
   DenseOptions dense = {};

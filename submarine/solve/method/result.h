@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@
 #include "submarine/solve/method/method.h"
 
 namespace submarine {
+
+namespace internal {
+class TiltedUpper;  // bound/tilted_upper.h
+}
 
 struct SolveRecord {
   int k = 0;             // iterations; -1 in a phase without any, which only the watch sees
@@ -46,6 +51,10 @@ struct SolveResult {
   double seconds = 0.0;
   int threads = 0;               // that were used; options.limits.threads is what was asked for
   double estimated_bytes = 0.0;  // dense models: the estimated peak memory
+
+  // Where options.expectations asked for it: what the functions of solve/method/expectations.h use.
+  std::shared_ptr<const internal::TiltedUpper> tilted;
+  MarginalRows mean_field;  // those of mean field, or exact ones; empty: there are none
 
   bool usable() const { return termination != Termination::kNotRun; }
 };

@@ -171,17 +171,22 @@ class FlowSums {
   }
 
   // sum_a T log sum_i exp(-s'_a(i) / T) - constant.
-  double Above() const {
+  Bound Above(TiltedPlace tilted) const {
     const std::size_t n = model_.num_variables();
+    const auto labels = static_cast<std::size_t>(model_.num_labels());
+    FactorisedUpperMaker maker(n, labels, temperature_, tilted);
     std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
     ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
-      std::vector<double> s(static_cast<std::size_t>(model_.num_labels()));
-      for (std::size_t a = begin; a < end; ++a) AddVariable(a, &s, &partial[begin / kGrain]);
+      std::vector<double> s(labels);
+      for (std::size_t a = begin; a < end; ++a) {
+        AddVariable(a, &s, &partial[begin / kGrain]);
+        maker.Set(a, s);
+      }
     });
     SafeSum bound;
     bound.Add(-model_.constant());
     for (const SafeSum& part : partial) bound.Add(part);
-    return bound.Above();
+    return maker.Finish(BoundMaker::Verified(bound.Above()));
   }
 
  private:
@@ -303,7 +308,8 @@ class FlowSums {
 
 }  // namespace
 
-Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options) {
+Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options,
+                    TiltedPlace tilted) {
   CheckOptions(options);
   CheckProof(model, proof);
   FlowSums sums(model, proof, options);
@@ -313,7 +319,7 @@ Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOpt
     progress.NextPart();
   }
   progress.Report(0.0);
-  return BoundMaker::Verified(sums.Above());
+  return sums.Above(tilted);
 }
 
 }  // namespace submarine::internal

@@ -21,6 +21,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/extension/evidence.h"
 #include "submarine/model/dense_crf.h"
 
@@ -45,7 +46,8 @@ struct PairOptions {
 // an invalid proof: wrong shapes, shares that are negative or sum to more than 1, values that are
 // not finite. This and the functions below also throw it for options that are negative or not
 // finite.
-Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options);
+Bound VerifiedUpper(const DenseCrf& model, const FlowProof& proof, const PairOptions& options,
+                    TiltedPlace tilted = nullptr);
 
 // What to verify at a point: one value alone takes about half the time, and the other is -infinity.
 enum class VerifiedValues { kBoth, kLower, kDual };

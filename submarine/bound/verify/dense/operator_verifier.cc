@@ -114,7 +114,8 @@ OperatorVerifier::OperatorVerifier(const DenseCrf& model, std::span<const Operat
 
 OperatorVerifier::~OperatorVerifier() = default;
 
-Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progress) const {
+Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progress,
+                              TiltedPlace tilted) const {
   CheckProof(model_, proof);
   const std::size_t n = model_.num_variables();
   const OperatorPairs::Flows flows = ActiveFlows(model_, proof);
@@ -127,19 +128,22 @@ Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progr
     progress.NextPart();
   }
   const double label_length = LargestLabelLength(model_);
+  const auto labels = static_cast<std::size_t>(model_.num_labels());
+  FactorisedUpperMaker maker(n, labels, temperature_, tilted);
   std::vector<SafeSum> partial((n + kGrain - 1) / kGrain);
   ParallelFor(n, kGrain, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> s(static_cast<std::size_t>(model_.num_labels()));
+    std::vector<double> s(labels);
     for (std::size_t a = begin; a < end; ++a) {
       AddVariable(model_, flows.active, sums, label_length, temperature_, a, &s,
                   &partial[begin / kGrain]);
+      maker.Set(a, s);
     }
   });
   SafeSum bound;
   bound.Add(-model_.constant());
   for (const SafeSum& part : partial) bound.Add(part);
   progress.Report(0.0);
-  return BoundMaker::Verified(bound.Above());
+  return maker.Finish(BoundMaker::Verified(bound.Above()));
 }
 
 Bound OperatorVerifier::Lower(const Matrix<float>& marginals, const OnProgress& on_progress) const {

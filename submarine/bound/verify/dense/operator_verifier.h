@@ -24,6 +24,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/filter/operator_choice.h"
 #include "submarine/model/dense_crf.h"
@@ -47,7 +48,8 @@ class OperatorVerifier {
 
   // The bound on T log Z_T that the proof gives. Throws InvalidInput for an invalid proof, like
   // VerifiedUpper.
-  Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {}) const;
+  Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {},
+              TiltedPlace tilted = nullptr) const;
 
   // T H(y) - <E>_y, or less: a lower bound on T log Z_T. Rows of the marginals are normalised
   // first; this and the functions below throw InvalidInput for a row that is not a distribution.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "submarine/base/error.h"
@@ -333,7 +334,10 @@ double LargestPairMagnitude(const PlainModel& model, std::size_t e, double* leas
   return largest;
 }
 
-double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double temperature) {
+// Of the unaries phi - delta values, if there are values: shifting those of all forests alike leaves
+// the residuals as they are.
+double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double temperature,
+                const Matrix<double>* values = nullptr, double delta = 0.0) {
   CheckTemperature(temperature);
   CheckEvidence(model, evidence);
   std::vector<double> weight;
@@ -363,6 +367,22 @@ double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double tem
     }
   }
   AddResiduals(model, evidence, weight, &bound);
+  const auto tilt = [&](std::size_t a, std::size_t i) {
+    return values == nullptr ? 0.0 : delta * (*values)(a, i);
+  };
+  double largest_tilts = 0.0;
+  for (std::size_t a = 0; values != nullptr && a < model.labels.size(); ++a) {
+    double largest = 0.0;
+    for (std::size_t i = 0; i < model.labels[a]; ++i)
+      largest = std::max(largest, std::abs(tilt(a, i)));
+    largest_tilts += largest;
+    // A product and a difference, rounded.
+    double magnitude = largest;
+    for (const Matrix<double>& unary : evidence.unary)
+      magnitude = std::max(magnitude, largest + LargestFinite(unary.row(a).first(model.labels[a])));
+    bound.Widen(4.0 * magnitude);
+  }
+  if (!(largest_tilts <= kLargestTotal)) return kInfinity;
   std::vector<SafeSum> parts(weight.size());
   ParallelFor(weight.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t f = begin; f < end; ++f) {
@@ -370,7 +390,8 @@ double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double tem
       std::vector<std::vector<double>> value;
       for (std::size_t a = 0; a < model.labels.size(); ++a) {
         value.emplace_back(model.labels[a]);
-        for (std::size_t i = 0; i < model.labels[a]; ++i) value[a][i] = -evidence.unary[f](a, i);
+        for (std::size_t i = 0; i < model.labels[a]; ++i)
+          value[a][i] = tilt(a, i) - evidence.unary[f](a, i);
       }
       parts[f] = ForestLogPartition(model, evidence.forests[f].edges, scale, std::move(value),
                                     temperature);
@@ -380,6 +401,41 @@ double TrwUpper(const PlainModel& model, const TrwEvidence& evidence, double tem
     if (weight[f] > 0.0) bound.AddScaled(weight[f], parts[f]);
   }
   return bound.Above();
+}
+
+template <class Model>
+class TiltedTrw : public TiltedUpper {
+ public:
+  TiltedTrw(const Model& model, const TrwEvidence& evidence, double temperature)
+      : model_(model),
+        plain_(Plain(model_)),
+        evidence_(evidence),
+        temperature_(temperature),
+        untilted_(BoundMaker::Verified(TrwUpper(plain_, evidence_, temperature))) {}
+
+  Bound LogZ(const Matrix<double>& values, double delta) const override {
+    return BoundMaker::Verified(TrwUpper(plain_, evidence_, temperature_, &values, delta));
+  }
+  Bound untilted() const override { return untilted_; }
+  double temperature() const override { return temperature_; }
+  std::size_t num_variables() const override { return plain_.labels.size(); }
+  std::size_t num_labels(std::size_t variable) const override { return plain_.labels[variable]; }
+
+ private:
+  const Model model_;
+  const PlainModel plain_;  // of model_, to which it refers
+  const TrwEvidence evidence_;
+  double temperature_;
+  Bound untilted_;
+};
+
+template <class Model>
+Bound VerifiedAndTilted(const Model& model, const TrwEvidence& evidence, double temperature,
+                        TiltedPlace place) {
+  if (place == nullptr || temperature == 0.0)
+    return BoundMaker::Verified(TrwUpper(Plain(model), evidence, temperature));
+  *place = std::make_shared<TiltedTrw<Model>>(model, evidence, temperature);
+  return (*place)->untilted();
 }
 
 void CheckEdgeFlow(const SparseCrf& model, const Matrix<double>& flow) {
@@ -392,12 +448,14 @@ void CheckEdgeFlow(const SparseCrf& model, const Matrix<double>& flow) {
 
 }  // namespace
 
-Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature) {
-  return BoundMaker::Verified(TrwUpper(Plain(model), evidence, temperature));
+Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature,
+                       TiltedPlace tilted) {
+  return VerifiedAndTilted(model, evidence, temperature, tilted);
 }
 
-Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature) {
-  return BoundMaker::Verified(TrwUpper(Plain(graph), evidence, temperature));
+Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature,
+                       TiltedPlace tilted) {
+  return VerifiedAndTilted(graph, evidence, temperature, tilted);
 }
 
 Bound VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,

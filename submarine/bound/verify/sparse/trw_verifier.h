@@ -10,6 +10,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/extension/evidence.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
@@ -22,8 +23,11 @@ namespace submarine::internal {
 // their cuts. -infinity proves that no labeling has positive probability. Throws InvalidInput for
 // wrong shapes, energies or unaries too large to add up, unaries that are not finite, and invalid
 // forests; NotExpressible for factors of more than two variables.
-Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature);
-Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature);
+// A tilted bound holds copies of the model and the evidence.
+Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature,
+                       TiltedPlace tilted = nullptr);
+Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature,
+                       TiltedPlace tilted = nullptr);
 
 // T log Z_T of the forest alone with the unaries phi + s(q): edges outside the forest are replaced
 // by the flow on their cuts (docs/math.md, "Flows"). The rows of forest edges are ignored. Throws

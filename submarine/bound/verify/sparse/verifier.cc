@@ -135,11 +135,13 @@ void AddEntropy(std::span<const double> y, double temperature, SafeSum* sum) {
 }  // namespace
 
 Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
-                    double temperature) {
+                    double temperature, TiltedPlace tilted) {
   CheckTemperature(temperature);
   CheckFlow(model, kind, flow);
   const LabelCuts& cuts = *model.labels().cuts;
   const std::size_t labels = model.unary().cols();
+  FactorisedUpperMaker maker(model.unary().rows(), labels, temperature,
+                             kind == ExtensionKind::kOptimal ? tilted : nullptr);
   SafeSum bound;
   bound.Add(-model.constant());
   AddInParallel(model.unary().rows(), &bound, [&](std::size_t a, SafeSum* sum) {
@@ -176,12 +178,14 @@ Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow
     }
     sum->Add(SoftMaximum(s, temperature) - shift, magnitude + temperature,
              incident.size() + on_cut.size() + labels);
+    maker.Set(a, s);
   });
-  return BoundMaker::Verified(bound.Above());
+  return maker.Finish(BoundMaker::Verified(bound.Above()));
 }
 
-Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature) {
+Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature, TiltedPlace tilted) {
   CheckTemperature(temperature);
+  FactorisedUpperMaker maker(model.unary().rows(), model.unary().cols(), temperature, tilted);
   SafeSum bound;
   bound.Add(-model.constant());
   AddInParallel(model.unary().rows(), &bound, [&](std::size_t a, SafeSum* sum) {
@@ -189,8 +193,9 @@ Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature) {
     double magnitude = temperature;
     for (double cost : phi) magnitude = std::max(magnitude, temperature + std::abs(cost));
     sum->Add(SoftMaximum(phi, temperature), magnitude, phi.size());
+    maker.Set(a, phi);
   });
-  return BoundMaker::Verified(bound.Above());
+  return maker.Finish(BoundMaker::Verified(bound.Above()));
 }
 
 Bound VerifiedDual(const SparseCrf& model, ExtensionKind kind, const Matrix<double>& marginals,

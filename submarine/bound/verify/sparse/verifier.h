@@ -8,6 +8,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/extension/sparse_extension.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
@@ -15,13 +16,14 @@
 namespace submarine::internal {
 
 // The bound on T log Z_T that `flow` proves. Throws InvalidInput when the flow is not a proof:
-// wrong shape, |edge flow| > 1, or cycle flow outside [0, 1].
+// wrong shape, |edge flow| > 1, or cycle flow outside [0, 1]. There is a tilted bound of the optimal
+// extension only: the other one's flow is of the unaries.
 Bound VerifiedUpper(const SparseCrf& model, ExtensionKind kind, const Flow& flow,
-                    double temperature);
+                    double temperature, TiltedPlace tilted = nullptr);
 
 // The bound by flow 0 on all edges of the optimal extension, that is by the unaries alone: edges
 // can only reduce Z.
-Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature);
+Bound VerifiedUnaryUpper(const SparseCrf& model, double temperature, TiltedPlace tilted = nullptr);
 
 // T H(y) - f(y) - offset at the marginals, f the Lovasz extension: a lower bound on the least upper
 // bound. Rows are normalised first; a row that is not a distribution (negative, NaN, zero) throws

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "submarine/base/error.h"
@@ -25,6 +27,82 @@ using dense_verifier::CheckProof;
 using dense_verifier::kUlp;
 using dense_verifier::LargestLabelLength;
 using dense_verifier::Progress;
+
+// add(begin, end, sum) for every path, in parallel.
+template <class Add>
+SafeSum SumOverPaths(const std::vector<std::uint32_t>& first, std::size_t size, const Add& add) {
+  std::vector<SafeSum> part(first.size());
+  ParallelFor(first.size(), 1, [&](std::size_t from, std::size_t to) {
+    for (std::size_t k = from; k < to; ++k)
+      add(first[k], k + 1 < first.size() ? first[k + 1] : size, &part[k]);
+  });
+  SafeSum all;
+  for (const SafeSum& path : part) all.Add(path);
+  return all;
+}
+
+// What the upper bound is computed from once the pairs are summed, by position: unaries are nowhere but
+// in the costs.
+struct VerifiedPaths {
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> begin;
+  Matrix<double> costs;
+  Matrix<double> edge;
+  Matrix<double> distance;
+  double temperature = 1.0;
+  std::vector<double> magnitude;  // of what rounded the costs, this often
+  double roundings = 0.0;
+  SafeSum rest;  // the constant, and errors of weights, edges and flows
+
+  double Above() const { return Above(costs, magnitude, roundings); }
+
+  // With the costs of the unaries phi - delta values.
+  double Above(const Matrix<double>& values, double delta) const {
+    Matrix<double> tilted = costs;
+    std::vector<double> size = magnitude;
+    for (std::size_t p = 0; p < tilted.rows(); ++p) {
+      const auto row = tilted.row(p);
+      double largest = 0.0;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const double by = delta * values(order[p], i);
+        row[i] -= by;
+        largest = std::max(largest, std::abs(by));
+      }
+      size[p] += largest;
+      if (!std::isfinite(size[p])) return std::numeric_limits<double>::infinity();
+    }
+    return Above(tilted, size, roundings + 4.0);
+  }
+
+ private:
+  double Above(const Matrix<double>& of, const std::vector<double>& size, double times) const {
+    const PathEnergies energies{of, edge, distance, temperature};
+    SafeSum bound = rest;
+    bound.Add(
+        SumOverPaths(begin, order.size(), [&](std::size_t from, std::size_t to, SafeSum* sum) {
+          AddPathLogZ(energies, from, to, size, times, sum);
+        }));
+    return bound.Above();
+  }
+};
+
+class TiltedPaths : public TiltedUpper {
+ public:
+  TiltedPaths(VerifiedPaths paths, const Bound& untilted)
+      : paths_(std::move(paths)), untilted_(untilted) {}
+
+  Bound LogZ(const Matrix<double>& values, double delta) const override {
+    return BoundMaker::Verified(paths_.Above(values, delta));
+  }
+  Bound untilted() const override { return untilted_; }
+  double temperature() const override { return paths_.temperature; }
+  std::size_t num_variables() const override { return paths_.order.size(); }
+  std::size_t num_labels(std::size_t) const override { return paths_.costs.cols(); }
+
+ private:
+  VerifiedPaths paths_;
+  Bound untilted_;
+};
 
 class RoutedVerifier {
  public:
@@ -47,22 +125,28 @@ class RoutedVerifier {
 
   // The upper bound, widened first by the error of the weights, then by that of sums of up to `terms` terms: edge
   // weights and flows.
-  double Above() const {
-    SafeSum bound;
-    bound.Add(-model_.constant());
-    bound.Widen(diameter_ * total_.error);
+  Bound Upper(TiltedPlace tilted) const {
+    VerifiedPaths paths;
+    SafeSum& rest = paths.rest;
+    rest.Add(-model_.constant());
+    rest.Widen(diameter_ * total_.error);
     const double terms = total_.roundings;
     // Every weight is part of the flow at two variables.
-    bound.Widen(2.0 * terms * LargestLabelLength(model_) * total_.weight);
-    WidenForEdges(terms, &bound);
-    const Matrix<double> costs = Costs();
-    std::vector<double> magnitude(size_);
-    for (std::size_t p = 0; p < size_; ++p) magnitude[p] = AddedBy(p);
-    const PathEnergies energies{costs, total_.edge, distance_, temperature_};
-    bound.Add(SumOverPaths([&](std::size_t begin, std::size_t end, SafeSum* sum) {
-      AddPathLogZ(energies, begin, end, magnitude, static_cast<double>(active_.size()), sum);
-    }));
-    return bound.Above();
+    rest.Widen(2.0 * terms * LargestLabelLength(model_) * total_.weight);
+    WidenForEdges(terms, &rest);
+    paths.order = proof_.routing.paths.order;
+    paths.begin = proof_.routing.paths.begin;
+    paths.costs = Costs();
+    paths.edge = total_.edge;
+    paths.distance = distance_;
+    paths.temperature = temperature_;
+    paths.magnitude.resize(size_);
+    for (std::size_t p = 0; p < size_; ++p) paths.magnitude[p] = AddedBy(p);
+    paths.roundings = static_cast<double>(active_.size());
+    const Bound bound = BoundMaker::Verified(paths.Above());
+    if (tilted != nullptr && temperature_ > 0.0)
+      *tilted = std::make_shared<TiltedPaths>(std::move(paths), bound);
+    return bound;
   }
 
   // Before the pairs are summed, so that their variation under this distribution is summed with them.
@@ -78,9 +162,10 @@ class RoutedVerifier {
     }
     distribution_.emplace(size_, labels, thickness_);
     const PathEnergies energies{costs, edge, distance_, temperature_};
-    entropy_ = SumOverPaths([&](std::size_t begin, std::size_t end, SafeSum* sum) {
-      SetPathDistribution(energies, begin, end, &*distribution_, sum);
-    });
+    entropy_ = SumOverPaths(proof_.routing.paths.begin, size_,
+                            [&](std::size_t begin, std::size_t end, SafeSum* sum) {
+                              SetPathDistribution(energies, begin, end, &*distribution_, sum);
+                            });
     dual_z_ = Matrix<float>(size_, static_cast<std::size_t>(model_.num_cuts()));
     for (std::size_t p = 0; p < size_; ++p) {
       for (const std::size_t c : active_) {
@@ -123,20 +208,6 @@ class RoutedVerifier {
       for (std::size_t m = 0; m < thickness_; ++m)
         bound->Widen(terms * diameter_ * total_.edge(p, m));
     }
-  }
-
-  // add(begin, end, sum) for every path, in parallel.
-  template <class Add>
-  SafeSum SumOverPaths(const Add& add) const {
-    const std::vector<std::uint32_t>& first = proof_.routing.paths.begin;
-    std::vector<SafeSum> part(first.size());
-    ParallelFor(first.size(), 1, [&](std::size_t from, std::size_t to) {
-      for (std::size_t k = from; k < to; ++k)
-        add(first[k], k + 1 < first.size() ? first[k + 1] : size_, &part[k]);
-    });
-    SafeSum all;
-    for (const SafeSum& path : part) all.Add(path);
-    return all;
   }
 
   // phi plus what the flows add to the labels, by position.
@@ -215,14 +286,14 @@ RoutedVerifier CheckedVerifier(const DenseCrf& model, const RoutedProof& proof,
 }  // namespace
 
 Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
-                          const PairOptions& options) {
+                          const PairOptions& options, TiltedPlace tilted) {
   RoutedVerifier verifier = CheckedVerifier(model, proof, options);
   verifier.SumPairs(options);
-  return BoundMaker::Verified(verifier.Above());
+  return verifier.Upper(tilted);
 }
 
 RoutedBounds VerifiedRoutedBounds(const DenseCrf& model, const RoutedProof& proof,
-                                  const PairOptions& options) {
+                                  const PairOptions& options, TiltedPlace tilted) {
   RoutedVerifier verifier = CheckedVerifier(model, proof, options);
   const bool has_dual = !proof.dual_point.empty() && options.temperature > 0.0;
   if (has_dual) {
@@ -230,7 +301,7 @@ RoutedBounds VerifiedRoutedBounds(const DenseCrf& model, const RoutedProof& proo
     verifier.PlaceDualPoint();
   }
   verifier.SumPairs(options);
-  RoutedBounds bounds{BoundMaker::Verified(verifier.Above()), std::nullopt, verifier.complete()};
+  RoutedBounds bounds{verifier.Upper(tilted), std::nullopt, verifier.complete()};
   if (has_dual && bounds.complete) bounds.dual = BoundMaker::Verified(verifier.Dual());
   return bounds;
 }

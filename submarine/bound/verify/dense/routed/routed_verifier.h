@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "submarine/bound/bound.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/extension/evidence.h"
 #include "submarine/extension/routing.h"
@@ -27,7 +28,7 @@ namespace submarine::internal {
 // VerifiedUpper refuses) or when labels^thickness exceeds kMaxRoutedStates.
 inline constexpr double kMaxRoutedStates = 1 << 20;
 Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
-                          const PairOptions& options);
+                          const PairOptions& options, TiltedPlace tilted = nullptr);
 
 // The same with a lower bound on what it can become for this routing and the pairs that are looked at, whatever the
 // flows. With y the marginals of a distribution P on the paths, and z their sums over cuts,
@@ -43,6 +44,6 @@ struct RoutedBounds {
   bool complete = true;  // nothing was left out for on_progress
 };
 RoutedBounds VerifiedRoutedBounds(const DenseCrf& model, const RoutedProof& proof,
-                                  const PairOptions& options);
+                                  const PairOptions& options, TiltedPlace tilted = nullptr);
 
 }  // namespace submarine::internal
