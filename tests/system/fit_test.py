@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from submarine_support import EXPERIMENTS, PROGRAM, CommandTest, main, read_json
+from submarine_support import PROGRAM, CommandTest, main, read_json
 
 KEYS = ["position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight", "iterations",
         "normalisation", "softmax_temperature"]
@@ -46,7 +46,7 @@ class Results(FitTest):
         self.assertEqual(len(plot["series"]), 1 + 3)
         self.assertEqual({len(series["values"]) for series in plot["series"]}, {len(plot["x"]["values"])})
         self.run_well("segment-bench", "pictures", "-o", "bench", "--methods", "mf5", "--parameters",
-                      "fitted=fit/parameters.json", program=EXPERIMENTS)
+                      "fitted=fit/parameters.json")
         self.run_well("report", "fit")
 
     def test_threads_change_nothing(self):

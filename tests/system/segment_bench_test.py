@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from submarine_support import EXPERIMENTS, PROGRESS_LINE, SOURCE_DIR, CommandTest, main, write_npy
+from submarine_support import PROGRESS_LINE, SOURCE_DIR, CommandTest, main, write_npy
 
 DATA = pathlib.Path(os.environ.get("SUBMARINE_DATA", SOURCE_DIR / ".." / "shared" / "data")) / "segmentation"
 METHODS = ["unary", "mf1", "mf2", "mf5", "mf10", "mf", "pydensecrf5"]
@@ -54,7 +54,7 @@ class BenchTest(CommandTest):
                       f"--seed={seed}", f"--cell={cell}", f"--noise={noise}", "-o", name)
 
     def bench(self, *arguments, output="out", **options):
-        return self.run_well("segment-bench", *arguments, "-o", output, program=EXPERIMENTS, **options)
+        return self.run_well("segment-bench", *arguments, "-o", output, **options)
 
     def rows(self, output="out"):
         with open(self.directory / output / "results.csv", encoding="utf-8", newline="") as file:
@@ -72,7 +72,7 @@ class BenchTest(CommandTest):
                         self.mean(rows, "mf", "negative_log_likelihood"))
 
     def assert_refused(self, *arguments, mentions):
-        self.assert_one_sentence(self.run_command("segment-bench", *arguments, "-o", "refused", program=EXPERIMENTS), mentions)
+        self.assert_one_sentence(self.run_command("segment-bench", *arguments, "-o", "refused"), mentions)
         self.assertFalse((self.directory / "refused").exists())
 
 
@@ -186,7 +186,7 @@ class Resume(BenchTest):
         self.picture()
         self.bench("pictures", "--methods", "unary")
         self.write("out/runs/one.default.unary.json", "[]")
-        finished = self.run_command("segment-bench", "pictures", "-o", "out", "--methods", "unary", program=EXPERIMENTS)
+        finished = self.run_command("segment-bench", "pictures", "-o", "out", "--methods", "unary")
         self.assert_one_sentence(finished, ["one.default.unary.json", "not what submarine segment-bench wrote"])
 
 
@@ -230,7 +230,7 @@ class BadInput(BenchTest):
     def test_pictures_that_differ_in_their_labels(self):
         self.picture("pictures/one", labels=4)
         self.picture("pictures/two", labels=5)
-        finished = self.run_command("segment-bench", "pictures", "-o", "out", "--methods", "unary", program=EXPERIMENTS)
+        finished = self.run_command("segment-bench", "pictures", "-o", "out", "--methods", "unary")
         self.assert_one_sentence(finished, ["two has 5 labels, that of one has 4"])
 
     def test_options(self):

@@ -21,7 +21,7 @@ class BenchTest(CommandTest):
         return name
 
     def bench(self, *arguments, output="out"):
-        return self.run_well("stereo-bench", *arguments, "-o", output, program=EXPERIMENTS)
+        return self.run_well("stereo-bench", *arguments, "-o", output)
 
     def rows(self, output="out"):
         with open(self.directory / output / "results.csv", encoding="utf-8", newline="") as file:
@@ -149,7 +149,7 @@ class Resuming(BenchTest):
         (self.directory / "out" / "runs").mkdir(parents=True)
         self.write("out/runs/one.constant.default.json", {"parameters": 3})
         self.write("out/runs/one.mf.default.json", "{}")
-        refused = self.run_command("stereo-bench", "one", "-o", "out", "--methods", "mf", program=EXPERIMENTS)
+        refused = self.run_command("stereo-bench", "one", "-o", "out", "--methods", "mf")
         self.assertEqual(refused.code, 2)
         self.assertIn("one.mf.default.json is not what submarine stereo-bench wrote", refused.stderr)
 
@@ -157,7 +157,7 @@ class Resuming(BenchTest):
 class BadInput(BenchTest):
 
     def assert_refused(self, *arguments, saying):
-        finished = self.run_command("stereo-bench", *arguments, program=EXPERIMENTS)
+        finished = self.run_command("stereo-bench", *arguments)
         self.assertEqual(finished.code, 2, finished)
         self.assertRegex(finished.stderr, saying)
         self.assertEqual(len(finished.messages.splitlines()), 1, finished)
@@ -184,7 +184,7 @@ class BadInput(BenchTest):
     def test_an_output_that_is_a_file(self):
         self.scene("one")
         self.write("out.txt", "mine")
-        finished = self.run_command("stereo-bench", "one", "-o", "out.txt", "--methods", "constant", program=EXPERIMENTS)
+        finished = self.run_command("stereo-bench", "one", "-o", "out.txt", "--methods", "constant")
         self.assertEqual(finished.code, 2)
         self.assertIn("out.txt", finished.stderr)
         self.assertEqual((self.directory / "out.txt").read_text(encoding="utf-8"), "mine")

@@ -16,7 +16,7 @@ import unittest
 import zlib
 
 PROGRAM = os.environ["SUBMARINE_PROGRAM"]
-EXPERIMENTS = f"{PROGRAM}-experiments"
+EXPERIMENTS = f"{PROGRAM}-experiments"  # beside it
 SOURCE_DIR = pathlib.Path(os.environ["SUBMARINE_SOURCE_DIR"])
 TIMEOUT_SECONDS = 120
 
@@ -46,11 +46,16 @@ class Run:
         return f"exit code {self.code}\nstdout: {self.stdout}\nstderr: {self.stderr}"
 
 
-def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS, before=(), program=PROGRAM):
+def program_of(arguments):
+    """The one that has this command."""
+    return EXPERIMENTS if arguments and arguments[0] in ("synth", "stereo-bench", "segment-bench") else PROGRAM
+
+
+def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS, before=()):
     """os.wait4 instead of subprocess.run, because it knows the memory of this one child. `before` are the words of a command
     that starts ours."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        command = [*before, program, *(os.fspath(argument) for argument in arguments)]
+        command = [*before, program_of(arguments), *(os.fspath(argument) for argument in arguments)]
         process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
         deadline = time.monotonic() + timeout
         while True:

@@ -21,7 +21,7 @@ METHODS = ["submod-fw", "submod", "alternate", "trw", "mf", "hybrid"]
 class SynthTest(CommandTest):
 
     def synth(self, output, *arguments):
-        return self.run_well("synth", *arguments, "-o", output, program=EXPERIMENTS)
+        return self.run_well("synth", *arguments, "-o", output)
 
     def table(self, output):
         return (self.directory / output / "results.csv").read_text(encoding="ascii")
@@ -157,7 +157,7 @@ class Reproducible(SynthTest):
 class Refused(SynthTest):
 
     def assert_refused(self, *arguments, mentions=()):
-        finished = self.run_command("synth", *arguments, program=EXPERIMENTS)
+        finished = self.run_command("synth", *arguments)
         self.assert_one_sentence(finished, mentions)
 
     def test_values(self):
