@@ -8,11 +8,8 @@ namespace submarine::apps {
 
 void AddSolveCommand(CLI::App* app);
 void AddGenerateCommand(CLI::App* app);
-void AddSynthCommand(CLI::App* app);
 void AddStereoCommand(CLI::App* app);
-void AddStereoBenchCommand(CLI::App* app);
 void AddSegmentCommand(CLI::App* app);
-void AddSegmentBenchCommand(CLI::App* app);
 void AddFitCommand(CLI::App* app);
 void AddReportCommand(CLI::App* app);
 

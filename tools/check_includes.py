@@ -22,7 +22,7 @@ COMMENT_OR_LITERAL = re.compile(
 
 IO_FOLDER = "io"
 KEYWORDS = {"USES", "TEST_USES", "LINK"}
-PROGRAMS = ("apps", "python", "examples", "benchmarks")
+PROGRAMS = ("apps", "experiments", "python", "examples", "benchmarks")
 # Headers that one file alone may include, beside its own folder.
 SOLE_USER = {"submarine/bound/exact_bounds.h": "submarine/solve/exact_solve.cc"}
 IO_HEADERS = {"iostream", "fstream", "filesystem", "cstdio", "stdio.h", "fmt/os.h", "print", "syncstream"}
@@ -108,7 +108,7 @@ def check_file(path, folder, folders, public, root):
                     yield f"{where}:{number}: library code includes {header}, which belongs to the tests"
                 if str(where) in public and header not in public:
                     yield f"{where}:{number}: a public header includes {header}, which is not installed"
-            elif header.split("/")[0] in ("apps", "tests", "benchmarks"):
+            elif header.split("/")[0] in ("apps", "experiments", "tests", "benchmarks"):
                 yield f"{where}:{number}: the library includes {header}, which stands above it"
             elif include.group(1) == '"' and (path.parent / header).exists():
                 yield f'{where}:{number}: write "submarine/{folder}/{header}" instead of "{header}"'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the .cc files of submarine/, apps/ and python/ (tests apart), or over the files given.
+"""Runs clang-tidy over the .cc files of submarine/, apps/, experiments/ and python/ (tests apart), or over the files given.
 
 A file that was clean is not looked at again until it, a header of ours it includes, its compile command,
 .clang-tidy or the version of clang-tidy changes: its fingerprint is kept in BUILD/tidy-cache.
@@ -103,9 +103,7 @@ def batches(sources, commands):
     for source in sources:
         alone = source if "foreach_target.h" in source.read_text() else None
         flags = OPTIMISATION.sub("", commands[source].split(" -o ")[0])
-        parts = source.relative_to(ROOT).parts
-        part = parts[:3] if parts[1] == "experiments" else parts[:2]  # experiments use the same names
-        groups.setdefault((part, flags, alone), []).append(source)
+        groups.setdefault((source.relative_to(ROOT).parts[:2], flags, alone), []).append(source)
     for group in groups.values():
         count = -(-len(group) // BATCH)
         yield from (group[k::count] for k in range(count))
@@ -125,7 +123,7 @@ def main():
     commands = read_commands(database)
     wanted = [f.resolve() for f in options.files] or [
         f for f in commands
-        if f.relative_to(ROOT).parts[0] in ("submarine", "apps", "python") and not f.name.endswith("_test.cc")]
+        if f.relative_to(ROOT).parts[0] in ("submarine", "apps", "experiments", "python") and not f.name.endswith("_test.cc")]
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True, check=True).stdout
     cache = build_dir / "tidy-cache"
     cache.mkdir(exist_ok=True)

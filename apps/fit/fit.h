@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/experiments/labelled_pictures.h"
-#include "apps/experiments/run_store.h"
-#include "apps/experiments/segment_bench/segment_bench.h"
+#include "apps/fit/labelled_pictures.h"
+#include "apps/fit/picture_scores.h"
+#include "apps/fit/run_store.h"
 #include "submarine/segmentation/segmentation_model.h"
 
 namespace submarine::apps {

@@ -10,10 +10,10 @@
 #include "apps/cli/option_checks.h"
 #include "apps/cli/terminal.h"
 #include "apps/commands.h"
-#include "apps/experiments/labelled_pictures.h"
-#include "apps/experiments/run_store.h"
 #include "apps/fit/fit.h"
 #include "apps/fit/fit_output.h"
+#include "apps/fit/labelled_pictures.h"
+#include "apps/fit/run_store.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/parallel.h"
 #include "submarine/io/file/atomic_file.h"
@@ -40,7 +40,6 @@ void WriteResults(const std::filesystem::path& directory, const FitResult& resul
   WriteSegmentationParameters(directory / "parameters.json", result.all.parameters,
                               FitProvenance(result, settings).dump());
   WriteFileAtomically(directory / "table.md", FitMarkdown(result, settings));
-  WriteFitFigure(directory, result, settings);
   WriteFileAtomically(directory / "summary.json", JsonText(FitSummary(result, settings)));
 }
 
@@ -79,10 +78,9 @@ void AddFitCommand(CLI::App* app) {
          "Directories with X.png (jpg, bmp, ...), X.softmax.npy and X.labels.png for every "
          "picture X, or lists of such files separated by tabs")
       ->required();
-  sub->add_option(
-         "-o,--output", command->output,
-         "Directory of parameters.json, table.md, figure.png, figure.svg and summary.json; "
-         "what was evaluated is kept in its runs/, and the same command continues there")
+  sub->add_option("-o,--output", command->output,
+                  "Directory of parameters.json, table.md and summary.json; "
+                  "what was evaluated is kept in its runs/, and the same command continues there")
       ->required();
   AddChoice<FitScore>(
       sub, "--score", &settings.score,
@@ -121,7 +119,8 @@ void AddFitCommand(CLI::App* app) {
       "Examples:\n"
       "  submarine fit pictures -o fit\n"
       "  submarine segment photo.png --softmax photo.npy --parameters fit/parameters.json -o out\n"
-      "  submarine segment-bench others -o bench --parameters fitted=fit/parameters.json");
+      "  submarine-experiments segment-bench others -o bench --parameters "
+      "fitted=fit/parameters.json");
   sub->callback([command] { RunFit(*command); });
 }
 

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/messages.h"
-#include "apps/experiments/figure.h"
-#include "apps/experiments/tables.h"
+#include "apps/fit/markdown_table.h"
 #include "submarine/base/version.h"
 
 namespace submarine::apps {
@@ -45,6 +42,30 @@ std::string HeldOutSentence(const FitResult& result, FitScore score) {
   return fmt::format("{} held out: {} fitted, {} by the defaults (better on {} of {} pictures)",
                      NameOf(score), Shown(means.fitted, score), Shown(means.defaults, score),
                      means.better, result.held_out.size());
+}
+
+// The best score after every evaluation of each search.
+Json SearchesPlot(const FitResult& result, const FitSettings& settings) {
+  const double sign = settings.score == FitScore::kLikelihood ? -1.0 : 1.0;
+  std::size_t length = result.all.best_so_far.size();
+  for (const FitSearch& fold : result.folds) length = std::max(length, fold.best_so_far.size());
+  Json evaluations = Json::array();
+  for (std::size_t k = 1; k <= length; ++k) evaluations.push_back(k);
+  Json series = Json::array();
+  const auto add = [&](const std::string& name, const FitSearch& search) {
+    Json values = Json::array();
+    for (const double value : search.best_so_far) values.push_back(sign * value);
+    while (values.size() < length) values.push_back(nullptr);
+    series.push_back({{"name", name}, {"values", values}});
+  };
+  add("all pictures", result.all);
+  for (std::size_t k = 0; k < result.folds.size(); ++k)
+    add(fmt::format("without fold {}", k + 1), result.folds[k]);
+  return {{"title",
+           fmt::format("Best {} so far, pictures that the search saw", NameOf(settings.score))},
+          {"x", {{"label", "evaluations"}, {"values", evaluations}}},
+          {"y", {{"label", NameOf(settings.score)}}},
+          {"series", series}};
 }
 
 }  // namespace
@@ -141,75 +162,11 @@ Json FitSummary(const FitResult& result, const FitSettings& settings) {
           {"version", kVersion},
           {"page",
            {{"title", fmt::format("Parameters fitted to {} pictures", result.held_out.size())},
-            {"figures", Json::array({{{"name", "Searches"}, {"file", "figure.png"}}})},
+            {"plots", Json::array({SearchesPlot(result, settings)})},
             {"facts", facts},
             {"notes",
              Json::array({"Held out: every picture at its full size by parameters that were found "
                           "without it."})}}}};
-}
-
-void WriteFitFigure(const std::filesystem::path& directory, const FitResult& result,
-                    const FitSettings& settings) {
-  constexpr double kWidth = 680.0, kHeight = 380.0;
-  constexpr double kLeft = 76.0, kRight = 170.0, kTop = 44.0, kBottom = 46.0;
-  constexpr std::array<std::array<double, 3>, 6> kColours = {{{0.00, 0.45, 0.70},
-                                                              {0.90, 0.62, 0.00},
-                                                              {0.00, 0.62, 0.45},
-                                                              {0.80, 0.47, 0.65},
-                                                              {0.34, 0.71, 0.91},
-                                                              {0.84, 0.37, 0.00}}};
-  std::vector<const FitSearch*> searches = {&result.all};
-  for (const FitSearch& fold : result.folds) searches.push_back(&fold);
-  double low = result.all.default_value, high = low;
-  std::size_t length = 2;
-  for (const FitSearch* search : searches) {
-    low = std::min(low, search->default_value);
-    high = std::max(high, search->value);
-    length = std::max(length, search->best_so_far.size());
-  }
-  const double margin = std::max(0.05 * (high - low), 1e-4);
-  low -= margin;
-  high += margin;
-  const auto x = [&](double k) {
-    return kLeft + k / static_cast<double>(length - 1) * (kWidth - kLeft - kRight);
-  };
-  const auto y = [&](double value) {
-    return kHeight - kBottom - (value - low) / (high - low) * (kHeight - kTop - kBottom);
-  };
-  WriteFigure(directory, kWidth, kHeight, [&](Canvas* canvas) {
-    canvas->Grey(0.1);
-    canvas->Text(
-        fmt::format("Best {} so far, pictures that the search saw", NameOf(settings.score)), kLeft,
-        24.0, 0.0, 14.0);
-    canvas->Text("evaluations", (kLeft + kWidth - kRight) / 2.0, kHeight - 12.0, 0.5, 12.0);
-    double step = std::pow(10.0, std::floor(std::log10((high - low) / 3.0)));
-    if ((high - low) / step > 12.0) step *= 5.0;
-    if ((high - low) / step > 6.0) step *= 2.0;
-    for (double tick = std::ceil(low / step) * step; tick <= high; tick += step) {
-      canvas->Grey(0.88);
-      canvas->Line(kLeft, y(tick), kWidth - kRight, y(tick));
-      canvas->Grey(0.1);
-      canvas->Text(Shown(tick, settings.score), kLeft - 6.0, y(tick) + 4.0, 1.0, 11.0);
-    }
-    std::size_t every = 1;  // of 1, 2, 5, 10, ...
-    for (std::size_t k = 0; length / every > 7; ++k) every = every * (k % 3 == 1 ? 5 : 4) / 2;
-    for (std::size_t k = every; k <= length; k += every)
-      canvas->Text(fmt::format("{}", k), x(static_cast<double>(k - 1)), kHeight - kBottom + 16.0,
-                   0.5, 11.0);
-    for (std::size_t s = 0; s < searches.size(); ++s) {
-      canvas->Colour(kColours[s % kColours.size()]);
-      const std::vector<double>& best = searches[s]->best_so_far;
-      for (std::size_t k = 1; k < best.size(); ++k) {
-        canvas->Line(x(static_cast<double>(k - 1)), y(best[k - 1]), x(static_cast<double>(k)),
-                     y(best[k]), 1.6);
-      }
-      const double row = kTop + 12.0 + 20.0 * static_cast<double>(s);
-      canvas->Line(kWidth - kRight + 14.0, row - 4.0, kWidth - kRight + 34.0, row - 4.0, 2.0);
-      canvas->Grey(0.1);
-      canvas->Text(s == 0 ? "all pictures" : fmt::format("without fold {}", s),
-                   kWidth - kRight + 40.0, row, 0.0, 12.0);
-    }
-  });
 }
 
 }  // namespace submarine::apps

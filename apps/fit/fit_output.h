@@ -1,7 +1,6 @@
 // The texts and files of a fit.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -24,8 +23,5 @@ std::string FitMarkdown(const FitResult& result, const FitSettings& settings);
 nlohmann::ordered_json FitProvenance(const FitResult& result, const FitSettings& settings);
 // Includes the key "page" (docs/formats.md), for `submarine report`.
 nlohmann::ordered_json FitSummary(const FitResult& result, const FitSettings& settings);
-// The score of every search against its evaluations, as DIRECTORY/figure.svg and figure.png.
-void WriteFitFigure(const std::filesystem::path& directory, const FitResult& result,
-                    const FitSettings& settings);
 
 }  // namespace submarine::apps

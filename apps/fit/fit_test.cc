@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "apps/experiments/content_hash.h"
+#include "apps/fit/content_hash.h"
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
 #include "submarine/io/file/io_test_util.h"

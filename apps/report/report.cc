@@ -193,9 +193,6 @@ class ReportBuilder {
     }
     for (const PanelFile& figure : summary_.figures)
       AddPicture("figures", figure.name, ReadPngFile(Path(figure.file)));
-    // The output of `synth` has no "page".
-    if (summary_.panels.empty() && summary_.figures.empty())
-      AddFigure("figure.png", "Bounds relative to TRW");
     AddValues();
   }
 

@@ -1,5 +1,5 @@
 // The page of a bundle: one self-contained HTML file made from what `solve`, `stereo`, `segment` or
-// `synth` wrote to a directory. docs/formats.md lists the files it looks for.
+// `fit` wrote to a directory. docs/formats.md lists the files it looks for.
 #pragma once
 
 #include <filesystem>

@@ -6,7 +6,6 @@ import {button, element} from "./dom.js";
 import {Panel} from "./panel.js";
 import {pagePlot} from "./plots.js";
 import {Readout} from "./readout.js";
-import {synthTable} from "./synth.js";
 import {gallery, leadList} from "./lead.js";
 import {Overlay} from "./overlay.js";
 import {headline, meaning, notesSection, pairsTable, parameterPairs, resultPairs} from "./text.js";
@@ -127,7 +126,6 @@ async function build() {
     convergence.usable ? convergence.node : null,
     plots.length > 0 && element("section", {id: "plots", "aria-labelledby": "plots-title"},
       element("h2", {id: "plots-title"}, "Plots"), element("div", {class: "plot-grid"}, plots.map(({node}) => node))),
-    synthTable(summary.rows),
     element("div", {class: "columns"}, [
       pairsTable("In numbers", "facts", page.facts ?? []),
       pairsTable("Result", "result", resultPairs(summary)),

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from submarine_support import PROGRAM, CommandTest, main, png_size, read_json
+from submarine_support import PROGRAM, CommandTest, main, read_json
 
 KEYS = ["position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight", "iterations",
         "normalisation", "softmax_temperature"]
@@ -41,8 +41,10 @@ class Results(FitTest):
         self.assertIn("held out", finished.stdout)
         self.assertIn("parameters.json", finished.stdout)
         self.assertEqual(sorted(path.name for path in (self.directory / "fit").iterdir()),
-                         ["figure.png", "figure.svg", "parameters.json", "runs", "summary.json", "table.md"])
-        self.assertGreater(min(png_size(self.directory / "fit" / "figure.png")), 300)
+                         ["parameters.json", "runs", "summary.json", "table.md"])
+        (plot,) = read_json(self.directory / "fit" / "summary.json")["page"]["plots"]
+        self.assertEqual(len(plot["series"]), 1 + 3)
+        self.assertEqual({len(series["values"]) for series in plot["series"]}, {len(plot["x"]["values"])})
         self.run_well("segment-bench", "pictures", "-o", "bench", "--methods", "mf5", "--parameters",
                       "fitted=fit/parameters.json")
         self.run_well("report", "fit")

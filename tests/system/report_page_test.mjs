@@ -549,19 +549,6 @@ const tests = {
     await close("large");
   },
 
-  async "an experiment shows its figure and table"() {
-    const bundle = join(directory, "experiment");
-    submarine("synth", "--width", "5", "--height", "4", "--labels", "3", "--metrics", "potts", "--weights", "0.5,2", "--instances", "2",
-      "--quiet", "-o", bundle);
-    submarine("report", bundle);
-    for (const viewport of [DESK, PHONE]) {
-      const {page, close} = await open(bundle, viewport, "dark");
-      await assertFits(page);
-      assert.equal(await page.locator("#synth tbody tr").count(), 12);
-      assert.ok(await page.locator("figure img").evaluate((image) => image.complete && image.naturalWidth > 500));
-      await close("experiment");
-    }
-  },
 };
 
 const written = writtenBundle();

@@ -1,13 +1,14 @@
-"""`submarine stereo-bench`: the table is complete and consistent, finished runs are kept, bad input is refused."""
+"""`submarine-experiments stereo-bench`: the table is complete and consistent, finished runs are kept, bad input is refused."""
 
 import csv
 import math
 import re
 import signal
 import subprocess
+import sys
 import time
 
-from submarine_support import PROGRAM, CommandTest, main, png_size, read_json
+from submarine_support import EXPERIMENTS, SOURCE_DIR, CommandTest, main, read_json
 
 METHODS = ["mf", "fw", "auto", "constant"]
 
@@ -22,9 +23,9 @@ class BenchTest(CommandTest):
     def bench(self, *arguments, output="out"):
         return self.run_well("stereo-bench", *arguments, "-o", output)
 
-    def rows(self, output="out", source="computed"):
-        with open(self.directory / output / "table.csv", encoding="utf-8", newline="") as file:
-            return [row for row in csv.DictReader(file) if row["source"] == source]
+    def rows(self, output="out"):
+        with open(self.directory / output / "results.csv", encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
 
     def stamps(self, output="out"):
         return {path.name: path.stat().st_mtime_ns for path in (self.directory / output / "runs").iterdir()}
@@ -40,12 +41,9 @@ class Results(BenchTest):
         for row in rows:
             for key in ("energy", "seconds", "bad_1", "refined_bad_1", "refined_mean_absolute"):
                 self.assertTrue(math.isfinite(float(row[key])), row)
-            self.assertEqual(row["energy_as_published"], "")
-        self.assertEqual(sorted(path.name for path in (self.directory / "out").iterdir()),
-                         ["figure.png", "figure.svg", "runs", "summary.json", "table.csv", "table.md"])
-        width, height = png_size(self.directory / "out" / "figure.png")
-        self.assertGreater(min(width, height), 600)
-        self.assertEqual(len(finished.stdout.splitlines()), 1 + len(rows) + 1)
+            self.assertEqual(row["published_energy"], "")
+        self.assertEqual(sorted(path.name for path in (self.directory / "out").iterdir()), ["results.csv", "runs"])
+        self.assertEqual(len(finished.stdout.splitlines()), 1)
         self.assertEqual(finished.messages, "")
 
     def test_bounds_and_energies_are_ordered(self):
@@ -62,27 +60,14 @@ class Results(BenchTest):
         self.assertLessEqual(float(rows["auto"]["energy"]), float(rows["constant"]["energy"]))
         self.assertEqual(rows["fw"]["iterations"], "100")
 
-    def test_the_summary_is_what_the_table_says(self):
+    def test_the_table_is_relative_to_mean_field(self):
         self.bench(self.scene("one"), "--methods", "mf,constant")
-        summary = read_json(self.directory / "out" / "summary.json")
-        self.assertEqual((summary["kind"], summary["preset"], summary["pairs"]), ("stereo-bench", "default", ["one"]))
-        rows = self.rows()
-        self.assertEqual([run["method"] for run in summary["runs"]], ["mf", "constant"])
-        for run, row in zip(summary["runs"], rows, strict=True):
-            self.assertEqual(run["energy"], float(row["energy"]))
-        ratios = summary["ratios_to_mf"]["constant"]
-        self.assertEqual(ratios["pairs"], 1)
-        self.assertAlmostEqual(ratios["energy"], float(rows[1]["energy"]) / float(rows[0]["energy"]), places=9)
-        markdown = (self.directory / "out" / "table.md").read_text(encoding="utf-8")
-        self.assertRegex(markdown, r"\| one \| mf \| [0-9.e+]+ \| 1\.000 \|")
-
-    def test_the_report_shows_figure_and_numbers(self):
-        self.bench(self.scene("one"), "--methods", "mf,constant")
-        self.run_well("report", "out")
-        page = (self.directory / "out" / "report.html").read_text(encoding="utf-8")
-        self.assertIn("Stereo benchmark, preset default", page)
-        self.assertIn("one, constant", page)
-        self.assertGreater(len(page), (self.directory / "out" / "figure.png").stat().st_size)
+        mean_field, constant = self.rows()
+        lines = subprocess.run([sys.executable, SOURCE_DIR / "experiments" / "plot.py", "out"], cwd=self.directory, check=True,
+                               capture_output=True, text=True).stdout.splitlines()
+        self.assertRegex(lines[2], r"\| one \| mf \| [0-9.e+]+ \| 1\.000 \|")
+        ratio = float(constant["energy"]) / float(mean_field["energy"])
+        self.assertIn(f"energy {ratio:.3f}", lines[-1])
 
     def test_without_truth_there_are_no_errors(self):
         self.scene("one")
@@ -104,16 +89,14 @@ class Results(BenchTest):
 
 class Preset(BenchTest):
 
-    def test_the_paper_has_its_own_model_and_cited_rows(self):
+    def test_the_paper_has_its_own_model(self):
         self.scene("venus", width=40, height=24, labels=12)
         self.bench("venus", "--preset", "paper", "--methods", "mf-published,mf-self,mf,constant")
         rows = {row["method"]: row for row in self.rows()}
-        self.assertNotEqual(rows["mf-published"]["energy_as_published"], "")
+        self.assertNotEqual(rows["mf-published"]["published_energy"], "")
         self.assertEqual([row["termination"] for method, row in rows.items() if method.startswith("mf")], ["converged"] * 3)
         # Self terms hold variables where they are: the labeling is no better.
         self.assertGreaterEqual(float(rows["mf-self"]["energy"]), float(rows["mf"]["energy"]))
-        cited = {row["method"]: row for row in self.rows(source="cited")}
-        self.assertEqual(float(cited["mf-published"]["energy_as_published"]), 1.832e7)
         parameters = read_json(self.directory / "out" / "runs" / "venus.mf.paper.json")["parameters"]
         self.assertEqual((parameters["disparities"], parameters["truncate"], parameters["metric"], parameters["guide"]),
                          (20, 48.0, "potts", "left"))
@@ -146,7 +129,7 @@ class Resuming(BenchTest):
 
     def test_an_interrupt_keeps_what_is_finished(self):
         self.scene("one", width=160, height=120, labels=24)
-        process = subprocess.Popen([PROGRAM, "stereo-bench", "one", "-o", "out", "--methods", "constant,fw"],
+        process = subprocess.Popen([EXPERIMENTS, "stereo-bench", "one", "-o", "out", "--methods", "constant,fw"],
                                    cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         finished = self.directory / "out" / "runs" / "one.constant.default.json"
         deadline = time.monotonic() + 60
@@ -155,8 +138,8 @@ class Resuming(BenchTest):
         process.send_signal(signal.SIGINT)
         output, problems = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 3)
-        self.assertIn("constant", output)
-        self.assertEqual(problems, "submarine: interrupted: 1 of 2 runs are missing; "
+        self.assertIn("1 results", output)
+        self.assertEqual(problems, "submarine: interrupted: 1 of 2 results are missing; "
                                    "run the same command again to continue\n")
         self.assertEqual([row["method"] for row in self.rows()], ["constant"])
         self.assertEqual(list(self.stamps()), ["one.constant.default.json"])

@@ -16,6 +16,7 @@ import unittest
 import zlib
 
 PROGRAM = os.environ["SUBMARINE_PROGRAM"]
+EXPERIMENTS = f"{PROGRAM}-experiments"  # beside it
 SOURCE_DIR = pathlib.Path(os.environ["SUBMARINE_SOURCE_DIR"])
 TIMEOUT_SECONDS = 120
 
@@ -45,11 +46,16 @@ class Run:
         return f"exit code {self.code}\nstdout: {self.stdout}\nstderr: {self.stderr}"
 
 
+def program_of(arguments):
+    """The one that has this command."""
+    return EXPERIMENTS if arguments and arguments[0] in ("synth", "stereo-bench", "segment-bench") else PROGRAM
+
+
 def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS, before=()):
     """os.wait4 instead of subprocess.run, because it knows the memory of this one child. `before` are the words of a command
     that starts ours."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        command = [*before, PROGRAM, *(os.fspath(argument) for argument in arguments)]
+        command = [*before, program_of(arguments), *(os.fspath(argument) for argument in arguments)]
         process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
         deadline = time.monotonic() + timeout
         while True:
@@ -298,8 +304,8 @@ class CommandTest(unittest.TestCase):
     def run_command(self, *arguments, **options):
         return run(*map(str, arguments), directory=self.directory, **options)
 
-    def run_well(self, *arguments, timeout=TIMEOUT_SECONDS):
-        finished = self.run_command(*arguments, timeout=timeout)
+    def run_well(self, *arguments, **options):
+        finished = self.run_command(*arguments, **options)
         self.assertEqual(finished.code, 0, finished)
         return finished
 

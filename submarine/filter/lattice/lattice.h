@@ -37,10 +37,16 @@ class LatticeOperator final : public GaussianOperator {
                                                          const LatticeOptions& options,
                                                          std::vector<double>* scale);
 
-  // The classic filter (filter/classic/axis_lattice.h) with this implementation, for reproducing
-  // published results: only products with self terms and row sums. `normalised` divides on both
-  // sides by the square roots of its row sums. It is not symmetric, so no certificate may be about
-  // it, and no solver option selects it.
+  // The permutohedral filter in its classic form (Adams, Baek, Davis 2010), for reproducing
+  // published results,
+  //
+  //   K = alpha S^T B_d ... B_1 B_0 S,   B_j = 1 + (U_j + U_j^T) / 2,   alpha = 1 / (1 + 2^-d),
+  //
+  // where S spreads variables over the corners of their simplex and U_j moves a vertex along axis j
+  // if the target exists: only products with self terms and row sums. The factors do not commute on
+  // an incomplete set of vertices, so K is not symmetric, its diagonal is not 1, and its rows sum to
+  // 0.4 to 0.9 of the Gaussian's: no certificate may be about it, and no solver option selects it.
+  // `normalised` divides on both sides by the square roots of its row sums.
   static std::unique_ptr<LatticeOperator> MakeClassic(const Matrix<float>& features,
                                                       bool normalised, std::size_t max_bytes);
 

@@ -46,7 +46,7 @@ struct LatticeStencil {
   double amplitude = 0.0;
   double kept = 0.0;
   std::vector<double> laziness;  // c_k, one per pass, palindromic, odd length
-  // The classic filter instead (filter/classic/axis_lattice.h): one pass 1 + (U_j + U_j^T) / 2 per
+  // The classic filter instead (LatticeOperator::MakeClassic): one pass 1 + (U_j + U_j^T) / 2 per
   // axis j, with cells that start at the origin of the features. K is then not symmetric, and only
   // the length of `laziness` is used.
   bool by_axes = false;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
-#include "submarine/filter/classic/axis_lattice.h"
+#include "submarine/filter/lattice/lattice.h"
 
 namespace submarine {
 namespace {
@@ -24,12 +24,13 @@ Matrix<float> RandomMatrix(std::size_t rows, std::size_t cols, std::uint64_t see
 
 // K of the classic lattice, with its diagonal, column by column.
 std::vector<std::vector<double>> KernelOf(const Matrix<float>& features) {
-  const internal::AxisLattice lattice(features);
+  const auto lattice =
+      internal::LatticeOperator::MakeClassic(features, false, std::size_t{1} << 30);
   const std::size_t n = features.rows();
   Matrix<float> identity(n, n);
   for (std::size_t a = 0; a < n; ++a) identity(a, a) = 1.0F;
   Matrix<float> product(n, n);
-  lattice.AddProduct(identity, 1.0F, &product);
+  lattice->AddProductWithSelf(identity, 1.0F, &product);
   std::vector<std::vector<double>> k(n, std::vector<double>(n));
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < n; ++b) k[a][b] = product(a, b);

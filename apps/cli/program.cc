@@ -1,0 +1,87 @@
+#include "apps/cli/program.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <sstream>
+#include <system_error>
+
+#include "apps/cli/messages.h"
+#include "apps/cli/process.h"
+#include "submarine/base/error.h"
+#include "submarine/base/version.h"
+
+namespace submarine::apps {
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kBadInput = 2;
+constexpr int kIncomplete = 3;
+
+// CLI11 would only say of an unknown command that a command is missing.
+std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
+  const std::vector<std::string> rest = app.remaining();
+  if (app.get_subcommands().empty() && !rest.empty() && !rest.front().starts_with('-')) {
+    return fmt::format("there is no command \"{}\"", rest.front());
+  }
+  return error.what();
+}
+
+int Run(int argc, char** argv, const std::string& name, const std::string& description,
+        const std::vector<void (*)(CLI::App*)>& commands) {
+  CLI::App app(fmt::format("{}: {}", name, description));
+  app.name(name);
+  app.set_version_flag("--version", fmt::format("{} {}", name, kVersion));
+  app.require_subcommand(1);
+  app.footer(fmt::format("`{} COMMAND --help` shows the options of a command and examples.", name));
+  for (const auto add : commands) add(&app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) {
+      PrintError(fmt::format("{} (see {} --help)", UsageProblem(app, error), name));
+      return kBadInput;
+    }
+    std::ostringstream help;
+    app.exit(error, help, help);
+    PrintText(help.str());
+  }
+  FlushOutput();
+  return 0;
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv, const std::string& name, const std::string& description,
+               const std::vector<void (*)(CLI::App*)>& commands) {
+  PrepareProcess();
+  try {
+    return Run(argc, argv, name, description, commands);
+  } catch (const submarine::Interrupted& error) {
+    PrintError(error.what());
+    return kIncomplete;
+  } catch (const TooLarge& error) {
+    PrintError(InOptions(error));
+    return kBadInput;
+  } catch (const Error& error) {
+    PrintError(error.what());
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    PrintError("there is not enough memory for this model");
+    return kBadInput;
+  } catch (const std::filesystem::filesystem_error& error) {
+    PrintError(
+        fmt::format("cannot use \"{}\": {}", error.path1().string(), error.code().message()));
+    return kBadInput;
+  } catch (const std::system_error& error) {
+    PrintError(fmt::format("the operating system refused: {}", error.code().message()));
+    return kFailure;
+  } catch (const std::exception& error) {
+    PrintError(fmt::format("internal error, please report it: {}", error.what()));
+    return kFailure;
+  }
+}
+
+}  // namespace submarine::apps
