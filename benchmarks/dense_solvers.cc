@@ -4,8 +4,8 @@
 //
 //   dense_solvers DIRECTORY [SOLVER...]     DIRECTORY holds left.png and right.png
 //
-// Solvers: auto, auto-fine (gap 0.1%), pdhg, quadratic, fw, fw-harmonic, mf and, with "lattice-" before it, any of pdhg,
-// quadratic, fw on the lattice instead of the neighbour list. Default: all but auto-fine.
+// Solvers: auto, auto-fine (gap 0.1%), pdhg, fw, fw-harmonic, mf and, with "lattice-" before it, any of pdhg
+// and fw on the lattice instead of the neighbour list. Default: all but auto-fine.
 //
 // What we promise, on 2 cores: `auto` passes the bound of 100 Frank-Wolfe iterations within the time of 8 of
 // them, and reaches a gap of 1% for the exact Gaussian in under 60 s.
@@ -66,8 +66,6 @@ Summary Solve(const DenseCrf& model, const std::string& name) {
     if (solver == "auto-fine") options.dense.pairs.cutoff = 1e-4;
   } else if (solver == "pdhg") {
     options.method = Method::kPdhg;
-  } else if (solver == "quadratic") {
-    options.method = Method::kQuadratic;
   } else if (solver == "fw" || solver == "fw-harmonic") {
     options.method = Method::kFrankWolfe;
     options.harmonic_steps = solver == "fw-harmonic";
@@ -147,8 +145,7 @@ int Main(const std::vector<std::string>& arguments) {
   }
   std::vector<std::string> solvers(arguments.begin() + 1, arguments.end());
   if (solvers.empty()) {
-    solvers = {"fw",   "fw-harmonic", "quadratic",         "pdhg",
-               "auto", "mf",          "lattice-quadratic", "lattice-pdhg"};
+    solvers = {"fw", "fw-harmonic", "pdhg", "auto", "mf", "lattice-pdhg"};
   }
   const DenseCrf model = Tsukuba(arguments.front());
   std::vector<Summary> summaries;

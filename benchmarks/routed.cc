@@ -8,7 +8,6 @@
 // tsukuba    crop 150..197 x 120..159, 16 labels, min(sum of differences / 8, 10), truncated:2, kernels 0.5
 //            (1.5 px) + 0.1 (6 px, 10 grey), ordered pairs
 // weak       the same crop, min(sum / 20, 3), Potts, kernels 0.5 (3 px) + 0.2 (12 px, 15 grey)
-// MODEL:FOREST   along rows, columns, look-alikes or spanning; without, the best one
 //
 // What we promise: widths of at most 6% on im1 at 320x240 within 60 s on 2 cores, 3% at 160x120.
 #include <fmt/format.h>
@@ -139,11 +138,9 @@ DenseCrf Tsukuba(const std::string& directory, bool weak) {
           weak ? PottsLabels(kLabels) : TruncatedLinearLabels(kLabels, 2)};
 }
 
-void Run(const std::string& name, const DenseCrf& model, Method method,
-         const std::optional<HybridForest>& forest = {}) {
+void Run(const std::string& name, const DenseCrf& model, Method method) {
   SolveOptions options;
   options.method = method;
-  options.forest = forest;
   options.limits.gap = 1e-3;
   const SolveResult result = submarine::Solve(model, options);
   const Certificate& certificate = result.certificate;
@@ -166,14 +163,6 @@ DenseCrf Picture(const std::string& directory, const std::string& name) {
   return Scribbled(directory, width, height);
 }
 
-HybridForest ForestOf(const std::string& name) {
-  for (const HybridForest forest : {HybridForest::kRows, HybridForest::kColumns,
-                                    HybridForest::kSpanning, HybridForest::kLookAlikes}) {
-    if (name == ToString(forest)) return forest;
-  }
-  throw InvalidInput(fmt::format("there is no forest \"{}\"", name));
-}
-
 int Main(int argc, char** argv) {
   if (argc < 2) {
     fmt::print(stderr, "usage: routed SEGMENTATION [STEREO [MODEL...]]\n");
@@ -181,18 +170,7 @@ int Main(int argc, char** argv) {
   }
   std::vector<std::string> names(argv + std::min(argc, 3), argv + argc);
   if (names.empty()) names = {"im1-80x60", "im1-160x120", "im1-320x240", "tsukuba", "weak"};
-  for (const std::string& given : names) {
-    const std::size_t colon = given.find(':');
-    const std::string name = given.substr(0, colon);
-    if (colon != std::string::npos) {
-      const HybridForest forest = ForestOf(given.substr(colon + 1));
-      if (name != "tsukuba" && name != "weak") {
-        Run(given, Picture(argv[1], name), Method::kRouted, forest);
-      } else if (argc > 2) {
-        Run(given, Tsukuba(argv[2], name == "weak"), Method::kRouted, forest);
-      }
-      continue;
-    }
+  for (const std::string& name : names) {
     if (name == "tsukuba" || name == "weak") {
       // Pairs are few enough to be listed: `auto` routes what its plain bound leaves.
       for (const Method method : {Method::kRouted, Method::kAuto}) {

@@ -64,17 +64,6 @@ BENCHMARK(FrankWolfe100)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-void BlockFrankWolfe100(benchmark::State& state) {
-  const SparseCrf model = Grid(100, 5.0);
-  FrankWolfeOptions options;
-  options.relative_gap = 0.0;
-  options.max_iterations = 100;
-  BoundResult result;
-  for (auto _ : state) result = SolveBlockFrankWolfe(model, options);
-  Report(state, result);
-}
-BENCHMARK(BlockFrankWolfe100)->Unit(benchmark::kMillisecond)->UseRealTime();
-
 // 64 iterations; the counter divides by iterations, edges and cuts.
 void PdhgIteration(benchmark::State& state) {
   const SparseCrf model = Grid(static_cast<int>(state.range(0)), 5.0);

@@ -1,4 +1,4 @@
-// Tree-reweighted and hybrid bounds on the paper's synthetic grids. What we promise: one sweep
+// Tree-reweighted bounds on the paper's synthetic grids. What we promise: one sweep
 // (forward and back) at 100x100 with 20 labels under 4 ms on one core for Potts (TrwSweep/metric:0,
 // counter ms_per_sweep).
 #include <benchmark/benchmark.h>
@@ -7,7 +7,6 @@
 #include <random>
 
 #include "benchmarks/paper_labels.h"
-#include "submarine/solver/forest/hybrid.h"
 #include "submarine/solver/forest/trw.h"
 
 namespace submarine::internal {
@@ -61,24 +60,6 @@ BENCHMARK(TrwSolve)
     ->ArgNames({"metric", "weight"})
     ->ArgsProduct({{kPotts, kTree1, kTree2}, {1, 2, 5, 10}})
     ->Unit(benchmark::kMillisecond);
-
-void Hybrid(benchmark::State& state) {
-  const SparseCrf model =
-      Grid(static_cast<int>(state.range(0)), static_cast<double>(state.range(1)));
-  HybridOptions options;
-  options.forest = HybridForest::kRows;
-  options.relative_gap = 1e-3;
-  HybridResult result;
-  for (auto _ : state) result = SolveHybrid(model, options);
-  state.counters["iterations"] = result.iterations;
-  state.counters["upper"] = result.upper;
-  state.counters["gap"] = RelativeGap(result.upper, result.dual);
-}
-BENCHMARK(Hybrid)
-    ->ArgNames({"metric", "weight"})
-    ->ArgsProduct({{kPotts, kTree1}, {1, 2, 5}})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
 
 }  // namespace
 }  // namespace submarine::internal

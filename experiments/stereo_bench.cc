@@ -13,6 +13,7 @@
 #include "apps/fit/content_hash.h"
 #include "apps/stereo/stereo_output.h"
 #include "experiments/stereo_published.h"
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"

@@ -59,12 +59,6 @@ SolveOptions OptionsOf(const SynthSettings& settings, const std::string& method,
     options.sparse.starts = 4;
     options.sparse.seed = Scramble(settings.seed) + static_cast<std::uint64_t>(instance);
     options.limits.max_iterations = 1000;
-  } else if (method == "hybrid") {
-    options.method = Method::kHybrid;
-    // In a grid of one column, the rows have no edges.
-    options.forest =
-        settings.width > 1 && settings.height > 1 ? HybridForest::kRows : HybridForest::kSpanning;
-    options.limits.gap = (*parameters)["hybrid_gap"] = settings.hybrid_gap;
   } else {
     options.method = Method::kPdhg;
     options.limits.gap = (*parameters)["gap"] = settings.gap;
@@ -97,7 +91,7 @@ Row Run(const SparseCrf& model, const SynthSettings& settings, const std::string
 }  // namespace
 
 std::vector<std::string> SynthMethods() {
-  return {"submod-fw", "submod", "alternate", "trw", "trw-opt", "mf", "hybrid"};
+  return {"submod-fw", "submod", "alternate", "trw", "trw-opt", "mf"};
 }
 
 void CheckSynthSettings(const SynthSettings& settings) {

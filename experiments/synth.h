@@ -24,12 +24,11 @@ struct SynthSettings {
   std::vector<std::string> metrics = {"potts", "tree1", "tree2"};
   std::vector<double> weights = {1.0, 2.0, 5.0, 10.0};
   int instances = 100;
-  std::vector<std::string> methods = {"submod-fw", "submod", "alternate", "trw", "mf", "hybrid"};
+  std::vector<std::string> methods = {"submod-fw", "submod", "alternate", "trw", "mf"};
   bool as_published = false;  // also published-submod, published-alternate (synth_published.h)
   std::uint64_t seed = 1;
   int steps = 100;              // of Frank-Wolfe
   double gap = 1e-4;            // relative, of submod
-  double hybrid_gap = 1e-3;     // relative, of hybrid, whose iterations take several times as long
   double trw_tolerance = 1e-7;  // relative gain of the last sweep
   int rho_steps = 20;           // of trw-opt
   bool deterministic = false;   // no times in the results, no decision depends on the clock

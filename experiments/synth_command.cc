@@ -57,7 +57,7 @@ void AddModelOptions(CLI::App* sub, SynthSettings* settings) {
 void AddMethodOptions(CLI::App* sub, SynthSettings* settings) {
   sub->add_option("--methods", settings->methods,
                   "Separated by commas: submod-fw (Frank-Wolfe as in the paper), submod "
-                  "(converged), alternate, trw (rho 1/2), trw-opt (rho optimised), mf, hybrid")
+                  "(converged), alternate, trw (rho 1/2), trw-opt (rho optimised), mf")
       ->delimiter(',')
       ->check(OneOf(SynthMethods()))
       ->default_str("all but trw-opt");
@@ -67,9 +67,6 @@ void AddMethodOptions(CLI::App* sub, SynthSettings* settings) {
       ->check(NumberBetween(1, 1e9))
       ->capture_default_str();
   sub->add_option("--gap", settings->gap, "Relative gap of submod")
-      ->check(NumberBetween(0, 1))
-      ->capture_default_str();
-  sub->add_option("--hybrid-gap", settings->hybrid_gap, "Relative gap of hybrid")
       ->check(NumberBetween(0, 1))
       ->capture_default_str();
   sub->add_option("--trw-tolerance", settings->trw_tolerance,

@@ -32,10 +32,6 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
   std::vector<Method> of_help;
   for (const auto& [name, method] : methods) of_help.push_back(method);
   AddChoice<Method>(sub, "--method", &solve->method, methods, MethodHelp(of_help));
-  AddForestOption(sub, solve, /*sparse=*/false,
-                  "routed: exact along rows, columns, a path from pixel to most similar pixel "
-                  "(look-alikes), or a spanning forest of most similar ones; default: best of all "
-                  "but columns");
   AddChoice<bool>(sub, "--step", &solve->harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
@@ -58,23 +54,6 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
       ->check(NumberBetween(0, 100000))
       ->capture_default_str();
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
-}
-
-CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
-                             const std::string& help) {
-  std::vector<std::string> names;
-  for (const auto& [name, forest] : Names<HybridForest>()) {
-    if (sparse || forest != HybridForest::kAverage) names.emplace_back(name);
-  }
-  return sub
-      ->add_option_function<std::string>(
-          "--forest",
-          [solve](const std::string& text) {
-            solve->forest = ByName<HybridForest>(text, "the forest");
-          },
-          help)
-      ->check(OneOf(names))
-      ->type_name("{" + CLI::detail::join(names, ",") + "}");
 }
 
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
@@ -147,11 +126,6 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
   sub->add_option("--levels", pairs.lattice.levels,
                   "Number of soft levels into which lattices split values, 2 to 64")
       ->check(NumberBetween(2, 64))
-      ->capture_default_str()
-      ->group(group);
-  sub->add_option("--hard-bins", pairs.lattice.hard_bins,
-                  "Hard bins instead of soft levels, as published: 2 to 64; 0: soft levels")
-      ->check(NumberBetween(0, 64))
       ->capture_default_str()
       ->group(group);
   const bool proves = solve->dense.certify != Certify::kNone;

@@ -21,13 +21,9 @@ struct DenseCommand {
 // -o DIRECTORY, which each of these commands requires.
 void AddOutputOption(CLI::App* sub, std::string* directory);
 
-// --method, --forest, --step, --gap, --max-iterations, --time-limit, --top, --threads, --quiet. The arguments
+// --method, --step, --gap, --max-iterations, --time-limit, --top, --threads, --quiet. The arguments
 // hold the defaults and must outlive the parser.
 void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command);
-
-// --forest of the routed bound and, for commands on sparse models, of the hybrid one.
-CLI::Option* AddForestOption(CLI::App* sub, SolveOptions* solve, bool sparse,
-                             const std::string& help);
 
 // --time-limit and --max-memory, which apply to the whole command.
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve);
@@ -39,7 +35,7 @@ void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<d
 // sigmas, are finite and > 0.
 void CheckKernelOption(const char* option, const std::vector<double>& numbers);
 
-// --pairs, --cutoff, --levels, --hard-bins, --certify, --marginals-of: how pairs are summed,
+// --pairs, --cutoff, --levels, --certify, --marginals-of: how pairs are summed,
 // and what the results are about. `solve` must outlive the parser.
 void AddPairOptions(CLI::App* sub, SolveOptions* solve);
 

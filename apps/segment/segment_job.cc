@@ -113,7 +113,6 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   const SolveOptions& solve = settings.dense.solve;
   json["solve"] = {
       {"method", ToString(solve.method)},
-      {"forest", solve.forest ? Json(ToString(*solve.forest)) : Json()},
       {"updates", solve.dense.updates},
       {"max_iterations", solve.limits.max_iterations ? Json(*solve.limits.max_iterations) : Json()},
       {"gap", solve.limits.gap ? Json(*solve.limits.gap) : Json()},
@@ -121,7 +120,6 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
       {"pairs", ToString(solve.dense.pairs.kind)},
       {"cutoff", solve.dense.pairs.cutoff},
       {"levels", solve.dense.pairs.lattice.levels},
-      {"hard_bins", solve.dense.pairs.lattice.hard_bins},
       {"marginals_of", ToString(solve.dense.marginals)},
       {"harmonic_steps", solve.harmonic_steps},
       {"time_limit", std::isfinite(solve.limits.time_limit_seconds)

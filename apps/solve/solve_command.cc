@@ -113,8 +113,7 @@ bool Given(const SolveCommand& command, std::string_view option) {
 }
 
 void RefuseForSparse(const SolveCommand& command) {
-  for (const char* option :
-       {"--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--marginals-of"}) {
+  for (const char* option : {"--pairs", "--cutoff", "--levels", "--certify", "--marginals-of"}) {
     if (Given(command, option)) {
       throw InvalidInput(
           fmt::format("{} is for dense models, but {} is not one", option, command.model));
@@ -135,14 +134,9 @@ void RefuseForDense(const SolveCommand& command) {
     }
   }
   const OperatorKind kind = solve.dense.pairs.kind;
-  for (const char* option : {"--levels", "--hard-bins"}) {
-    if (Given(command, option) && kind != OperatorKind::kAuto && kind != OperatorKind::kLattice) {
-      throw InvalidInput(fmt::format("{} is for lattices, but --pairs {} uses none", option,
-                                     submarine::ToString(kind)));
-    }
-  }
-  if (solve.dense.pairs.lattice.hard_bins == 1) {
-    throw InvalidInput("--hard-bins is 1, expected 2 to 64, or 0 for soft levels");
+  if (Given(command, "--levels") && kind != OperatorKind::kAuto && kind != OperatorKind::kLattice) {
+    throw InvalidInput(fmt::format("--levels is for lattices, but --pairs {} uses none",
+                                   submarine::ToString(kind)));
   }
   if (Given(command, "--certify") && solve.method == Method::kExact) {
     throw InvalidInput("--certify does not apply to the method exact");
@@ -154,12 +148,8 @@ void RefuseForOtherMethods(const SolveCommand& command) {
     if (Given(command, option) && command.solve.method != method)
       throw InvalidInput(fmt::format("{} is for --method {} only", option, ToString(method)));
   };
-  only_for("--rho", Method::kTrw);
   only_for("--rho-steps", Method::kTrw);
   const Method method = command.solve.method;
-  const bool one_forest = method == Method::kHybrid || method == Method::kRouted;
-  if (Given(command, "--forest") && !one_forest)
-    throw InvalidInput("--forest is for --method hybrid and routed only");
   if (Given(command, "--mean-field") && method == Method::kExact)
     throw InvalidInput("--mean-field does not apply to the method exact");
 }
@@ -317,26 +307,6 @@ void RunSolve(SolveCommand command) {
   CheckComplete(outcome);
 }
 
-void AddForestOptions(CLI::App* sub, SolveCommand* command) {
-  const char* group = "Forests (trw, hybrid, routed)";
-  SolveOptions& solve = command->solve;
-  sub->add_option("--rho", solve.sparse.rho,
-                  "trw: probability with which every edge is in a forest (refused if impossible); "
-                  "default: rows and columns of a grid, otherwise forests that cover the graph")
-      ->check(NumberBetween(0, 1))
-      ->group(group);
-  sub->add_option("--rho-steps", solve.sparse.rho_steps,
-                  "trw: number of steps that optimise these probabilities; the bound stays valid")
-      ->check(NumberBetween(0, 1000000))
-      ->capture_default_str()
-      ->group(group);
-  AddForestOption(sub, &solve, /*sparse=*/true,
-                  "hybrid, routed: exact along rows, columns, the better of both, their average, "
-                  "or a spanning forest; default: best on 4-connected grids, otherwise spanning. "
-                  "Of dense models: see stereo --help")
-      ->group(group);
-}
-
 }  // namespace
 
 void AddSolveCommand(CLI::App* app) {
@@ -354,7 +324,7 @@ void AddSolveCommand(CLI::App* app) {
   }
   AddChoice<Method>(sub, "--method", &solve.method, methods, MethodHelp(all));
   AddChoice<ExtensionKind>(sub, "--extension", &solve.sparse.extension,
-                           "optimal, or alternate (the paper's baseline; fw and bcfw)");
+                           "optimal, or alternate (the paper's baseline; fw)");
   AddChoice<bool>(sub, "--step", &solve.harmonic_steps,
                   {{"line-search", false}, {"harmonic", true}},
                   "Frank-Wolfe steps: line-search, or harmonic = 2/(k+2)");
@@ -421,7 +391,12 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("--bundle", command->bundle,
                   "Write summary, arrays and a page (report.html) into this directory");
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
-  AddForestOptions(sub, command.get());
+  sub->add_option(
+         "--rho-steps", solve.sparse.rho_steps,
+         "trw: number of steps that optimise the probability with which every edge is in a "
+         "forest; the bound stays valid")
+      ->check(NumberBetween(0, 1000000))
+      ->capture_default_str();
   AddPairOptions(sub, &command->solve);
   sub->footer(
       "Examples:\n"
@@ -430,7 +405,6 @@ void AddSolveCommand(CLI::App* app) {
       "  submarine solve model.json --temperature 0 --rounding 100 --labels map.npy\n"
       "  submarine solve model.json --method fw --extension alternate --max-iterations 100\n"
       "  submarine solve spins.uai --method trw --rho-steps 20 --mar trw.MAR\n"
-      "  submarine solve model.json --method hybrid --forest average --json summary.json\n"
       "  submarine solve dense.json --time-limit 60 --bundle results\n"
       "  submarine solve dense.json --pairs lattice --certify exact --json summary.json\n"
       "  submarine solve dense.json --method mf --max-iterations 5 --labels labels.npy");

@@ -44,12 +44,10 @@ Json OptionsJson(const SolveResult& result, const SolveOptions& options, bool de
                                   ? Json(options.limits.time_limit_seconds)
                                   : Json(nullptr)},
                {"step", options.harmonic_steps ? "harmonic" : "line-search"}};
-  if (options.forest) json["forest"] = ToString(*options.forest);
   if (dense) {
     json["pairs"] = ToString(options.dense.pairs.kind);
     json["cutoff"] = options.dense.pairs.cutoff;
     json["levels"] = options.dense.pairs.lattice.levels;
-    json["hard_bins"] = options.dense.pairs.lattice.hard_bins;
     json["certify"] = ToString(options.dense.certify);
     json["updates"] = options.dense.updates;
     json["marginals_of"] = ToString(options.dense.marginals);
@@ -58,7 +56,6 @@ Json OptionsJson(const SolveResult& result, const SolveOptions& options, bool de
     json["starts"] = options.sparse.starts;
     if (options.sparse.mean_field) json["mean_field"] = ToString(*options.sparse.mean_field);
     json["seed"] = options.sparse.seed;
-    if (options.sparse.rho) json["rho"] = *options.sparse.rho;
     if (result.method == Method::kTrw) json["rho_steps"] = options.sparse.rho_steps;
   }
   return json;

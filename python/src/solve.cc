@@ -95,10 +95,7 @@ SolveOptions ToOptions(const py::dict& given) {
   reader.Read("threads", &options.limits.threads);
   if (const auto name = reader.ReadName("extension"))
     options.sparse.extension = ByName<ExtensionKind>(*name, "extension");
-  reader.Read("rho", &options.sparse.rho);
   reader.Read("rho_steps", &options.sparse.rho_steps);
-  if (const auto name = reader.ReadName("forest"))
-    options.forest = ByName<HybridForest>(*name, "forest");
   if (const auto name = reader.ReadName("mean_field"))
     options.sparse.mean_field = ByName<MeanFieldKind>(*name, "mean_field");
   reader.Read("rounding", &options.sparse.rounding_draws);

@@ -13,7 +13,6 @@ from ._errors import InvalidInput
 Certify = Literal["auto", "exact", "operator", "lower", "none"]
 Count = Literal["once", "ordered"]
 Extension = Literal["optimal", "alternate"]
-Forest = Literal["spanning", "rows", "columns", "best", "average", "look-alikes"]
 MarginalsOf = Literal["upper-bound", "mean-field", "mean", "routed"]
 MeanFieldKind = Literal["naive", "forest"]
 Preset = Literal["adapted", "pydensecrf"]

@@ -13,7 +13,7 @@ from . import _core
 from ._arrays import as_number, as_whole, given
 from ._errors import InvalidInput
 from ._keywords import (
-    Certify, Extension, Forest, MarginalsOf, MeanFieldKind, Pairs, Step, check_choice, checked_keywords,
+    Certify, Extension, MarginalsOf, MeanFieldKind, Pairs, Step, check_choice, checked_keywords,
 )
 from ._models import AnyModel, FactorGraph, Model
 from ._result import Record, Result
@@ -93,11 +93,11 @@ def _inner_callback(callback: Optional[Callback], bar: Optional[_Bar]) -> Option
 
 
 _CHOICES = dict(
-    certify=Certify, extension=Extension, forest=Forest, marginals_of=MarginalsOf, mean_field=MeanFieldKind, pairs=Pairs,
+    certify=Certify, extension=Extension, marginals_of=MarginalsOf, mean_field=MeanFieldKind, pairs=Pairs,
     step=Step,
 )
 _WHOLE = ("max_iterations", "updates", "levels", "rho_steps", "rounding", "starts", "seed", "threads")
-_NUMBERS = ("gap", "time_limit", "temperature", "max_memory", "cutoff", "rho")
+_NUMBERS = ("gap", "time_limit", "temperature", "max_memory", "cutoff")
 
 
 def _checked(options: Dict[str, Any]) -> Dict[str, Any]:
@@ -140,7 +140,6 @@ def solve(
     threads: Optional[int] = None,
     deterministic: bool = False,
     step: Optional[Step] = None,
-    forest: Optional[Forest] = None,
     certify: Optional[Certify] = None,
     marginals_of: Optional[MarginalsOf] = None,
     updates: int = 0,
@@ -151,7 +150,6 @@ def solve(
     mean_field: Optional[MeanFieldKind] = None,
     rounding: Optional[int] = None,
     starts: Optional[int] = None,
-    rho: Optional[float] = None,
     rho_steps: Optional[int] = None,
 ) -> Result:
     """Bounds log Z of a model from both sides and returns marginals and a labeling.
@@ -191,9 +189,6 @@ def solve(
         Make no decision depend on the clock.
     step : {"line-search", "harmonic"}, optional
         Of Frank-Wolfe; "harmonic" is 2 / (k + 2).
-    forest : str, optional
-        What is summed exactly: by hybrid and routed "spanning", "rows", "columns" or "best" of these, by hybrid also their
-        "average", by routed on dense models also "look-alikes".
     certify : {"auto", "exact", "operator", "lower", "none"}, optional
         Dense models: what the bounds are about. "exact": the Gaussian model; "operator": the model with the pair weights of
         ``pairs``; "lower": that model, from below only; "none": labels and marginals without bounds.
@@ -209,15 +204,13 @@ def solve(
     levels : int, optional
         Dense models: the number of soft levels of lattices.
     extension : {"optimal", "alternate"}, optional
-        Sparse models: "alternate" is the paper's baseline, for fw and bcfw.
+        Sparse models: "alternate" is the paper's baseline, for fw.
     mean_field : {"naive", "forest"}, optional
         Sparse models: lower bounds by independent variables, or exact within trees.
     rounding, starts : int, optional
         Sparse models: random roundings tried for the labeling, and starts of mean field.
-    rho : float, optional
-        trw: the probability with which every edge is in a forest.
     rho_steps : int, optional
-        trw: steps that optimise these probabilities.
+        trw: steps that optimise the probability with which every edge is in a forest.
 
     Returns
     -------

@@ -2,8 +2,7 @@
 import {element} from "./dom.js";
 import {decimalsFor, duration, fixed, isNumber, roundedDown, roundedUp, significant} from "./format.js";
 
-const PROOFS = {trw: "weighted trees prove", hybrid: "forests and a flow prove",
-  routed: "a forest, routes to it and a flow prove"};
+const PROOFS = {trw: "weighted trees prove", routed: "a path, routes to it and a flow prove"};
 
 /** log Z, or what takes its place at another temperature. */
 export function quantity(temperature) {

@@ -324,17 +324,6 @@ float PottsFactor(const LabelSpace& labels) {
   return labels.cuts->leaves_only() && equal ? 2.0F * first : 0.0F;
 }
 
-std::vector<int> ArgmaxLabels(const Matrix<float>& y) {
-  std::vector<int> labels(y.rows());
-  ParallelFor(y.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) {
-      const auto row = y.row(a);
-      labels[a] = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
-    }
-  });
-  return labels;
-}
-
 void CopyMatrix(const Matrix<float>& from, Matrix<float>* to) {
   if (to->rows() != from.rows() || to->cols() != from.cols())
     *to = Matrix<float>::Unset(from.rows(), from.cols());

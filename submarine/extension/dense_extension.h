@@ -124,8 +124,6 @@ class DenseExtension final : public Extension<float, FlowProof> {
 // d(i, j) of all i != j where the metric is the sum of the leaves, all of equal length (Potts);
 // otherwise 0.
 float PottsFactor(const LabelSpace& labels);
-// The most probable label of every variable.
-std::vector<int> ArgmaxLabels(const Matrix<float>& y);
 // *to = from, with several threads.
 void CopyMatrix(const Matrix<float>& from, Matrix<float>* to);
 // Marginals that put all mass on the given labels.

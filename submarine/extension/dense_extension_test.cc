@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error_test_util.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/filter/kernel/brute_force.h"

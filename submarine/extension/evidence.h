@@ -61,28 +61,6 @@ struct TrwEvidence {
   std::vector<Matrix<double>> unary;
 };
 
-// `amount` of the weights of `first` and `second`, which join the ends of `edge` to the same third
-// variable, is moved to `edge` (docs/math.md, "Routing").
-struct EdgeRoute {
-  std::size_t edge = 0;  // an edge of the forest
-  std::size_t first = 0;
-  std::size_t second = 0;
-  double amount = 0.0;
-};
-
-// One forest, and flows on the other edges (0 on its own), after the routes have moved weight to
-// the forest: the evidence for VerifiedHybridUpper, or for VerifiedRoutedUpper where there are
-// routes.
-struct HybridPart {
-  double weight = 1.0;
-  std::vector<std::size_t> forest;
-  Matrix<double> flow;
-  // Node costs (variables x labels) of the distribution on the forest that proves the dual value:
-  // the evidence for VerifiedHybridDual (bound/verify/sparse/hybrid_dual.h).
-  Matrix<double> costs;
-  std::vector<EdgeRoute> routes = {};
-};
-
 // The distribution on a forest whose edges have the model's energies and whose nodes have these
 // costs (variables x labels). If no other edge joins two variables of one tree, it is the evidence
 // for VerifiedForestLower (bound/verify/sparse/forest_lower.h).

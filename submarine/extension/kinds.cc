@@ -14,18 +14,6 @@ NameTable<ExtensionKind> Names() {
 }
 
 template <>
-NameTable<HybridForest> Names() {
-  static constexpr std::array<std::pair<std::string_view, HybridForest>, 6> kNames = {
-      {{"best", HybridForest::kBest},
-       {"rows", HybridForest::kRows},
-       {"columns", HybridForest::kColumns},
-       {"average", HybridForest::kAverage},
-       {"spanning", HybridForest::kSpanning},
-       {"look-alikes", HybridForest::kLookAlikes}}};
-  return kNames;
-}
-
-template <>
 NameTable<MeanFieldKind> Names() {
   static constexpr std::array<std::pair<std::string_view, MeanFieldKind>, 2> kNames = {
       {{"naive", MeanFieldKind::kNaive}, {"forest", MeanFieldKind::kForest}}};

@@ -1,4 +1,4 @@
-// Edmonds' greedy algorithm for any set function given as an oracle: the slow twin of the closed
+// Edmonds' greedy algorithm for any set function given as an oracle: the reference implementation of the closed
 // forms in sparse_extension.h. n + 1 evaluations of F.
 #pragma once
 

@@ -45,7 +45,7 @@ struct Sizes {
 double Padded(std::size_t channels) { return static_cast<double>(PaddedChannels(channels)); }
 
 std::size_t CellsOf(const LatticeOptions& options) {
-  return static_cast<std::size_t>(std::max(options.levels, options.hard_bins)) - 1;
+  return static_cast<std::size_t>(options.levels) - 1;
 }
 
 // As in LatticeOperator::ColumnsAtATime.

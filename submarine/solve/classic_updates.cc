@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/freed_memory.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/extension/dense_extension.h"

@@ -326,7 +326,7 @@ TEST_F(VerifiedBeforeTest, StandsInForLabelsThatThereIsNoTimeFor) {
   EXPECT_GE(certified.certificate.lower->value(), -Energy(1));
 }
 
-TEST_F(VerifiedBeforeTest, GivesWayToBetterLabelsAndToNoOthers) {
+TEST_F(VerifiedBeforeTest, IsReplacedByBetterLabelsAndToNoOthers) {
   const DenseCertificate better = Certify(0, 1, kForever);
   EXPECT_EQ(better.labels, labelings_[0]);
   EXPECT_EQ(better.energy->value(), Energy(0));

@@ -12,7 +12,6 @@
 #include "submarine/solver/flow/dense_pdhg.h"
 #include "submarine/solver/flow/frank_wolfe.h"
 #include "submarine/solver/flow/pdhg.h"
-#include "submarine/solver/flow/quadratic.h"
 
 namespace submarine {
 namespace internal {
@@ -22,9 +21,9 @@ namespace {
 // here says so. (Behind the templates below, overloads are not found.)
 
 template <class Given>
-void TakeOptions(const Given& /*given*/, BoundOptions* /*solver*/) {}
+void ApplyOptions(const Given& /*given*/, BoundOptions* /*solver*/) {}
 
-void TakeOptions(const SolveOptions& given, PdhgOptions* solver) {
+void ApplyOptions(const SolveOptions& given, PdhgOptions* solver) {
   if (given.limits.deterministic)
     solver->seconds_between_evaluations = std::numeric_limits<double>::infinity();
 }
@@ -33,12 +32,12 @@ FrankWolfeStep StepOf(bool harmonic) {
   return harmonic ? FrankWolfeStep::kHarmonic : FrankWolfeStep::kLineSearch;
 }
 
-void TakeOptions(const SolveOptions& given, FrankWolfeOptions* solver) {
+void ApplyOptions(const SolveOptions& given, FrankWolfeOptions* solver) {
   solver->extension = given.sparse.extension;
   solver->step = StepOf(given.harmonic_steps);
 }
 
-void TakeOptions(const DenseChainOptions& given, DenseFrankWolfeOptions* solver) {
+void ApplyOptions(const DenseChainOptions& given, DenseFrankWolfeOptions* solver) {
   solver->step = StepOf(given.harmonic_steps);
   solver->max_proof_bytes = given.max_proof_bytes;
 }
@@ -50,7 +49,7 @@ void Flows(SparseState* state) {
   FindFlows(state, [state](const SparseCrf& model, const BoundOptions& limits) {
     Options options;
     static_cast<BoundOptions&>(options) = limits;
-    TakeOptions(state->options, &options);
+    ApplyOptions(state->options, &options);
     return kSolve(model, options);
   });
 }
@@ -60,7 +59,7 @@ DenseEvidence Dense(const DenseChainTask& task) {
   return ChainSolver(task, [&](const DenseExtension& extension, const BoundOptions& limits) {
     Options options;
     static_cast<BoundOptions&>(options) = limits;
-    TakeOptions(task.options, &options);
+    ApplyOptions(task.options, &options);
     return kSolve(extension, options);
   });
 }
@@ -109,13 +108,6 @@ constexpr MethodEntry kMethods[] = {
                .chain = Dense<DensePdhgOptions, SolvePdhg>,
                .traits = {.memory = kOneSolver}}},
 
-    {.method = Method::kQuadratic,
-     .name = "quadratic",
-     .help = "a cheaper and looser submodular bound (dense models)",
-     .dense = {.run = SolveDense,
-               .chain = Dense<QuadraticOptions, SolveQuadratic>,
-               .traits = {.memory = kOneSolver, .applies_flows = false}}},
-
     {.method = Method::kFrankWolfe,
      .name = "fw",
      .help = "Frank-Wolfe, the published algorithm",
@@ -127,14 +119,6 @@ constexpr MethodEntry kMethods[] = {
                .chain = Dense<DenseFrankWolfeOptions, SolveFrankWolfe>,
                .traits = {.memory = kAllSteps, .iterations = 100, .zero_temperature = false}}},
 
-    {.method = Method::kBlockFrankWolfe,
-     .name = "bcfw",
-     .help = "block-coordinate Frank-Wolfe (sparse models)",
-     .sparse = {.find = Flows<FrankWolfeOptions, SolveBlockFrankWolfe>,
-                .first_bound = {SparseWork::kFlows, 4.0, 1.0},
-                .memory = {.labels = 3.0, .flows = 1.0},
-                .alternate_extension = true}},
-
     {.method = Method::kTrw,
      .name = "trw",
      .help = "tree-reweighted bound (sparse models and any tables of pairs)",
@@ -144,22 +128,10 @@ constexpr MethodEntry kMethods[] = {
                 .gap = 1e-7},  // what a sweep must gain
      .tables = true},
 
-    {.method = Method::kHybrid,
-     .name = "hybrid",
-     .help = "exact along a forest, submodular elsewhere (sparse models)",
-     // One forest, with at most half of the edges on most graphs.
-     .sparse = {.find = FindHybrid,
-                .first_bound = {SparseWork::kForests, 14.0, 3.0, 1.0},
-                .memory = {.labels = 13.0, .cuts = 2.5, .flows = 3.2, .per_edge = kForestEdge}}},
-
     {.method = Method::kRouted,
      .name = "routed",
-     .help = "exact along a forest that pairs are routed to, submodular elsewhere (dense models "
-             "with weak unaries; sparse ones with triangles)",
-     // Copies of the model, and forest edges whose weights all differ.
-     .sparse = {.find = FindRoutedHybrid,
-                .first_bound = {SparseWork::kRoutedForests, 16.0, 3.0, 1.0},
-                .memory = {.labels = 14.5, .cuts = 2.5, .flows = 3.2, .per_edge = kForestEdge}},
+     .help = "exact along a path that pairs are routed to, submodular elsewhere (dense models "
+             "with weak unaries)",
      // Routes from mean field's marginals.
      .dense = {.run = SolveDense,
                .traits = {.memory = kMeanFieldAlone,

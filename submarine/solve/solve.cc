@@ -178,15 +178,6 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
   RequireAccepted(options.method, ModelKind::kDense);
   if (options.sparse.extension != ExtensionKind::kOptimal)
     throw InvalidInput("the alternate extension is not for dense models");
-  if (options.forest && options.method != Method::kRouted) {
-    throw InvalidInput(fmt::format("a forest of a dense model is for the method routed, not for {}",
-                                   ToString(options.method)));
-  }
-  if (options.forest == HybridForest::kAverage) {
-    throw InvalidInput(
-        "the forest average is for sparse models; use best, rows, columns, spanning or "
-        "look-alikes");
-  }
   if (options.method == Method::kRouted &&
       (options.dense.certify == Certify::kOperator || options.dense.certify == Certify::kLower)) {
     throw InvalidInput(

@@ -18,13 +18,11 @@
 #include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/sparse_candidates.h"
 #include "submarine/solve/registry.h"
-#include "submarine/solver/forest/routed/triangles.h"
 
 namespace submarine::internal {
 namespace {
 
 void FindUpper(SparseState* state);
-void FindRoutes(SparseState* state);
 
 struct SparseCandidate {
   std::string_view name;
@@ -40,7 +38,7 @@ constexpr SparseCandidate kSparseCandidates[] = {
     {"upper bound", WantsUpper, FindUpper},
     {"mean field", WantsMeanField, FindSparseMeanField},
     {"mean field between trees", WantsForestMeanField, FindForestMeanField},
-    {"routes", WantsSparseRoutes, FindRoutes},
+    {"better forests", WantsBetterForests, FindBetterForests},
 };
 
 void RunSparsePortfolio(SparseState* state) {
@@ -62,8 +60,6 @@ void Find(Method method, SparseState* state) {
   const SparseMethod& entry = EntryOf(method).sparse;
   state->phase = ToString(method);
   state->gap = state->options.limits.gap.value_or(entry.gap);
-  state->has_first_bound = state->solved.certificate.lower && method == Method::kRouted &&
-                           state->view.upper_by == Method::kTrw;
   const std::function<bool()> gives_up = [state] {
     if (state->has_first_bound) return false;
     state->budget.AsksToStop();
@@ -84,11 +80,7 @@ void FindUpper(SparseState* state) {
   const Method method = any ? TightestThatFits(view) : view.method;
   state->view.upper_by = method;
   Find(method, state);
-  state->view.has_triangles = any && method == Method::kTrw && std::isfinite(view.limit) &&
-                              TriangleFinder(state->model).Any();
 }
-
-void FindRoutes(SparseState* state) { Find(Method::kRouted, state); }
 
 Matrix<double> MarginalsOfUnaries(const SparseState& state) {
   const Matrix<double>& unary = state.model.unary();
@@ -129,7 +121,7 @@ SolveResult TakeResult(SparseState* state) {
     solved.notes.push_back(
         fmt::format("{}: labels, marginals and bounds come from the unaries.",
                     state->budget.stopped() ? "It was interrupted before a solver had a first bound"
-                    : FitsMemory(ViewOf(*state), Method::kBlockFrankWolfe)
+                    : FitsMemory(ViewOf(*state), Method::kFrankWolfe)
                         ? "The time limit is too short for a solver's first bound"
                         : "The memory limit is too low for a solver"));
   }
@@ -151,9 +143,9 @@ SparseSize MeasuredSize(const SparseCrf& model, const SolveOptions& options) {
   constexpr double kMost = 10.0;
   SparseSize size = SizeOf(model, options.temperature);
   if (std::isfinite(options.limits.time_limit_seconds) && !options.limits.deterministic &&
-      LeastSeconds(Method::kBlockFrankWolfe, size) > kMatters) {
+      LeastSeconds(Method::kFrankWolfe, size) > kMatters) {
     const double usual = TouchSeconds(static_cast<double>(kSample));
-    size.touch = std::clamp(SecondsToTouch(kSample) / usual, 1.0, kMost);
+    size.page_fault_factor = std::clamp(SecondsToTouch(kSample) / usual, 1.0, kMost);
   }
   return size;
 }
@@ -190,26 +182,16 @@ void RequireRoom(const SparseView& view) {
   const Method method = view.method;
   if (method == Method::kExact) return;  // checks its own limits
   const SparseCost& cost = view.costs[static_cast<std::size_t>(method)];
-  const bool has_time = method == Method::kAuto || FitsTime(view, method);
-  if (has_time && FitsMemory(view, method)) return;
+  if (FitsMemory(view, method)) return;
   Remedy remedy;
   for (const MethodInfo& other : Methods()) {
     // `auto` comes last, and exact inference has limits of its own.
     if (!other.sparse || other.method == Method::kAuto || other.method == Method::kExact) continue;
     const bool accepts = !view.zero_temperature || EntryOf(other.method).sparse.zero_temperature;
-    if (accepts && FitsTime(view, other.method) && FitsMemory(view, other.method))
-      remedy.methods.emplace_back(other.name);
+    if (accepts && FitsMemory(view, other.method)) remedy.methods.emplace_back(other.name);
   }
   if (view.costs[static_cast<std::size_t>(Method::kAuto)].bytes <= view.room)
     remedy.methods.emplace_back(ToString(Method::kAuto));
-  if (!has_time) {
-    remedy.more_seconds = std::ceil(cost.seconds - view.left);
-    throw TooLarge(
-        fmt::format("a first bound by {} takes about {:.1f} s here, but {:.1f} s are left of "
-                    "the time limit",
-                    ToString(method), cost.seconds, std::max(0.0, view.left)),
-        std::move(remedy));
-  }
   const double needed = ModelBytes(view.size) + cost.bytes;
   remedy.bytes = 1.01 * needed;
   throw TooLarge(

@@ -131,16 +131,13 @@ class Generator {
     }
     SparseCrf model(std::move(unary), std::move(edges), Labels(labels),
                     Chance(0.3) ? Number(unaries) : 0.0);
-    options_.method = Pick<Method>({Method::kAuto, Method::kPdhg, Method::kFrankWolfe,
-                                    Method::kBlockFrankWolfe, Method::kTrw, Method::kHybrid,
-                                    Method::kRouted, Method::kMeanField, Method::kExact});
+    options_.method = Pick<Method>({Method::kAuto, Method::kPdhg, Method::kFrankWolfe, Method::kTrw,
+                                    Method::kMeanField, Method::kExact});
     if (options_.method == Method::kMeanField && Chance(0.7))
       options_.sparse.mean_field = MeanFieldKind::kForest;
-    if (options_.method == Method::kFrankWolfe || options_.method == Method::kBlockFrankWolfe)
+    if (options_.method == Method::kFrankWolfe)
       options_.sparse.extension = Chance(0.3) ? ExtensionKind::kAlternate : ExtensionKind::kOptimal;
     if (options_.method == Method::kTrw) options_.sparse.rho_steps = Integer(0, 2);
-    if (options_.method == Method::kHybrid && Chance(0.5))
-      options_.forest = HybridForest::kSpanning;
 
     Enumeration all(options_.temperature);
     std::vector<int> x(static_cast<std::size_t>(variables), 0);
@@ -198,9 +195,8 @@ class Generator {
       }
       graph.factors.push_back(std::move(factor));
     }
-    options_.method =
-        Pick<Method>({Method::kAuto, Method::kAuto, Method::kPdhg, Method::kTrw, Method::kHybrid,
-                      Method::kRouted, Method::kMeanField, Method::kExact});
+    options_.method = Pick<Method>({Method::kAuto, Method::kAuto, Method::kPdhg, Method::kTrw,
+                                    Method::kMeanField, Method::kExact});
     Enumeration all(options_.temperature);
     std::vector<int> x(static_cast<std::size_t>(variables), 0);
     bool more = true;
@@ -282,13 +278,8 @@ class Generator {
     const PairCounting counting = Chance(0.5) ? PairCounting::kOrdered : PairCounting::kOnce;
     DenseCrf model(std::move(unary), kernels, Labels(labels), counting,
                    Chance(0.3) ? Number(unaries) : 0.0);
-    options_.method =
-        Pick<Method>({Method::kAuto, Method::kPdhg, Method::kQuadratic, Method::kFrankWolfe,
-                      Method::kMeanField, Method::kRouted, Method::kExact});
-    if (options_.method == Method::kRouted && Chance(0.8))
-      options_.forest =
-          Pick<HybridForest>({HybridForest::kBest, HybridForest::kRows, HybridForest::kColumns,
-                              HybridForest::kSpanning, HybridForest::kLookAlikes});
+    options_.method = Pick<Method>({Method::kAuto, Method::kPdhg, Method::kFrankWolfe,
+                                    Method::kMeanField, Method::kRouted, Method::kExact});
     options_.dense.pairs.kind =
         Pick<OperatorKind>({OperatorKind::kAuto, OperatorKind::kNeighbourList,
                             OperatorKind::kLattice, OperatorKind::kBruteForce});

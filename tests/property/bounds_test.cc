@@ -59,16 +59,12 @@ TEST(Bounds, BracketTheExactPartitionFunction) {
     fw.step = trial % 2 == 0 ? FrankWolfeStep::kLineSearch : FrankWolfeStep::kHarmonic;
     const BoundResult frank_wolfe = SolveFrankWolfe(model, fw);
     ExpectProves(model, ExtensionKind::kOptimal, frank_wolfe, T, exact, "fw");
-    const BoundResult block = SolveBlockFrankWolfe(model, fw);
-    ExpectProves(model, ExtensionKind::kOptimal, block, T, exact, "bcfw");
     // Weak duality between solvers that share nothing but the extension.
     EXPECT_GE(frank_wolfe.upper, best.dual - 1e-9 * (1.0 + std::abs(best.dual)));
-    EXPECT_GE(block.upper, best.dual - 1e-9 * (1.0 + std::abs(best.dual)));
     EXPECT_LE(frank_wolfe.dual, best.upper + 1e-9 * (1.0 + std::abs(best.upper)));
 
     fw.extension = ExtensionKind::kAlternate;
-    const BoundResult alternate =
-        trial % 2 == 0 ? SolveFrankWolfe(model, fw) : SolveBlockFrankWolfe(model, fw);
+    const BoundResult alternate = SolveFrankWolfe(model, fw);
     ExpectProves(model, ExtensionKind::kAlternate, alternate, T, exact, "alternate");
     // The optimal extension is never worse than the alternate one.
     EXPECT_GE(alternate.upper, best.dual - 1e-9 * (1.0 + std::abs(best.dual)));
@@ -101,7 +97,7 @@ TEST(Bounds, SolversStayInsideTheExtendedPolymatroid) {
       const SparseExtension extension(model, kind);
       const SetFunction f = [&](std::span<const char> in_set) { return extension.Value(in_set); };
       fw.extension = kind;
-      std::vector<BoundResult> results{SolveFrankWolfe(model, fw), SolveBlockFrankWolfe(model, fw)};
+      std::vector<BoundResult> results{SolveFrankWolfe(model, fw)};
       if (kind == ExtensionKind::kOptimal) results.push_back(SolvePdhg(model, pdhg));
       for (const BoundResult& result : results) {
         const Matrix<double> s = extension.Modular(result.flow);

@@ -142,7 +142,6 @@ TEST(DenseBounds, BracketThePartitionFunctionOfTheOperator) {
       kinds.push_back(kChoices[random.Integer(0, 3)]);
     OperatorOptions options{.cutoff = std::pow(10.0, random.Real(-4.0, -0.1))};
     options.lattice.levels = random.Integer(2, 20);
-    options.lattice.hard_bins = random.Integer(0, 1) == 0 ? 0 : random.Integer(2, 10);
     const double exact = LogPartition(model, kinds, options);
     const OperatorVerifier verifier(model, kinds, options);
     const Matrix<float> y = RandomMarginals(model, &random);
@@ -161,13 +160,13 @@ TEST(DenseBounds, CertificatesAboutTheOperatorHoldAndAgreeWithTheSolver) {
   RandomModels random(20272);
   constexpr OperatorKind kChoices[] = {OperatorKind::kLattice, OperatorKind::kLattice,
                                        OperatorKind::kNeighbourList, OperatorKind::kBruteForce};
-  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg, Method::kQuadratic,
-                                 Method::kFrankWolfe, Method::kMeanField};
+  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg, Method::kFrankWolfe,
+                                 Method::kMeanField};
   for (int trial = 0; trial < 300 && !HasFailure(); ++trial) {
     const int labels = random.Integer(2, 4);
     const DenseCrf model =
         random.Dense(random.Integer(1, labels == 2 ? 12 : 7), random.Labels(labels));
-    SolveOptions options{.method = kMethods[random.Integer(0, 4)],
+    SolveOptions options{.method = kMethods[random.Integer(0, 3)],
                          .limits = {.gap = 1e-4, .max_iterations = 20},
                          .dense = {.certify = Certify::kOperator}};
     options.dense.pairs.kind = kChoices[random.Integer(0, 3)];

@@ -41,8 +41,8 @@ SparseCrf CertifiedModel(const DenseCrf& model, const SolveOptions& options) {
 
 TEST(DenseTemperature, CertificatesHoldTheExactValue) {
   RandomModels random(20280);
-  constexpr Method kMethods[] = {Method::kAuto,       Method::kPdhg,      Method::kQuadratic,
-                                 Method::kFrankWolfe, Method::kMeanField, Method::kRouted};
+  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg, Method::kFrankWolfe,
+                                 Method::kMeanField, Method::kRouted};
   for (int trial = 0; trial < 60 && !HasFailure(); ++trial) {
     const int labels = random.Integer(2, 4);
     const DenseCrf model =

@@ -1,4 +1,4 @@
-// What tree-reweighted and hybrid bounds promise, over 3000 random models: on the right side of the
+// What tree-reweighted bounds promise, over 3000 random models: on the right side of the
 // exact value, in the right order among themselves, monotone, and proven by their evidence.
 #include "submarine/solver/forest/trw.h"
 
@@ -8,15 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "submarine/bound/verify/sparse/hybrid_dual.h"
 #include "submarine/bound/verify/sparse/trw_verifier.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/flow/frank_wolfe.h"
 #include "submarine/solver/flow/pdhg.h"
-#include "submarine/solver/forest/forest_packing.h"
-#include "submarine/solver/forest/hybrid.h"
 #include "submarine/solver/mean_field/mean_field.h"
 
 namespace submarine::internal {
@@ -50,27 +47,10 @@ void ExpectProven(const Model& model, const TrwResult& result, double temperatur
   }
 }
 
-void ExpectProven(const SparseCrf& model, const HybridResult& result, double temperature,
-                  double exact) {
-  ASSERT_NE(result.termination, Termination::kNotRun);
-  double verified = 0.0;
-  for (const HybridPart& part : result.parts)
-    verified += part.weight * VerifiedHybridUpper(model, part.forest, part.flow, temperature);
-  EXPECT_GE(verified, exact - Rounding(exact));
-  EXPECT_NEAR(verified, result.upper, Rounding(verified)) << "hybrid misreports its bound";
-  EXPECT_LE(result.dual, result.upper + Rounding(verified));
-  double dual = 0.0;
-  for (const HybridPart& part : result.parts)
-    dual += part.weight * VerifiedHybridDual(model, part.forest, part.costs, temperature);
-  EXPECT_LE(dual, verified);
-  EXPECT_NEAR(dual, result.dual, Rounding(verified)) << "hybrid misreports its dual value";
-  ExpectNeverRises(result.records);
-}
-
-// mean field <= exact <= hybrid <= Submod-optimal <= Submod-alternate, exact <= TRW <=
-// Submod-optimal. "<=" between two solvers that stop early compares what is certain: the dual value
-// of one, which is at most its optimum, with the bound of the other, which is at least its own.
-// Where the solver starts from the other's flows, the bounds themselves compare. 1200 models.
+// mean field <= exact <= TRW <= Submod-optimal <= Submod-alternate. "<=" between two solvers that
+// stop early compares what is certain: the dual value of one, which is at most its optimum, with the
+// bound of the other, which is at least its own; TRW, which has no dual value, is given sweeps enough
+// for its tolerance. 1200 models.
 TEST(Trw, BoundsAreInOrder) {
   RandomModels random(501);
   for (int trial = 0; trial < 1200 && !HasFailure(); ++trial) {
@@ -97,33 +77,13 @@ TEST(Trw, BoundsAreInOrder) {
     const BoundResult alternate = SolveFrankWolfe(model, alternate_options);
     EXPECT_LE(submod.dual, alternate.upper + Rounding(alternate.upper));
 
-    HybridOptions hybrid_options;
-    hybrid_options.temperature = T;
-    hybrid_options.relative_gap = 1e-3;
-    hybrid_options.max_iterations = 300;
-    const HybridResult hybrid = SolveHybrid(model, hybrid_options);
-    ExpectProven(model, hybrid, T, exact);
-    EXPECT_LE(hybrid.dual, submod.upper + Rounding(submod.upper));
-    hybrid_options.initial_flow = &submod.flow.edge;
-    hybrid_options.max_iterations = 20;
-    const HybridResult warm = SolveHybrid(model, hybrid_options);
-    ExpectProven(model, warm, T, exact);
-    EXPECT_LE(warm.upper, submod.upper + Rounding(submod.upper));
-    EXPECT_LE(warm.upper, alternate.upper + (submod.upper - submod.dual) + Rounding(submod.upper));
-    EXPECT_LE(hybrid.dual, warm.upper + Rounding(warm.upper));
-    EXPECT_LE(warm.dual, hybrid.upper + Rounding(hybrid.upper));
-
     TrwOptions trw_options;
     trw_options.temperature = T;
     trw_options.tolerance = 1e-5;
     trw_options.seed = static_cast<std::uint64_t>(trial);
     const TrwResult trw = SolveTrw(model, trw_options);
     ExpectProven(model, trw, T, exact);
-    trw_options.initial_flow = &submod.flow.edge;
-    trw_options.max_iterations = 3;
-    const TrwResult warm_trw = SolveTrw(model, trw_options);
-    ExpectProven(model, warm_trw, T, exact);
-    EXPECT_LE(warm_trw.upper, submod.upper + Rounding(submod.upper));
+    EXPECT_LE(trw.upper, submod.upper + 1e-3 * (1.0 + std::abs(submod.upper)));
   }
 }
 
@@ -152,14 +112,9 @@ TEST(Trw, IsExactOnTrees) {
     const ExactResult exact = SolveExact(ToFactorGraph(model), {T});
     TrwOptions options;
     options.temperature = T;
-    if (trial % 2 == 0) options.rho = 1.0;
     const TrwResult trw = SolveTrw(model, options);
     ExpectProven(model, trw, T, exact.log_partition);
     EXPECT_NEAR(trw.upper, exact.log_partition, Rounding(exact.log_partition));
-    HybridOptions hybrid_options;
-    hybrid_options.temperature = T;
-    const HybridResult hybrid = SolveHybrid(model, hybrid_options);
-    EXPECT_NEAR(hybrid.upper, exact.log_partition, Rounding(exact.log_partition));
     for (std::size_t a = 0; a < model.unary().rows(); ++a) {
       for (std::size_t i = 0; i < model.unary().cols(); ++i) {
         EXPECT_NEAR(trw.marginals(a, i), exact.marginals[a][i], 1e-9);
@@ -208,37 +163,6 @@ TEST(Trw, BoundsSpinGlasses) {
     options.seed = static_cast<std::uint64_t>(trial);
     options.max_iterations = 60;
     ExpectProven(graph, SolveTrw(graph, options), T, exact);
-  }
-}
-
-// TRW(rho) rises to TRW(0) as rho falls: they differ by at most rho T sum_e I_e, and I_e <= log L.
-// For Potts, trees and the linear metric TRW(0) is the submodular optimum, as the cheapest coupling
-// of two marginals costs sum_c l_c |y_a(S_c) - y_b(S_c)| there; truncated metrics may cost more.
-// 400 models.
-TEST(Trw, TendsToTheSubmodularBound) {
-  RandomModels random(504);
-  for (int trial = 0; trial < 400 && !HasFailure(); ++trial) {
-    const int num_labels = random.Integer(2, 4);
-    const LabelSpace labels = trial % 3 == 0   ? PottsLabels(num_labels)
-                              : trial % 3 == 1 ? LinearLabels(num_labels)
-                                               : random.Tree(num_labels).ToLabels();
-    const SparseCrf model = random.Model(random.Integer(2, 6), labels, -5.0, 5.0);
-    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
-    const double exact = SolveExact(ToFactorGraph(model)).log_partition;
-    PdhgOptions pdhg;
-    pdhg.relative_gap = 1e-4;
-    const BoundResult submod = SolvePdhg(model, pdhg);
-    TrwOptions options;
-    options.rho = std::pow(10.0, random.Real(-4.0, -2.0));
-    options.initial_flow = &submod.flow.edge;
-    options.max_iterations = 10;
-    const TrwResult trw = SolveTrw(model, options);
-    ExpectProven(model, trw, 1.0, exact);
-    for (double rho : trw.rho) EXPECT_NEAR(rho, *options.rho, 1e-15);
-    EXPECT_LE(trw.upper, submod.upper + Rounding(submod.upper));
-    const double most =
-        *options.rho * static_cast<double>(model.num_edges()) * std::log(model.num_labels());
-    EXPECT_GE(trw.upper, submod.dual - most - Rounding(submod.dual));
   }
 }
 

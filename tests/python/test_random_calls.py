@@ -209,8 +209,8 @@ def test_factor_graph(data):
         {},
         optional={
             "gap": st.one_of(st.floats(0, 1), scalars), "time_limit": st.one_of(st.floats(0, 0.2), st.just(np.nan)),
-            "temperature": usual, "seed": st.integers(-2, 10), "rho": st.floats(-0.5, 2),
-            "starts": st.integers(-2, 3), "forest": st.sampled_from(["best", "rows"]),
+            "temperature": usual, "seed": st.integers(-2, 10), "rho_steps": st.integers(-1, 3),
+            "starts": st.integers(-2, 3), "mean_field": st.sampled_from(["naive", "forest"]),
             "extension": st.sampled_from(["optimal", "optimal", "alternate", ""]),
             "rounding": st.integers(-2, 5), "deterministic": st.booleans(), "cutoff": st.floats(-0.1, 1.1),
             "levels": st.integers(1, 70), "pairs": st.sampled_from(["auto", "list", "lattice", "brute-force", "?"]),

@@ -230,8 +230,8 @@ def test_two_threads_give_the_bytes_of_one():
         ({"time_limit": -1.0}, "time limit"),
         ({"temperature": float("nan")}, "temperature"),
         ({"gap": "small"}, "gap"),
-        ({"forest": "jungle"}, "jungle"),
-        ({"method": "quadratic"}, "quadratic"),
+        ({"mean_field": "jungle"}, "jungle"),
+        ({"method": "routed"}, "routed"),
     ],
 )
 def test_options_are_checked(options, words):

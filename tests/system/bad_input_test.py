@@ -188,7 +188,7 @@ class Bundles(BadInputTest):
 
     def test_energies_whose_sum_overflows(self):
         self.write_grid("unaries.json", unary=npy_bytes((2, 3, 3), [1.7e308] * 18))
-        for method in ("pdhg", "fw", "bcfw", "mf", "exact"):
+        for method in ("pdhg", "fw", "mf", "exact"):
             with self.subTest(method=method):
                 self.assert_model_refused("unaries.json", "--method", method, mentions=["too large"])
         self.assert_model_refused(self.write_grid(weight=1e308), mentions=["too large"])
@@ -371,7 +371,7 @@ class Expressibility(BadInputTest):
     def refuse_pair(self, table, mentions):
         factors = [((0,), [0.2, 0.7, 0.1]), ((1,), [0.4, 0.3, 0.9]), ((0, 1), table)]
         self.write("model.uai", uai_text([3, 3], factors))
-        for method in ("pdhg", "fw", "bcfw", "mf"):
+        for method in ("pdhg", "fw", "mf"):
             self.assert_model_refused("model.uai", "--method", method, mentions=["(0,1)", *mentions])
         self.run_well("solve", "model.uai", "--method", "exact")
 
@@ -486,7 +486,6 @@ class Options(BadInputTest):
             (["--nonsense"], ["--nonsense"]), (["another.json"], ["another.json"]),
             (["--extension", "alternate"], ["alternate", "auto"]),
             (["--method", "fw", "--temperature", "0"], ["temperature", "0"]),
-            (["--method", "bcfw", "--temperature", "0"], ["temperature", "0"]),
             (["--method", "mf", "--temperature", "0"], ["temperature", "0"]),
         ]
         for arguments, mentions in cases:

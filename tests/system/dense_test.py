@@ -13,7 +13,7 @@ from submarine_support import (PROGRAM, PROGRESS_LINE, SOURCE_DIR, Array, Comman
                                interval_sentence, main, npy_bytes, png_size, read_json, read_mar, read_pr, rounded_down,
                                write_npy)
 
-UPPER_METHODS = ("auto", "pdhg", "quadratic", "fw")
+UPPER_METHODS = ("auto", "pdhg", "fw")
 METHODS = (*UPPER_METHODS, "mf")
 OPERATORS = ("auto", "list", "lattice", "brute-force")
 # Exact inference adds the same doubles in another order; bounds are rounded to their safe side.
@@ -143,16 +143,6 @@ class Bounds(DenseTest):
                     self.assertEqual(summary["options"]["certify"], "exact")
                     self.assertIn("exact Gaussians", summary["about"])
 
-    def test_forests(self):
-        model = self.generate_dense(width=4, height=3, labels=2)
-        exact = self.exact(model)
-        for forest, text in (("rows", "along rows"), ("columns", "along columns"), ("spanning", "along a spanning forest"),
-                             ("look-alikes", "along look-alikes"), ("best", "a path along")):
-            with self.subTest(forest=forest):
-                summary = self.solve(model, "--method", "routed", "--forest", forest)
-                self.assertGreaterEqual(summary["upper"], exact - ROUNDING)
-                self.assertIn(text, " ".join(summary["notes"]))
-
     def test_temperatures(self):
         for metric in ("potts", "truncated:2"):
             model = self.generate_dense(width=3, height=2, labels=3, metric=metric)
@@ -244,8 +234,8 @@ class Bounds(DenseTest):
         model = self.generate_dense(width=20, height=15, labels=3)
         lattice = ["--pairs", "lattice", "--method", "fw", "--max-iterations", 5, "--certify", "operator"]
         values = [self.solve(model, *lattice, *options)["upper"]
-                  for options in ([], ["--levels", 4], ["--hard-bins", 10])]
-        self.assertEqual(len(set(values)), 3, values)
+                  for options in ([], ["--levels", 4])]
+        self.assertEqual(len(set(values)), 2, values)
         coarse, fine = (self.solve(model, "--pairs", "list", "--cutoff", cutoff) for cutoff in (0.5, 1e-6))
         self.assertNotEqual(coarse["pairs"], fine["pairs"])
         self.assertEqual(coarse["options"]["cutoff"], 0.5)
@@ -493,31 +483,28 @@ class Refused(DenseTest):
     def test_options_that_do_not_apply(self):
         model = self.generate_dense()
         for arguments, mentions in (
-                (["--method", "bcfw"], ["bcfw", "dense"]), (["--extension", "alternate"], ["alternate", "dense"]),
+                (["--method", "trw"], ["trw", "dense"]), (["--extension", "alternate"], ["alternate", "dense"]),
                 (["--temperature", "-1"], ["--temperature", "-1"]), (["--temperature", "1e-40"], ["temperature"]),
                 (["--method", "fw", "--temperature", "0"], ["temperature", "0"]),
                 (["--rounding", "3"], ["--rounding", "dense"]), (["--starts", "3"], ["--starts", "dense"]),
                 (["--seed", "3"], ["--seed", "dense"]), (["--evidence", "e.evid"], ["evidence"]),
                 (["--pairs", "list", "--levels", "8"], ["--levels", "list"]),
-                (["--pairs", "brute-force", "--hard-bins", "8"], ["--hard-bins", "brute-force"]),
-                (["--method", "routed", "--forest", "average"], ["average", "sparse models", "look-alikes"]),
-                (["--method", "pdhg", "--forest", "rows"], ["--forest", "routed"]),
+                (["--pairs", "brute-force", "--levels", "8"], ["--levels", "brute-force"]),
                 (["--method", "exact", "--certify", "operator"], ["--certify", "exact"])):
             with self.subTest(arguments=arguments):
                 self.assert_model_refused(model, *arguments, mentions=mentions)
         self.solve(model, "--temperature", "1", "--extension", "optimal")
         sparse = self.generate()
-        for arguments in (["--pairs", "list"], ["--cutoff", "0.1"], ["--levels", "4"], ["--hard-bins", "4"],
-                          ["--certify", "exact"], ["--certify", "none"], ["--marginals-of", "mean-field"]):
+        for arguments in (["--pairs", "list"], ["--cutoff", "0.1"], ["--levels", "4"], ["--certify", "exact"], ["--certify", "none"], ["--marginals-of", "mean-field"]):
             with self.subTest(arguments=arguments):
                 self.assert_model_refused(sparse, *arguments, mentions=[arguments[0], "dense", sparse])
-        self.assert_model_refused(sparse, "--method", "quadratic", mentions=["quadratic", "not for sparse models"])
+        self.assert_model_refused(sparse, "--method", "routed", mentions=["routed", "not for sparse models"])
         self.solve(sparse, "--deterministic", "--max-memory", "1")
 
     def test_values(self):
         model = self.generate_dense()
         for option, values in (("--cutoff", ("0", "1", "-0.1", "2", "nan", "small")),
-                               ("--levels", ("1", "65", "2.5", "nan")), ("--hard-bins", ("-1", "1", "65", "x")),
+                               ("--levels", ("1", "65", "2.5", "nan")),
                                ("--pairs", ("table", "")), ("--certify", ("maybe",)),
                                ("--max-memory", ("-1", "nan", "much"))):
             for value in values:
@@ -635,12 +622,12 @@ class Documentation(DenseTest):
         dense = self.solve(self.generate_dense())
         self.assertEqual(set(dense), set(self.solve(self.generate())))
         self.assertEqual(set(dense["options"]), {"method", "gap", "max_iterations", "time_limit", "step", "pairs",
-                                                 "cutoff", "levels", "hard_bins", "certify", "marginals_of"})
+                                                 "cutoff", "levels", "certify", "marginals_of", "updates"})
 
     def test_help(self):
         text = self.run_well("solve", "--help").stdout
         group = text.split("Dense models:")[1]
-        for option in ("--pairs", "--cutoff", "--levels", "--hard-bins", "--certify", "--marginals-of"):
+        for option in ("--pairs", "--cutoff", "--levels", "--certify", "--marginals-of"):
             self.assertIn(option, group)
         for word in ("--max-memory", "--memory", "--deterministic", "--entropy", "solve dense.json"):
             self.assertIn(word, text)

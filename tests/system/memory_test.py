@@ -36,8 +36,8 @@ class Estimates(MemoryTest):
         picture = self.picture("picture", 400, 300, 12)
         lattice = ["--pairs", "lattice"]
         for arguments in ([], ["--certify", "lower"], ["--updates", 0],
-                          [*lattice, "--method", "quadratic", "--certify", "none"],
-                          [*lattice, "--method", "quadratic", "--certify", "operator"],
+                          [*lattice, "--method", "pdhg", "--certify", "none"],
+                          [*lattice, "--method", "pdhg", "--certify", "operator"],
                           [*lattice, "--method", "fw", "--max-iterations", 3, "--certify", "none"],
                           ["--method", "fw", "--max-iterations", 2, "--certify", "none"]):
             with self.subTest(arguments=arguments):
@@ -63,7 +63,7 @@ class SparseLimits(MemoryTest):
     def test_methods_are_refused_with_what_fits(self):
         model = self.generate(width=300, height=300, labels=64, weight=2.0)
         finished = self.run_command("solve", model, "--method", "trw", "--max-memory", "0.4")
-        self.assert_one_sentence(finished, ["trw needs about", "0.4 GB", "bcfw", "--max-memory"])
+        self.assert_one_sentence(finished, ["trw needs about", "0.4 GB", "fw", "--max-memory"])
 
 
 class Refusals(MemoryTest):

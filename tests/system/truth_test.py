@@ -196,7 +196,7 @@ class TruthTest(CommandTest):
     def check_overlaps(self, model):
         """Too large to enumerate: intervals about the same model overlap, and none is inverted."""
         lower, upper = {}, {}
-        for method, pairs, certify in itertools.product(("auto", "pdhg", "quadratic", "fw", "mf"), ("auto", "list"),
+        for method, pairs, certify in itertools.product(("auto", "pdhg", "fw", "mf"), ("auto", "list"),
                                                         ("exact", "operator")):
             with self.subTest(method=method, pairs=pairs, certify=certify):
                 summary = self.solve_anything(model, "--method", method, "--pairs", pairs, "--certify",
@@ -213,8 +213,8 @@ class TruthTest(CommandTest):
 
 # Bounds hold after any number of iterations; some models here would take all that they may.
 SPARSE_RUNS = [("--method", method, "--temperature", temperature, "--max-iterations", 1000)
-               for method in ("auto", "exact", "pdhg", "fw", "bcfw", "trw", "hybrid", "routed", "mf") for temperature in (1, 0.5, 0)]
-DENSE_METHODS = ("auto", "pdhg", "quadratic", "fw", "routed", "mf", "exact")
+               for method in ("auto", "exact", "pdhg", "fw", "trw", "mf") for temperature in (1, 0.5, 0)]
+DENSE_METHODS = ("auto", "pdhg", "fw", "routed", "mf", "exact")
 
 
 class Written(TruthTest):
@@ -227,7 +227,7 @@ class Written(TruthTest):
         for arguments in SPARSE_RUNS:
             with self.subTest(arguments=arguments):
                 summary = self.solve_anything(name, *arguments)
-                smooth = arguments[1] in ("fw", "bcfw", "trw", "hybrid", "routed", "mf") and arguments[3] == 0
+                smooth = arguments[1] in ("fw", "trw", "mf") and arguments[3] == 0
                 self.assertEqual(summary is None, smooth or arguments[1] in refused)
                 if summary is not None:
                     solved += 1
@@ -263,7 +263,7 @@ class Written(TruthTest):
 
     def test_tables_that_are_far_from_attractive(self):
         self.check_uai(self.repulsive("1.5"),
-                       refused=("pdhg", "fw", "bcfw", "hybrid", "routed", "mf"))
+                       refused=("pdhg", "fw", "mf"))
 
     def test_the_defect_of_tables_is_named(self):
         name = self.write("model.uai", self.repulsive("1.0000005"))
@@ -315,7 +315,7 @@ class Written(TruthTest):
                 with self.subTest(name=name, options=options):
                     summary = self.solve_anything(model, *options)
                     self.assertEqual(summary is None,
-                                     options[3] == 0 and options[1] in ("fw", "bcfw", "trw", "hybrid", "routed", "mf"))
+                                     options[3] == 0 and options[1] in ("fw", "trw", "mf"))
                     if summary is not None:
                         self.assert_holds(summary, tables.value(D(str(options[3]))))
 
@@ -378,7 +378,7 @@ class Written(TruthTest):
         """The solver's own value of this model is 69 nats below the truth, and takes 20 steps to say so."""
         model = self.dense(unary=[[33554432.0] * 2] * 100, variables=100, kernels=[])
         truth = D(-3355443200) + 100 * D(2).ln()
-        for method, certify in itertools.product(("auto", "pdhg", "quadratic", "fw", "mf"), ("exact", "operator")):
+        for method, certify in itertools.product(("auto", "pdhg", "fw", "mf"), ("exact", "operator")):
             with self.subTest(method=method, certify=certify):
                 self.assert_holds(self.solve_anything(model, "--method", method, "--certify", certify), truth)
 
@@ -396,7 +396,7 @@ class Written(TruthTest):
 
     def test_certify_none(self):
         model = self.dense(unary=[[0.1, 0.7]] * 4, width=2, height=2, kernels=[{"type": "position", "sigma": 1}])
-        for method in ("auto", "pdhg", "quadratic", "fw", "mf"):
+        for method in ("auto", "pdhg", "fw", "mf"):
             with self.subTest(method=method):
                 summary = self.solve_anything(model, "--method", method, "--certify", "none", "--labels", "l.npy",
                                               "--marginals", "m.npy")

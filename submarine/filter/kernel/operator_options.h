@@ -16,10 +16,6 @@ struct LatticeOptions {
 
   // AddFlow and TotalVariation: at most this many nodes per column, 2..64.
   int levels = 16;
-  // AddFlow with kSign uses this many equal bins without interpolation, as the paper's authors did
-  // with 10; 0: soft levels. The range of values is common to all columns, or one per column.
-  int hard_bins = 0;
-  bool hard_bins_per_column = false;
 
   // Leave k_aa in products, as pydensecrf does: saves computing the diagonal, but K is then not
   // that of a model, whose energy has no self terms.

@@ -52,7 +52,7 @@ class LatticeOperator final : public GaussianOperator {
 
   std::size_t size() const override { return lattice_.num_pixels; }
   void AddProduct(const Matrix<float>& x, float factor, Matrix<float>* out) const override;
-  // psi by soft levels (lattice_levels.h), or by hard bins where the options say so.
+  // psi by soft levels (lattice_levels.h).
   void AddFlow(const Matrix<float>& v, FlowShape shape, float factor,
                Matrix<float>* out) const override;
   // By |x_a - x_b| <= sum_kl p_a(k) p_b(l) |t_k - t_l|, with equality where all values are nodes.

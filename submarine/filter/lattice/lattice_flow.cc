@@ -135,32 +135,14 @@ void LatticeOperator::AddFlow(const Matrix<float>& v, FlowShape shape, float fac
   CheckSymmetric();
   CheckShapes(v, *out);
   if (v.cols() == 0) return;
-  const bool hard = shape == FlowShape::kSign && options_.hard_bins > 0;
-  ColumnRanges ranges;
-  if (hard) {
-    ranges = FindRanges(v, 0, v.cols());
-    if (!options_.hard_bins_per_column) {
-      const float least = *std::min_element(ranges.least.begin(), ranges.least.end());
-      const float largest = *std::max_element(ranges.largest.begin(), ranges.largest.end());
-      ranges.least.assign(v.cols(), least);
-      ranges.largest.assign(v.cols(), largest);
-    }
-  }
-  const std::size_t most_cells =
-      static_cast<std::size_t>(hard ? options_.hard_bins : options_.levels) - 1;
+  const std::size_t most_cells = static_cast<std::size_t>(options_.levels) - 1;
   const std::size_t step = std::min(v.cols(), ColumnsAtATime(most_cells));
   const NodeRule rule = shape == FlowShape::kClip ? NodeRule::kUnitCells : NodeRule::kQuantiles;
   CheckWorkspace(2 * lattice_.num_vertices * PaddedChannels(step * most_cells));
   WorkspaceLease lease(*this);
   for (std::size_t first = 0; first < v.cols(); first += step) {
     const std::size_t last = std::min(v.cols(), first + step);
-    const auto part = [&](const std::vector<float>& values) {
-      return std::vector<float>(values.begin() + static_cast<std::ptrdiff_t>(first),
-                                values.begin() + static_cast<std::ptrdiff_t>(last));
-    };
-    const ColumnLevels levels =
-        hard ? ColumnLevels::Hard(options_.hard_bins, part(ranges.least), part(ranges.largest))
-             : ColumnLevels::Soft(v, rule, options_.levels, first, last);
+    const ColumnLevels levels = ColumnLevels::Soft(v, rule, options_.levels, first, last);
     if (levels.cells() == 0) continue;  // constant columns: no order, no flow
     const std::size_t padded = PaddedChannels(levels.columns() * levels.cells());
     lease.get()->front.Reserve(lattice_.num_vertices * padded);

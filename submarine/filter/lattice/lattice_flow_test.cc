@@ -192,39 +192,6 @@ TEST(LatticeFlow, MoreLevelsConvergeToTheExactOrder) {
   EXPECT_LT(ErrorOfOrder(kernel, k, v, 64), 1e-6);
 }
 
-TEST(LatticeFlow, HardBinsAreBins) {
-  const std::size_t n = 200;
-  const GaussianKernel kernel = RandomKernel(n, 2, 3.0);
-  const Matrix<double> k = LatticeReference(kernel).DenseK();
-  const Matrix<float> v = Potentials(n);
-  for (const bool per_column : {false, true}) {
-    LatticeOptions options;
-    options.hard_bins = 10;
-    options.hard_bins_per_column = per_column;
-    Matrix<float> out(n, v.cols());
-    const LatticeOperator op(kernel, options);
-    op.AddFlow(v, FlowShape::kSign, 1.0F, &out);
-    for (std::size_t c = 0; c < v.cols(); ++c) {
-      double least = v(0, c);
-      double largest = v(0, c);
-      for (std::size_t j = 0; j < v.size(); ++j) {
-        if (per_column && j % v.cols() != c) continue;
-        least = std::min<double>(least, v.data()[j]);
-        largest = std::max<double>(largest, v.data()[j]);
-      }
-      std::vector<double> bin(n, 0.0);
-      for (std::size_t a = 0; a < n && largest > least; ++a) {
-        const float scale = 10.0F / static_cast<float>(largest - least);
-        bin[a] = std::clamp(std::floor((v(a, c) - static_cast<float>(least)) * scale), 0.0F, 9.0F);
-      }
-      const std::vector<double> flow = ExplicitFlow(k, bin);
-      for (std::size_t a = 0; a < n; ++a) {
-        EXPECT_NEAR(out(a, c), flow[a], 2e-4 * (1.0 + op.RowSums()[a])) << "column " << c;
-      }
-    }
-  }
-}
-
 TEST(LatticeFlow, TotalVariationIsAnOverEstimate) {
   for (const std::size_t n : {100, 300}) {
     const GaussianKernel kernel = RandomKernel(n, 3, 3.0);

@@ -183,31 +183,8 @@ ColumnLevels ColumnLevels::Soft(const Matrix<float>& v, NodeRule rule, int level
   return result;
 }
 
-ColumnLevels ColumnLevels::Hard(int bins, std::vector<float> least, std::vector<float> largest) {
-  ColumnLevels result;
-  result.columns_ = least.size();
-  result.cells_ = static_cast<std::size_t>(bins - 1);
-  result.bins_ = bins;
-  result.bins_per_unit_.resize(least.size());
-  for (std::size_t i = 0; i < least.size(); ++i) {
-    const float width = largest[i] - least[i];
-    result.bins_per_unit_[i] = width > 0.0F ? static_cast<float>(bins) / width : 0.0F;
-  }
-  result.least_ = std::move(least);
-  return result;
-}
-
 bool ColumnLevels::Row(const float* v, float* s) const {
-  if (bins_ == 0) {
-    return LevelRow(v, columns_, node_.data(), slope_.data(), cells_, padded_, s);
-  }
-  bool any = false;
-  for (std::size_t i = 0; i < columns_; ++i) {
-    const float bin = std::floor((v[i] - least_[i]) * bins_per_unit_[i]);
-    s[i] = std::clamp(bin, 0.0F, static_cast<float>(bins_ - 1));
-    any = any || s[i] > 0.0F;
-  }
-  return any;
+  return LevelRow(v, columns_, node_.data(), slope_.data(), cells_, padded_, s);
 }
 
 }  // namespace submarine::internal

@@ -36,9 +36,6 @@ class ColumnLevels {
  public:
   static ColumnLevels Soft(const Matrix<float>& v, NodeRule rule, int levels, std::size_t first,
                            std::size_t last);
-  // s = the index of the value's bin among `bins` equal ones between `least` and `largest` of its
-  // column.
-  static ColumnLevels Hard(int bins, std::vector<float> least, std::vector<float> largest);
 
   std::size_t columns() const { return columns_; }
   std::size_t cells() const { return cells_; }  // the most of any column; levels are in [0, cells]
@@ -46,7 +43,6 @@ class ColumnLevels {
   // Levels of one row; `v` points at the first of the columns. Returns whether any is positive.
   bool Row(const float* v, float* s) const;
 
-  // Soft levels only.
   const std::vector<float>& nodes(std::size_t column) const { return nodes_[column]; }
 
  private:
@@ -56,9 +52,6 @@ class ColumnLevels {
   std::vector<std::vector<float>> nodes_;
   std::vector<float> node_;   // cells x padded: lower end of each cell
   std::vector<float> slope_;  // one over its width; 0 in cells that a column does not have
-  int bins_ = 0;
-  std::vector<float> least_;  // hard bins
-  std::vector<float> bins_per_unit_;
 };
 
 struct ColumnRanges {

@@ -32,8 +32,6 @@ void CheckLatticeOptions(const LatticeOptions& options) {
   require(options.laziness < 1.0, "laziness", options.laziness, "[0,1), or a negative one");
   require(options.kept >= 0.0 && options.kept <= 1.0, "kept", options.kept, "[0,1]");
   require(options.levels >= 2 && options.levels <= 64, "levels", options.levels, "2..64");
-  require(options.hard_bins == 0 || (options.hard_bins >= 2 && options.hard_bins <= 64),
-          "hard_bins", options.hard_bins, "2..64, or 0");
 }
 
 LatticeStencil MakeLatticeStencil(int dimension, const LatticeOptions& options) {

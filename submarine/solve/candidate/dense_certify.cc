@@ -364,10 +364,8 @@ DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& optio
 }
 
 bool KeepsGap(const Certificate& certificate, double gap) {
-  constexpr double kTolerance = 1.2;
-  constexpr double kFloor = 1e-6;
   return !certificate.upper || !certificate.dual ||
-         RelativeGap(*certificate.upper, *certificate.dual) <= kTolerance * gap + kFloor;
+         RelativeGap(*certificate.upper, *certificate.dual) <= P::kToleranceOfGap * gap + P::kRoundingOfGap;
 }
 
 namespace {

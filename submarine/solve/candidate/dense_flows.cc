@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/loop_interrupt.h"
 #include "submarine/solve/candidate/dense_candidates.h"
@@ -19,24 +20,7 @@
 namespace submarine::internal {
 namespace {
 
-// The most potentials whose convex combination proves the upper bound: the verifier's time grows with them.
-constexpr std::size_t kMaxHullTerms = 3;
-// Gaps on a sample of the pairs equal those on all pairs up to its noise, which is of this size.
-constexpr double kGapOfSample = 0.03;
-// Before it, a few iterations on all pairs prove a first bound; later, all pairs are evaluated after this many iterations
-// on the sample, then after twice as many.
-constexpr int kIterationsBeforeSample = 3;
-constexpr int kFirstLook = 64;
-// Errors of the sample at single variables are corrected fastest with the step sizes of an iteration this early.
-constexpr int kBalanceAfterSample = 10;
-// Then iterations double from stage to stage, and the gap should about halve. If it falls by less than a tenth, more
-// stages will not reach the requested one.
-constexpr int kFirstStage = 64;
-constexpr double kStallRatio = 0.9;
-// Mean field closes the last half of the gap faster than PDHG: it is run as soon as the gap is this multiple of the
-// requested one, and at the end of a stage, unless the labels are worse than the dual value by more than this share.
-constexpr double kCallMeanField = 2.0;
-constexpr double kMeanFieldReach = 0.02;
+using P = DensePolicy;
 
 std::optional<double> Finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -77,11 +61,11 @@ class Chain {
     };
     // Where nothing is proven yet, one stage is begun in any case.
     bool first = !std::isfinite(bound().upper);
-    for (int stage = kFirstStage; first || unfinished(); stage *= 2) {
+    for (int stage = P::kFirstStage; first || unfinished(); stage *= 2) {
       first = false;
       const double gap_before = Gap();
       SolvePairs(stage);
-      if (!Stopped() && Gap() <= kCallMeanField * options_.relative_gap) {
+      if (!Stopped() && Gap() <= P::kCallMeanField * options_.relative_gap) {
         calls_mean_field_ = false;
         if (MeanFieldMayHelp(bound().energy, bound().dual)) PolishLower();
       }
@@ -121,7 +105,7 @@ class Chain {
   }
   // Where a solver of the upper bound stops: early where mean field takes over.
   double StopGap() const {
-    return (calls_mean_field_ ? kCallMeanField : 1.0) * options_.relative_gap;
+    return (calls_mean_field_ ? P::kCallMeanField : 1.0) * options_.relative_gap;
   }
 
   void SolvePairs(int iterations) {
@@ -135,16 +119,16 @@ class Chain {
   // same sums. Only their state is taken; one iteration on all pairs tells what it proves.
   void SolveSample() {
     if (!exact_pairs_) return;
-    SolvePairs(kIterationsBeforeSample);
+    SolvePairs(P::kIterationsBeforeSample);
     if (Stopped() || Gap() <= options_.relative_gap) return;
     const std::unique_ptr<GaussianOperator> sample = Sample();
     if (sample == nullptr) return;
     const DenseExtension extension(extension_.model(), *sample, extension_.interrupted());
-    const double aim = std::max(options_.relative_gap, kGapOfSample);
+    const double aim = std::max(options_.relative_gap, P::kGapOfSample);
     double gap = std::numeric_limits<double>::infinity();
     double gap_before = gap;
-    for (int stage = kFirstLook;
-         gap > aim && !(gap > kStallRatio * gap_before) && !Stopped() && RoomFor(stage);
+    for (int stage = P::kFirstLook;
+         gap > aim && !(gap > P::kStallRatio * gap_before) && !Stopped() && RoomFor(stage);
          stage *= 2) {
       DensePdhgOptions solver;
       solver.temperature = options_.temperature;
@@ -167,13 +151,13 @@ class Chain {
       if (stopped_) return;  // what was proven before has to do
       SolvePairs(1);
     }
-    bound().state.iterations = std::min(bound().state.iterations, kBalanceAfterSample);
+    bound().state.iterations = std::min(bound().state.iterations, P::kBalanceAfterSample);
   }
 
   std::unique_ptr<GaussianOperator> Sample() {
     const LoopInterrupt scope(extension_.interrupted());
     try {
-      return extension_.pairs().Sample(kSampleNeighbours);
+      return extension_.pairs().Sample(P::kSampleNeighbours);
     } catch (const Interrupted&) {
       Interrupt();
       return nullptr;
@@ -240,7 +224,7 @@ class Chain {
     const double least = std::min(bound().upper, result->upper);
     const double share = options_.relative_gap * std::max(1.0, std::abs(least));
     const bool near = std::abs(bound().upper - result->upper) <= share;
-    if (near && bound().proof.size() + result->proof.size() <= kMaxHullTerms) {
+    if (near && bound().proof.size() + result->proof.size() <= P::kMaxHullTerms) {
       Matrix<float> s = bound().modular;
       Matrix<float> direction = result->modular;
       for (std::size_t j = 0; j < s.size(); ++j) direction.data()[j] -= s.data()[j];
@@ -248,7 +232,7 @@ class Chain {
       for (std::size_t j = 0; j < s.size(); ++j)
         s.data()[j] += static_cast<float>(t) * direction.data()[j];
       const double upper = extension_.Upper(s, options_.temperature);
-      if (upper < least - kWorthwhileGain * share) {
+      if (upper < least - P::kWorthwhileGain * share) {
         for (FlowTerm& term : bound().proof) term.share *= 1.0 - t;
         for (FlowTerm& term : result->proof) {
           term.share *= t;
@@ -277,8 +261,8 @@ class Chain {
 
   void ImproveLower() {
     // Gains that are small beside the gap asked for are not worth their time.
-    const double tolerance = std::max(1e-5, kWorthwhileGain * options_.relative_gap);
-    KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), kMeanFieldIterations, tolerance));
+    const double tolerance = std::max(1e-5, P::kWorthwhileGain * options_.relative_gap);
+    KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), P::kMeanFieldIterations, tolerance));
     polished_ = true;
     std::vector<int> labels = ArgmaxLabels(found_.mean_field);
     const double energy = extension_.Energy(labels);
@@ -414,11 +398,11 @@ void TakeRecords(DenseState* state) {
 }
 
 bool MeanFieldMayHelp(double energy, double dual) {
-  return -energy >= dual - kMeanFieldReach * std::abs(dual);
+  return -energy >= dual - P::kMeanFieldReach * std::abs(dual);
 }
 
 bool Stalled(int stage, double gap_before, double gap) {
-  return stage > kFirstStage && gap > kStallRatio * gap_before;
+  return stage > P::kFirstStage && gap > P::kStallRatio * gap_before;
 }
 
 }  // namespace submarine::internal

@@ -57,14 +57,6 @@ double DeadlineOf(const DenseState& state, double reserve);
 // Moves those of the evidence to the state's.
 void TakeRecords(DenseState* state);
 
-// --- Numbers of the chain that others go by, too.
-
-// The least gain of an iteration of mean field, or of one more potential in a proof, relative to the gap asked for.
-inline constexpr double kWorthwhileGain = 1.0 / 25.0;
-inline constexpr int kMeanFieldIterations = 100;
-// Neighbours per variable in a sample of the pairs, on average. With fewer, it takes longer to converge on all pairs
-// afterwards; with more, pairs dominate the time of an iteration.
-inline constexpr double kSampleNeighbours = 96.0;
 // Whether mean field from labels of this energy can reach the dual value: it cannot make up for more than 2% of it.
 bool MeanFieldMayHelp(double energy, double dual);
 // Whether another stage of so many iterations is unlikely to reduce the gap.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/bound/constant_labeling.h"
 #include "submarine/solve/candidate/dense_candidates.h"
@@ -85,7 +86,7 @@ void FindMeanField(DenseState* state) {
   chain.max_iterations =
       updates > 0 ? updates
       : alone     ? state->options.limits.max_iterations.value_or(state->method.traits.iterations)
-                  : kMeanFieldIterations;
+                  : DensePolicy::kMeanFieldIterations;
   chain.deadline = DeadlineOf(*state, alone || RoutesFirst(view)
                                           ? ReserveOfFlows(view)
                                           : (1.0 - DensePolicy::kForQuickLower) * view.left);

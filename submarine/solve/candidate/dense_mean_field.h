@@ -11,7 +11,7 @@ namespace submarine::internal {
 
 struct MeanFieldRestart {
   double temperature = 1.0;
-  int max_iterations = kMeanFieldIterations;
+  int max_iterations = DensePolicy::kMeanFieldIterations;
   double tolerance = 1e-6;                  // a relative gain of an iteration that is worth no more
   double share = DensePolicy::kForRestart;  // of the time left: it takes no more
 };

@@ -21,7 +21,7 @@ using P = DensePolicy;
 class Planner {
  public:
   Planner(const DenseSize& size, std::span<const WeightedKernel> kernels,
-          const SolveOptions& options, const DenseSituation& situation)
+          const SolveOptions& options, const PlanInput& situation)
       : size_(size),
         kernels_(kernels),
         options_(options),
@@ -35,6 +35,7 @@ class Planner {
     const auto limit = static_cast<double>(options_.limits.max_bytes);
     // What lists may take beside the model and the solver.
     const DenseMemory others = Memory({});
+    if (others.Peak() > limit) RefuseByAPart(limit);
     const double room = limit - others.model - others.solving;
     const std::size_t most = pairs.max_bytes;
     pairs.max_bytes = static_cast<std::size_t>(std::clamp(room, 0.0, static_cast<double>(most)));
@@ -72,13 +73,40 @@ class Planner {
     // Tilted bounds, about both models.
     if (options_.expectations) demand.method.evidence.labels += 2.0;
     demand.normalises = normalises_;
-    demand.sample_neighbours = kSampleNeighbours;
+    demand.sample_neighbours = P::kSampleNeighbours;
     const Certify certify = options_.dense.certify;
     demand.by_pairs = certify == Certify::kExact || (certify == Certify::kAuto && by_pairs_);
     demand.by_operator = certify == Certify::kOperator || certify == Certify::kLower ||
                          (certify == Certify::kAuto && !certainly_by_pairs_);
     demand.lattice = options_.dense.pairs.lattice;
     return EstimateDenseMemory(demand, kernels_, pairs);
+  }
+
+  // Where not even the model and its solver fit. Counting the pairs of tens of millions of variables takes minutes: those of
+  // the first ones, neighbours in a picture, say how many there could be.
+  void RefuseByAPart(double limit) const {
+    if (size_.variables <= P::kEnoughVariables) return;  // counted in no time
+    std::vector<GaussianKernel> first;
+    for (const WeightedKernel& weighted : kernels_) {
+      const GaussianKernel& all = *weighted.kernel;
+      GaussianKernel& part = first.emplace_back();
+      part.weight = all.weight;
+      part.features = Matrix<double>(P::kEnoughVariables, all.dimension());
+      std::copy_n(all.features.data(), part.features.size(), part.features.data());
+    }
+    std::vector<WeightedKernel> kernels;
+    for (std::size_t m = 0; m < first.size(); ++m)
+      kernels.push_back({&first[m], kernels_[m].factor});
+    const double share = P::kEnoughVariables / size_.variables;
+    DenseSize size = size_;
+    size.variables = P::kEnoughVariables;
+    SolveOptions options = options_;
+    options.limits.max_bytes = std::numeric_limits<std::size_t>::max();
+    options.dense.pairs.max_bytes =
+        std::min(options.dense.pairs.max_bytes, static_cast<std::size_t>(share * limit));
+    const DensePlan plan =
+        Planner(size, kernels, options, {.method = method_, .normalises = normalises_}).Run();
+    RequireMemory({.model = plan.estimated_bytes / share}, size_.variables, limit);
   }
 
   void ChooseKinds(std::span<const double> entries) {
@@ -217,7 +245,7 @@ double NumCorners(std::span<const WeightedKernel> kernels) {
 bool HoldsAllPairs(const DenseSize& size) { return size.variables <= P::kFewVariables; }
 
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
-                    const SolveOptions& options, const DenseSituation& situation) {
+                    const SolveOptions& options, const PlanInput& situation) {
   return Planner(size, kernels, options, situation).Run();
 }
 

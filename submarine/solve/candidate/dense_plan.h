@@ -22,7 +22,7 @@ bool HoldsAllPairs(const DenseSize& size);
 double NumCorners(std::span<const WeightedKernel> kernels);
 
 // What is known of the call beside its options.
-struct DenseSituation {
+struct PlanInput {
   DenseMethodTraits method;  // what runs
   double seconds_left = std::numeric_limits<double>::infinity();
   bool normalises = false;  // the kernels are normalised, in a copy of the model
@@ -33,6 +33,6 @@ struct DenseSituation {
 // says that there is none for pairs. `size.pairs` is found here. Kernels need not be normalised yet, but
 // their `normalisation` must be kNone.
 DensePlan PlanDense(DenseSize size, std::span<const WeightedKernel> kernels,
-                    const SolveOptions& options, const DenseSituation& situation);
+                    const SolveOptions& options, const PlanInput& situation);
 
 }  // namespace submarine::internal

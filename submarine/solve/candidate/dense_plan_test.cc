@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/base/error.h"
 #include "submarine/base/matrix.h"
+#include "submarine/model/image_features.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine::internal {
@@ -43,6 +45,27 @@ TEST(DensePlanTest, LatticesTakeThePlaceOfListsThatWouldLeaveOutTooMuch) {
   options.dense.certify = Certify::kAuto;
   options.dense.pairs.kind = OperatorKind::kNeighbourList;
   EXPECT_EQ(Planned(wide, options), OperatorKind::kNeighbourList) << "somebody asked for lists";
+}
+
+// Where not even the model fits, a part of the kernels says how many variables would.
+TEST(DensePlanTest, ARefusalByAPartNamesASizeThatFits) {
+  const auto plan = [](int height) {
+    const GaussianKernel kernel = PositionKernel(1000, height, 5.0, 5.0, 1.0);
+    const std::vector<WeightedKernel> kernels = {{&kernel, 1.0}};
+    PlanDense({1000.0 * height, 21.0, 21.0, 0.0}, kernels,
+              {.limits = {.max_bytes = std::size_t{256} << 20}}, {});
+  };
+  try {
+    plan(4000);
+    FAIL() << "four million variables with 21 labels do not fit into 256 MB";
+  } catch (const TooLarge& error) {
+    const double variables = error.remedy().variables;
+    EXPECT_GT(variables, 1e5);
+    EXPECT_LT(variables, 1e6);
+    const int height = static_cast<int>(variables / 1000.0);
+    EXPECT_NO_THROW(plan(height));
+    EXPECT_THROW(plan(2 * height), TooLarge) << "much more would have fitted";
+  }
 }
 
 TEST(DensePlanTest, CornersAreThoseOfKernelsWithWeight) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "submarine/base/argmax.h"
 #include "submarine/extension/simplex_kernels.h"
 #include "submarine/solve/candidate/dense_candidates.h"
 #include "submarine/solve/candidate/dense_certify.h"

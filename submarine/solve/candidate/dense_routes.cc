@@ -10,7 +10,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/freed_memory.h"
 #include "submarine/bound/verify/dense/routed/routed_verifier.h"
-#include "submarine/extension/plain_bound_floor.h"
+#include "submarine/extension/submodular_bound_limit.h"
 #include "submarine/solve/candidate/dense_candidates.h"
 #include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_flows.h"
@@ -39,28 +39,15 @@ bool FlowsBySquare(const DenseCrf& model, double seconds) {
          (!HasFewPairs(model) || P::kRoutedFlowSeconds * n * n * model.num_cuts() > seconds);
 }
 
-Termination TerminationOf(RoutedEnd end) {
-  switch (end) {
-    case RoutedEnd::kIterationLimit:
-      return Termination::kIterationLimit;
-    case RoutedEnd::kTimeLimit:
-      return Termination::kTimeLimit;
-    case RoutedEnd::kInterrupted:
-      return Termination::kInterrupted;
-    default:
-      return Termination::kConverged;
-  }
-}
-
 std::optional<double> Known(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 // Tells the budget of every iteration, and keeps what it was told.
-std::function<bool(const RoutedRecord&)> TellOf(DenseState* state) {
+std::function<bool(const IterationRecord&)> TellOf(DenseState* state) {
   const double begin = state->budget.Seconds();
   const double lower = state->found.lower;
-  return [state, begin, lower](const RoutedRecord& record) {
+  return [state, begin, lower](const IterationRecord& record) {
     const SolveRecord shown{.k = record.k,
                             .seconds = begin + record.seconds,
                             .upper = Known(record.upper),
@@ -76,7 +63,7 @@ void Verify(RoutedResult result, double cutoff, double reserve, DenseState* stat
             RoutedPart* part) {
   const DenseCrf& model = state->model;
   const SolveOptions& options = state->options;
-  part->termination = TerminationOf(result.end);
+  part->termination = result.termination;
   const RoutedPaths& paths = result.proof.routing.paths;
   part->description = fmt::format(
       "a path along {}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
@@ -109,23 +96,6 @@ void Verify(RoutedResult result, double cutoff, double reserve, DenseState* stat
     part->notes.emplace_back(
         "There was no time to certify all routes: the routed bound is looser for it.");
   }
-}
-
-RoutedOrder OrderOf(const std::optional<HybridForest>& forest) {
-  switch (forest.value_or(HybridForest::kBest)) {
-    case HybridForest::kSpanning:
-      return RoutedOrder::kSpanning;
-    case HybridForest::kRows:
-      return RoutedOrder::kRows;
-    case HybridForest::kColumns:
-      return RoutedOrder::kColumns;
-    case HybridForest::kLookAlikes:
-      return RoutedOrder::kLookAlikes;
-    case HybridForest::kBest:
-    case HybridForest::kAverage:  // refused by Solve
-      break;
-  }
-  return RoutedOrder::kBest;
 }
 
 double GrowthByCuts(const DenseCrf& model) {
@@ -176,7 +146,7 @@ std::string AsPublished(const DenseResult& bound) {
       bound.upper, bound.dual);
 }
 
-RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
+RoutedPart FindRoutes(const RoutesLimits& plan, DenseState* state) {
   const DenseCrf& model = state->model;
   const SolveOptions& options = state->options;
   Budget& budget = state->budget;
@@ -184,7 +154,6 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
   RoutedOptions solver;
   const double seconds = std::min(plan.patience, budget.SecondsLeft());
   const P::RoutingEffort& effort = EffortFor(model, seconds);
-  solver.order = OrderOf(options.forest);
   solver.thickness = effort.thickness;
   solver.temperature = options.temperature;
   solver.marginals = state->found.mean_field;
@@ -218,9 +187,9 @@ RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state) {
     part.notes.push_back(fmt::format("There is no routed bound: {}.", error.what()));
     return part;
   }
-  part.termination = TerminationOf(result.end);
+  part.termination = result.termination;
   if (plan.is_worth_verifying && !plan.is_worth_verifying(result.upper)) return part;
-  const double floor = PlainBoundFloor(model, options.temperature);
+  const double floor = SubmodularBoundLimit(model, options.temperature);
   if (options.dense.certify != Certify::kNone && floor > result.upper) {
     part.notes.push_back(fmt::format(
         "Without routing, no flow whatever proves an upper bound below about {:.0f}: that "
@@ -335,7 +304,7 @@ void RouteAllPairs(DenseState* state) {
   if ((!again && !UsePairs(state)) || state->found.mean_field.size() == 0) return;
   Budget& budget = state->budget;
   VerifyMeanField(state);
-  RoutesPlan plan{.patience = RoutingPatience(state->view), .reserve = ReserveForLower(*state)};
+  RoutesLimits plan{.patience = RoutingPatience(state->view), .reserve = ReserveForLower(*state)};
   if (std::isfinite(state->found.bound.upper)) {
     plan.finishes_first_bound = !PlainFitsInto(state->options.limits.interrupt_seconds, *state);
     plan.is_worth_verifying = [state](double upper) {
@@ -371,7 +340,7 @@ void RouteListedPairs(DenseState* state) {
   // Its own gap is what mean field was worth to the plain bound; the routed one leaves less to be gained.
   MeanFieldRestart restart{.temperature = state->options.temperature};
   restart.max_iterations = P::kUpdatesAfterRoutes;
-  restart.tolerance = kWorthwhileGain * P::kGainAfterRoutes * state->gap;
+  restart.tolerance = P::kWorthwhileGain * P::kGainAfterRoutes * state->gap;
   RestartMeanField(*state->extension, state->found.mean_field, restart, &state->budget,
                    &state->found);
   state->routed = std::move(part);

@@ -19,7 +19,7 @@ double MostRoutingSeconds(const DenseCrf& model);
 // Memory that routing needs beside mean field, as far as `max_bytes` allow.
 double RoutedBytes(const DenseCrf& model, double max_bytes);
 
-struct RoutesPlan {
+struct RoutesLimits {
   double patience = std::numeric_limits<double>::infinity();  // seconds that the work is chosen for
   double reserve = 0.0;                                       // seconds to leave of the time limit
   // Stopped before there is a bound, it makes a first one where that takes a second at most.
@@ -30,7 +30,7 @@ struct RoutesPlan {
 
 // From mean field's marginals, for models whose plain bound is of little use. Throws TooLarge where even the fewest pairs do
 // not fit and routing was asked for. Tells the budget mean field's lower bound with every record.
-RoutedPart FindRoutes(const RoutesPlan& plan, DenseState* state);
+RoutedPart FindRoutes(const RoutesLimits& plan, DenseState* state);
 
 // From where the chain of a plain bound ended, on the list of its pairs; leaves `reserve` seconds. What the chain has found by
 // then decides whether the routed bound is the better one: otherwise it has no `upper`.

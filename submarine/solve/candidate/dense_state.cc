@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "submarine/bound/constant_labeling.h"
-#include "submarine/extension/plain_bound_floor.h"
+#include "submarine/extension/submodular_bound_limit.h"
 #include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_routes.h"
 
@@ -29,7 +29,7 @@ DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
   view.lattices_forced = options.dense.pairs.kind != OperatorKind::kAuto;
   if (options.method == Method::kAuto && options.temperature > 0.0) {
     view.unaries_upper = UnaryUpper(model, options.temperature);
-    view.plain_floor = PlainBoundFloor(model, options.temperature);
+    view.plain_floor = SubmodularBoundLimit(model, options.temperature);
     view.plain_says_little = PlainSaysLittle(view, -BestConstantLabeling(model).energy.value());
     view.least_routing = LeastRoutingSeconds(model);
     view.most_routing = MostRoutingSeconds(model);

@@ -6,15 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/bound/verify/sparse/forest_lower.h"
-#include "submarine/bound/verify/sparse/routed_forest_verifier.h"
 #include "submarine/bound/verify/sparse/trw_verifier.h"
 #include "submarine/bound/verify/sparse/verifier.h"
-#include "submarine/model/forest.h"
-#include "submarine/solver/forest/forest_packing.h"
-#include "submarine/solver/forest/routed/routed_hybrid.h"
-#include "submarine/solver/forest/routed/triangles.h"
 #include "submarine/solver/forest/trw.h"
 #include "submarine/solver/mean_field/forest_mean_field.h"
 #include "submarine/solver/mean_field/mean_field.h"
@@ -38,7 +34,7 @@ SolveRecord Certifying(const SparseState& state, double upper) {
 }
 
 // Than that of another solver; the unaries' bound leaves no marginals.
-bool IsBetter(const SparseState& state, const Bound& upper) {
+bool IsBetter(const SparseState& state, double upper) {
   const std::optional<Bound>& best = state.solved.certificate.upper;
   return state.marginals.size() == 0 || !best || upper < *best;
 }
@@ -49,81 +45,10 @@ void TakeMarginals(SparseState* state, Matrix<double> marginals) {
   state->marginals = std::move(marginals);
 }
 
-void SayWhatWasRouted(const std::vector<HybridPart>& parts, SparseState* state) {
-  const SparseCrf& model = state->model;
-  double routed = 0.0;
-  for (const HybridPart& part : parts) {
-    for (const EdgeRoute& route : part.routes) routed += part.weight * 2.0 * route.amount;
-  }
-  double total = 0.0;
-  for (const Edge& edge : model.edges()) total += edge.weight;
-  std::vector<std::string>& notes = state->solved.notes;
-  if (routed > 0.0) {
-    notes.push_back(fmt::format("Of the edges' weight, {:.1f}% was routed to the forest.",
-                                100.0 * routed / total));
-  } else if (TriangleFinder(model).Any()) {
-    notes.emplace_back("Routing does not pay here: the bound is that of hybrid.");
-  } else if (HasTriangles(model)) {
-    notes.emplace_back(
-        "Routing needs a triangle whose three edges have positive weight and the same metric, "
-        "and the graph has none: the bound is that of hybrid.");
-  } else {
-    notes.emplace_back(
-        "The graph has no triangles, so routing cannot gain: the bound is that of hybrid.");
-  }
-}
-
-HybridForest ForestOf(const SparseState& state) {
-  if (state.options.forest == HybridForest::kLookAlikes) {
-    throw InvalidInput(
-        "the forest look-alikes is for dense models; use best, rows, columns, average or "
-        "spanning");
-  }
-  if (state.options.forest) return *state.options.forest;
-  const SparseCrf& model = state.model;
-  const auto grid = DetectGrid(Links(model), model.num_variables());
-  return grid && grid->connectivity == 4 ? HybridForest::kBest : HybridForest::kSpanning;
-}
-
-void FindByForest(SparseState* state, bool routed) {
-  const SparseCrf& model = state->model;
-  const double T = state->options.temperature;
-  const SparseCostEstimate& costs = state->costs;
-  RoutedHybridOptions options;
-  state->Configure(
-      (routed ? costs.routed_certificate : costs.forest_certificate) + costs.lower_certificate,
-      &options);
-  options.relative_gap = state->gap;
-  options.forest = ForestOf(*state);
-  const double begin = state->budget.Seconds();
-  HybridResult result = routed ? SolveRoutedHybrid(model, options) : SolveHybrid(model, options);
-  state->Tell("certifying", Certifying(*state, result.upper));
-  std::vector<WeightedBound> parts;
-  for (const HybridPart& part : result.parts)
-    parts.push_back({part.weight, VerifiedRoutedUpper(model, part, T)});
-  const Bound upper = MeanOfUpper(parts);
-  if (!IsBetter(*state, upper)) return;
-  state->TakeUpper(upper);
-  if (state->budget.SecondsLeft() > costs.hybrid_dual) {
-    std::vector<WeightedBound> dual;
-    for (const HybridPart& part : result.parts)
-      dual.push_back({part.weight, VerifiedRoutedDual(model, part, T)});
-    state->solved.certificate.dual = MeanOfLower(dual);
-  } else {
-    state->solved.notes.emplace_back("There was no time to certify the dual value.");
-  }
-  if (routed) SayWhatWasRouted(result.parts, state);
-  state->view.upper_by = routed ? Method::kRouted : Method::kHybrid;
-  state->TakeRun(result.records, result.termination, begin);
-  result.parts.clear();
-  TakeMarginals(state, std::move(result.marginals));
-}
-
 TrwOptions TrwFor(const SolveOptions& given, double tolerance) {
   TrwOptions trw;
   trw.tolerance = tolerance;
   trw.seed = given.sparse.seed;
-  trw.rho = given.sparse.rho;
   trw.rho_steps = given.sparse.rho_steps;
   return trw;
 }
@@ -172,12 +97,17 @@ void FindFlows(SparseState* state, const FlowSolver& solver) {
   TakeMarginals(state, std::move(found.marginals));
 }
 
-void FindTrw(SparseState* state) {
+namespace {
+
+void FindByForests(int rho_steps, SparseState* state) {
   const double T = state->options.temperature;
   TrwOptions trw = TrwFor(state->options, state->gap);
-  state->Configure(state->costs.forest_certificate + state->costs.lower_certificate, &trw);
+  trw.rho_steps = rho_steps;
+  state->Configure(
+      ForestCertificateSeconds(state->view.size, rho_steps) + state->costs.lower_certificate, &trw);
   const double begin = state->budget.Seconds();
   TrwResult result = SolveTrw(state->model, trw);
+  if (!IsBetter(*state, result.upper)) return;
   state->Tell("certifying", Certifying(*state, result.upper));
   state->TakeUpper([&](TiltedPlace tilted) {
     return VerifiedTrwUpper(state->model, result.evidence, T, tilted);
@@ -187,10 +117,13 @@ void FindTrw(SparseState* state) {
   TakeMarginals(state, std::move(result.marginals));
 }
 
-void FindHybrid(SparseState* state) { FindByForest(state, false); }
-void FindRoutedHybrid(SparseState* state) {
-  state->view.tried_routes = true;
-  FindByForest(state, true);
+}  // namespace
+
+void FindTrw(SparseState* state) { FindByForests(state->options.sparse.rho_steps, state); }
+
+void FindBetterForests(SparseState* state) {
+  state->view.tried_forests = true;
+  FindByForests(SparsePolicy::kRhoSteps, state);
 }
 
 // There is no mean field for tables, but every labeling gives a lower bound.
@@ -218,8 +151,7 @@ SolveResult SolveTables(const FactorGraph& graph, const SolveOptions& options, d
   for (std::size_t a = 0; a < graph.cardinality.size(); ++a) {
     const auto row = result.marginals.row(a).first(static_cast<std::size_t>(graph.cardinality[a]));
     rows.emplace_back(row.begin(), row.end());
-    solved.labels.push_back(
-        static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin()));
+    solved.labels.push_back(Argmax(row));
   }
   const Bound energy = VerifiedEnergy(graph, solved.labels);
   if (std::isfinite(energy.value())) {  // otherwise the labeling is forbidden and proves nothing

@@ -12,8 +12,8 @@ void BoundByUnaries(SparseState* state);
 using FlowSolver = std::function<BoundResult(const SparseCrf& model, const BoundOptions& limits)>;
 void FindFlows(SparseState* state, const FlowSolver& solver);
 void FindTrw(SparseState* state);
-void FindHybrid(SparseState* state);
-void FindRoutedHybrid(SparseState* state);
+// TRW with the edges' probabilities optimised, from its value at even ones.
+void FindBetterForests(SparseState* state);
 // TRW on any tables of pairs.
 SolveResult SolveTables(const FactorGraph& graph, const SolveOptions& options, double gap,
                         int max_iterations, Budget* budget);

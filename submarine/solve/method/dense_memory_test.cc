@@ -57,7 +57,7 @@ TEST(PlanDense, KnowsWhatEachKernelGets) {
   for (const double sigma : {2.0, 60.0}) {
     const std::vector<GaussianKernel> kernels = PictureKernels(90, 60, sigma);
     const std::vector<WeightedKernel> weighted = Weighted(kernels);
-    for (const Method method : {Method::kMeanField, Method::kQuadratic, Method::kFrankWolfe}) {
+    for (const Method method : {Method::kMeanField, Method::kRouted, Method::kFrankWolfe}) {
       SCOPED_TRACE(::testing::Message() << sigma << " " << ToString(method));
       const SolveOptions options = OptionsFor(method);
       const DensePlan plan = PlanDense(SizeFor(kernels, 6.0), weighted, options,

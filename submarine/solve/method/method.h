@@ -8,11 +8,8 @@ namespace submarine {
 enum class Method {
   kAuto,
   kPdhg,
-  kQuadratic,
   kFrankWolfe,
-  kBlockFrankWolfe,
   kTrw,
-  kHybrid,
   kRouted,
   kMeanField,
   kExact  // stays the last one: kNumMethods counts them

@@ -54,8 +54,7 @@ struct SolveLimits {
 // Sparse models and tables.
 struct SparseOptions {
   ExtensionKind extension = ExtensionKind::kOptimal;
-  std::optional<double> rho = {};  // TRW: the probability of every edge
-  int rho_steps = 0;               // TRW: optimisation of rho after the first solve
+  int rho_steps = 0;  // TRW: optimisation of the edges' probabilities after the first solve
   // Of the lower bound; default: naive for kMeanField, the better of both if there is an upper
   // bound.
   std::optional<MeanFieldKind> mean_field = {};
@@ -84,8 +83,6 @@ struct SolveOptions {
   SolveLimits limits = {};
   SparseOptions sparse = {};
   DenseOptions dense = {};
-  // Hybrid and routed. Not given: on 4-connected grids and dense models kBest, else kSpanning.
-  std::optional<HybridForest> forest = {};
   bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
 };
 

@@ -194,15 +194,14 @@ bool FitsTime(const SparseView& v, Method method) {
 bool FitsMemory(const SparseView& v, Method method) { return CostOf(v, method).bytes <= v.room; }
 
 // TRW is never looser than the submodular bound at its optimum (docs/math.md, "Tree-reweighted
-// bounds") nor far from the hybrid one, and its first sweep is worth many iterations of the others;
-// but its certificate visits all pairs of labels, and it does not accept T = 0.
+// bounds"), and its first sweep is worth many iterations of the others; but its certificate visits all pairs of labels, and it does not accept T = 0.
 Method TightestThatFits(const SparseView& v) {
   if (FirstBoundFits(v, Method::kTrw)) return Method::kTrw;
   const double iterations = S::kFewIterations * IterationSeconds(v.size);
   if (FitsMemory(v, Method::kPdhg) &&
       FitsTime(CostOf(v, Method::kPdhg).seconds + iterations, v.left))
     return Method::kPdhg;
-  for (const Method method : {Method::kBlockFrankWolfe, Method::kPdhg}) {
+  for (const Method method : {Method::kFrankWolfe, Method::kPdhg}) {
     if (FirstBoundFits(v, method)) return method;
   }
   return Method::kAuto;
@@ -238,12 +237,12 @@ bool WantsForestMeanField(const SparseView& v) {
          HeldBytes(kForestMeanFieldHeld, v.size) <= v.room;
 }
 
-bool WantsSparseRoutes(const SparseView& v) {
-  return !v.tried_routes && v.method == Method::kAuto && v.upper_by == Method::kTrw &&
-         v.has_triangles && std::isfinite(v.limit) && !IsOver(v) &&
+bool WantsBetterForests(const SparseView& v) {
+  return !v.tried_forests && v.method == Method::kAuto && v.upper_by == Method::kTrw &&
+         !v.gave_up && std::isfinite(v.limit) && !IsOver(v) &&
          v.upper - v.lower > v.gap * std::abs(v.upper) &&
-         v.upper - v.lower <= S::kNarrowForRoutes * std::abs(v.lower) &&
-         CostOf(v, Method::kRouted).seconds <= v.left && FitsMemory(v, Method::kRouted);
+         S::kFirstBoundsForForests * CostOf(v, Method::kTrw).seconds <= v.left &&
+         HeldBytes(kManyForestsHeld, v.size) <= v.room;
 }
 
 bool GivesUp(const SparseView& v) {

@@ -34,6 +34,8 @@ struct DensePolicy {
   static constexpr double kFewVariables = 1024.0;
 
   static constexpr double kCutoffOfFew = 1e-30;
+  // So many variables say what all of them need where that is far too much.
+  static constexpr int kEnoughVariables = 1 << 17;
   // Cutoffs that a time limit may raise the given one to, as factors.
   static constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
   static constexpr double kLargestCutoff = 0.5;
@@ -58,6 +60,35 @@ struct DensePolicy {
   // Verifying marginals takes so many times as long as the labels, as a rule and at least.
   static constexpr double kMarginalsByLabels = 8.0;
   static constexpr double kMarginalsAtLeast = 5.0;
+
+  // --- Flows, one solver after the other. The most potentials whose convex combination proves the upper bound: the
+  // verifier's time grows with them.
+  static constexpr std::size_t kMaxHullTerms = 3;
+  // Neighbours per variable in a sample of the pairs, on average. With fewer, it takes longer to converge on all pairs
+  // afterwards; with more, pairs dominate the time of an iteration. Gaps on a sample equal those on all pairs up to its
+  // noise, which is of this size.
+  static constexpr double kSampleNeighbours = 96.0;
+  static constexpr double kGapOfSample = 0.03;
+  // Before it, a few iterations on all pairs prove a first bound; later, all pairs are evaluated after this many iterations
+  // on the sample, then after twice as many.
+  static constexpr int kIterationsBeforeSample = 3;
+  static constexpr int kFirstLook = 64;
+  // Errors of the sample at single variables are corrected fastest with the step sizes of an iteration this early.
+  static constexpr int kBalanceAfterSample = 10;
+  // Then iterations double from stage to stage, and the gap should about halve. If it falls by less than a tenth, more
+  // stages will not reach the requested one.
+  static constexpr int kFirstStage = 64;
+  static constexpr double kStallRatio = 0.9;
+  // Mean field closes the last half of the gap faster than PDHG: it is run as soon as the gap is this multiple of the
+  // requested one, and at the end of a stage, unless the labels are worse than the dual value by more than this share.
+  static constexpr double kCallMeanField = 2.0;
+  static constexpr double kMeanFieldReach = 0.02;
+  static constexpr int kMeanFieldIterations = 100;
+  // The least gain of an iteration of mean field, or of one more potential in a proof, relative to the gap asked for.
+  static constexpr double kWorthwhileGain = 1.0 / 25.0;
+  // A certified gap larger than the one asked for by less than this factor, and this much, is that gap.
+  static constexpr double kToleranceOfGap = 1.2;
+  static constexpr double kRoundingOfGap = 1e-6;
 
   // --- Certificates. Seconds that somebody who gave no limit waits for enumerating pairs, and for routing.
   static constexpr double kPatience = 60.0;
@@ -230,10 +261,11 @@ struct SparsePolicy {
   static constexpr double kCheapBytes = 2e9;
   static constexpr double kCheapTables = 2e7;
   static constexpr double kShareForExact = 1.0 / 3.0;
-  // Routing is tighter than TRW where edges are so strong that TRW is within this share of the lower bound: on 3600 variables
-  // with 8 neighbours, 5 to 30 times as narrow from 1.3% and 0.3%, the same at 1.5%, and wider at 1.9%, 3.4% and above.
-  // Hybrid never was. It takes 3 to 18 times as long, for those who have given the time.
-  static constexpr double kNarrowForRoutes = 0.015;
+  // Forests improve where the edges' probabilities are optimised: on thirty grids and random graphs ten such steps leave
+  // TABLE of the interval, in some ten times the time (docs/which_method.md), for those who have given it. So many steps at
+  // most, started where they may take so many first bounds.
+  static constexpr int kRhoSteps = 10;
+  static constexpr double kFirstBoundsForForests = 4.0;
 };
 
 // What a method needs until a verifier has confirmed its first bound.
@@ -257,7 +289,6 @@ struct SparseView {
   double room = kUnlimited;  // bytes beside the model
   double gap = 1e-4;
   SparseSize size;
-  bool has_triangles = false;  // with positive weights and one metric
   std::array<SparseCost, kNumMethods> costs = {};
 
   // Found
@@ -266,7 +297,7 @@ struct SparseView {
   bool gave_up = false;  // a method, before it had a bound
   bool tried_exact = false;
   bool tried_upper = false;
-  bool tried_routes = false;
+  bool tried_forests = false;
   bool has_mean_field = false;
   bool has_forest_mean_field = false;
   Method upper_by = Method::kAuto;  // kAuto: only the unaries
@@ -285,7 +316,7 @@ bool WantsExact(const SparseView& view);
 bool WantsUpper(const SparseView& view);
 bool WantsMeanField(const SparseView& view);
 bool WantsForestMeanField(const SparseView& view);
-bool WantsSparseRoutes(const SparseView& view);
+bool WantsBetterForests(const SparseView& view);
 // Whether a method without a first bound ends for good.
 bool GivesUp(const SparseView& view);
 

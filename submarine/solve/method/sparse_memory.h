@@ -26,6 +26,9 @@ double HeldBytes(const SparseHeld& held, const SparseSize& size);
 inline constexpr SparseHeld kUnariesHeld = {.labels = 1.0};
 // Beside a copy of the model: unaries of two forests, and those of the model once more.
 inline constexpr SparseHeld kTiltedHeld = {.labels = 3.0, .per_edge = 16.0};
+// TRW with some ten forests (SparsePolicy::kRhoSteps): their unaries and workspaces, and the steps that L-BFGS remembers.
+inline constexpr SparseHeld kManyForestsHeld = {
+    .labels = 40.0, .messages = 16.0, .per_variable = 1000.0, .per_edge = 300.0};
 // Mean field after an upper bound, whose marginals are among the starts.
 inline constexpr SparseHeld kMeanFieldHeld = {.labels = 5.0, .cuts = 1.0};
 // Mean field between trees, started from both, and its verifier.

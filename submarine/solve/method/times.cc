@@ -151,16 +151,19 @@ SparseCostEstimate SparseCosts(const SparseSize& size) {
   costs.forest_certificate =
       (size.far_apart ? kExponentialPairSeconds : kForestPairSeconds) * label_pairs +
       kDualLabelSeconds * marginals;
-  costs.routed_certificate = kExponentialPairSeconds * label_pairs + kDualLabelSeconds * marginals;
-  costs.hybrid_dual = kDualPairSeconds * label_pairs;
   costs.lower_certificate = kLowerPairSeconds * label_pairs + kStartLabelSeconds * marginals;
-  costs.forest_sweep = size.touch * TouchSeconds(8.0 * kDouble * marginals) +
+  costs.forest_sweep = size.page_fault_factor * TouchSeconds(8.0 * kDouble * marginals) +
                        2.0 * kForestLabelSeconds * marginals +
                        kFlowEntrySeconds * size.edges * size.cuts;
   costs.forest_lower =
       kDualPairSeconds * std::min(size.edges, size.variables) * size.labels * size.labels +
       costs.lower_certificate;
   return costs;
+}
+
+double ForestCertificateSeconds(const SparseSize& size, int more_forests) {
+  const double once = SparseCosts(size).forest_certificate;
+  return once * (1.0 + more_forests * std::min(1.0, size.variables / std::max(1.0, size.edges)));
 }
 
 double TableCertificateSeconds(const FactorGraph& graph) {
@@ -172,12 +175,11 @@ double TableCertificateSeconds(const FactorGraph& graph) {
 double FirstBoundSeconds(const SparseDemand& demand, const SparseSize& size) {
   const double marginals = size.variables * size.labels;
   const double messages = 2.0 * size.edges * size.labels;
-  const bool forests =
-      demand.work == SparseWork::kForests || demand.work == SparseWork::kRoutedForests;
+  const bool forests = demand.work == SparseWork::kForests;
   const double doubles = demand.marginals * marginals + demand.flows * size.edges * size.cuts +
                          (forests ? messages : 0.0);
   const double common =
-      size.touch * TouchSeconds(kDouble * doubles) + kRoundingLabelSeconds * marginals;
+      size.page_fault_factor * TouchSeconds(kDouble * doubles) + kRoundingLabelSeconds * marginals;
   const double sweeps = demand.sweeps * kForestLabelSeconds * messages;
   const SparseCostEstimate costs = SparseCosts(size);
   switch (demand.work) {
@@ -187,8 +189,6 @@ double FirstBoundSeconds(const SparseDemand& demand, const SparseSize& size) {
       return common + kStartLabelSeconds * marginals + costs.flow_certificate;
     case SparseWork::kForests:
       return common + sweeps + costs.forest_certificate;
-    case SparseWork::kRoutedForests:
-      return common + sweeps + costs.routed_certificate;
     case SparseWork::kMeanField:
       return common + kFirstSweepSeconds + 2.0 * kStartLabelSeconds * marginals +
              costs.lower_certificate;

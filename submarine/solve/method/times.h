@@ -55,24 +55,24 @@ struct SparseSize {
   // Energies of edges are so large compared with T that products of probabilities may underflow:
   // verifying a forest then takes an exponential for every pair of labels.
   bool far_apart = false;
-  double touch = 1.0;  // factor of the measured time of new memory over kTouchSeconds
+  double page_fault_factor = 1.0;  // factor of the measured time of new memory over kTouchSeconds
 };
 SparseSize SizeOf(const SparseCrf& model, double temperature);
 
 struct SparseCostEstimate {
   double flow_certificate = 0.0;    // upper bound by flows and its dual value
   double forest_certificate = 0.0;  // upper bound by forests: all pairs of labels of every edge
-  double routed_certificate = 0.0;  // the same where all weights differ
-  double hybrid_dual = 0.0;         // dual value of a forest with flows
   double lower_certificate = 0.0;   // mean field's value
   double forest_sweep = 0.0;        // a sweep of mean field between trees, and its memory
   double forest_lower = 0.0;        // its certificate
 };
 SparseCostEstimate SparseCosts(const SparseSize& size);
+// Of the upper bound by forests that hold every edge once, and by so many spanning forests more.
+double ForestCertificateSeconds(const SparseSize& size, int more_forests);
 double TableCertificateSeconds(const FactorGraph& graph);
 
 // What a method does until it has a first bound and a verifier has confirmed it.
-enum class SparseWork { kUnaries, kFlows, kForests, kRoutedForests, kMeanField };
+enum class SparseWork { kUnaries, kFlows, kForests, kMeanField };
 struct SparseDemand {
   SparseWork work = SparseWork::kUnaries;
   // Memory used for the first time: matrices of variables x labels and of edges x cuts.

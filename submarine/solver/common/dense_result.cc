@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 

@@ -1,4 +1,4 @@
-// The step rule of the primal-dual solvers on flows (solver/flow/pdhg.h, solver/forest/hybrid.h).
+// The step rule of the primal-dual solver on flows (solver/flow/pdhg.h).
 #pragma once
 
 #include <algorithm>

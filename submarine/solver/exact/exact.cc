@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/freed_memory.h"
 #include "submarine/base/parallel.h"
@@ -73,10 +74,6 @@ void CheckFits(const ExactPlan& plan, std::size_t variables, std::int64_t max_by
       Gibibytes(static_cast<double>(max_bytes))));
 }
 
-int ArgMax(const std::vector<double>& values) {
-  return static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
-}
-
 void Normalise(std::vector<double>& values) {
   double total = 0.0;
   for (double value : values) total += value;
@@ -132,7 +129,7 @@ class Elimination {
         result.marginals[*a] = Indicator(graph_.cardinality[*a], result.map_labeling[*a]);
       } else {
         result.marginals[*a] = ReceiveMarginal(*a);
-        result.map_labeling[*a] = ArgMax(result.marginals[*a]);
+        result.map_labeling[*a] = Argmax(result.marginals[*a]);
       }
     }
     result.induced_width = plan_.induced_width;
@@ -317,7 +314,7 @@ class Elimination {
       values[x] = bucket.At(static_cast<std::int64_t>(x), separator_labels);
     }
     Free(&tables_[a]);
-    return ArgMax(values);
+    return Argmax(values);
   }
 
   static std::size_t Grain(const Bucket& bucket) {
@@ -429,7 +426,7 @@ ExactResult EnumerateExact(const FactorGraph& graph, double temperature) {
   result.error = error.fixed();
   for (std::size_t a = 0; a < labeling.size(); ++a) {
     for (double& p : result.marginals[a]) p /= total;
-    result.map_labeling[a] = ArgMax(result.marginals[a]);
+    result.map_labeling[a] = Argmax(result.marginals[a]);
   }
   return result;
 }

@@ -448,7 +448,7 @@ TEST(DenseMeanFieldTest, DampedNeverFallsAndStaysBelowTheExactValue) {
     const DenseMeanFieldResult result = SolveMeanField(instance.extension, options);
     EXPECT_EQ(result.iterations, 60);
     double last = -HUGE_VAL;
-    for (const DenseMeanFieldRecord& record : result.records) {
+    for (const MeanFieldRecord& record : result.records) {
       ASSERT_GE(record.free_energy, last - rounding) << "iteration " << record.k;
       last = record.free_energy;
     }

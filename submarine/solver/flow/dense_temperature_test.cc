@@ -189,7 +189,7 @@ TEST(DenseTemperatureTest, DampedMeanFieldNeverFalls) {
       DenseMeanFieldOptions options{.temperature = T, .max_iterations = 40, .tolerance = -1.0};
       const DenseMeanFieldResult result = SolveMeanField(instance.extension, options);
       double last = -HUGE_VAL;
-      for (const DenseMeanFieldRecord& record : result.records) {
+      for (const MeanFieldRecord& record : result.records) {
         ASSERT_GE(record.free_energy, last - rounding) << "iteration " << record.k;
         last = record.free_energy;
       }

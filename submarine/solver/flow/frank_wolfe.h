@@ -23,9 +23,4 @@ struct FrankWolfeOptions : BoundOptions {
 // Throws InvalidInput for T <= 0.
 BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options);
 
-// Block-coordinate Frank-Wolfe (block_frank_wolfe.cc): one label cut at a time (for the alternate
-// extension, the cycles are one more block), each with an exact line search of its own. One sweep
-// over the blocks counts as one iteration.
-BoundResult SolveBlockFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options);
-
 }  // namespace submarine::internal

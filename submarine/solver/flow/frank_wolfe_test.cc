@@ -26,14 +26,10 @@ constexpr ExtensionKind kKinds[] = {ExtensionKind::kOptimal, ExtensionKind::kAlt
 
 struct Method {
   const char* name;
-  BoundResult (*solve)(const SparseCrf&, const FrankWolfeOptions&);
   FrankWolfeStep step;
 };
-constexpr Method kMethods[] = {
-    {"line search", SolveFrankWolfe, FrankWolfeStep::kLineSearch},
-    {"harmonic", SolveFrankWolfe, FrankWolfeStep::kHarmonic},
-    {"block", SolveBlockFrankWolfe, FrankWolfeStep::kLineSearch},
-};
+constexpr Method kMethods[] = {{"line search", FrankWolfeStep::kLineSearch},
+                               {"harmonic", FrankWolfeStep::kHarmonic}};
 
 FrankWolfeOptions Options(const Method& method, int iterations) {
   FrankWolfeOptions options;
@@ -54,7 +50,7 @@ TEST(FrankWolfeTest, EveryRecordIsSound) {
           FrankWolfeOptions options = Options(method, 60);
           options.extension = kind;
           options.temperature = T;
-          const BoundResult result = method.solve(model, options);
+          const BoundResult result = SolveFrankWolfe(model, options);
           ExpectSound(model, kind, T, result);
           if (method.step == FrankWolfeStep::kLineSearch) ExpectUpperNeverRises(result);
           EXPECT_LT(result.upper, result.records.front().upper);
@@ -70,7 +66,7 @@ TEST(FrankWolfeTest, BoundsTheExactValue) {
     const SparseCrf model = random.Model(random.Integer(2, 6), random.Integer(2, 4));
     const double exact = EnumerateExact(ToFactorGraph(model), 1.0).log_partition;
     for (const Method& method : kMethods) {
-      const BoundResult result = method.solve(model, Options(method, 20));
+      const BoundResult result = SolveFrankWolfe(model, Options(method, 20));
       for (const IterationRecord& record : result.records) {
         EXPECT_GE(record.upper, exact - 1e-10 * (1.0 + std::abs(exact))) << method.name;
       }
@@ -83,7 +79,7 @@ TEST(FrankWolfeTest, ReachesTheGap) {
   for (const Method& method : kMethods) {
     FrankWolfeOptions options = Options(method, 10000);
     options.relative_gap = 1e-3;
-    const BoundResult result = method.solve(model, options);
+    const BoundResult result = SolveFrankWolfe(model, options);
     EXPECT_EQ(result.termination, Termination::kGapReached) << method.name;
     EXPECT_LE(result.upper - result.dual, 1e-3 * std::max(1.0, std::abs(result.upper)));
     ASSERT_GE(result.records.size(), 2u);
@@ -97,7 +93,7 @@ TEST(FrankWolfeTest, StopsForEveryReason) {
   for (const Method& method : kMethods) {
     SCOPED_TRACE(method.name);
     for (int limit : {0, 1, 7}) {
-      const BoundResult result = method.solve(model, Options(method, limit));
+      const BoundResult result = SolveFrankWolfe(model, Options(method, limit));
       EXPECT_EQ(result.termination, Termination::kIterationLimit);
       EXPECT_EQ(result.iterations, limit);
       EXPECT_EQ(result.records.size(), static_cast<std::size_t>(limit) + 1);
@@ -105,7 +101,7 @@ TEST(FrankWolfeTest, StopsForEveryReason) {
     }
     FrankWolfeOptions timed = Options(method, 1000);
     timed.time_limit_seconds = 0.0;
-    const BoundResult out_of_time = method.solve(model, timed);
+    const BoundResult out_of_time = SolveFrankWolfe(model, timed);
     EXPECT_EQ(out_of_time.termination, Termination::kTimeLimit);
     EXPECT_EQ(out_of_time.iterations, 0);
     ExpectSound(model, ExtensionKind::kOptimal, 1.0, out_of_time);
@@ -116,7 +112,7 @@ TEST(FrankWolfeTest, StopsForEveryReason) {
       seen.push_back(record.k);
       return record.k < 3;
     };
-    const BoundResult interrupted = method.solve(model, watched);
+    const BoundResult interrupted = SolveFrankWolfe(model, watched);
     EXPECT_EQ(interrupted.termination, Termination::kInterrupted);
     EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3}));
     ExpectSound(model, ExtensionKind::kOptimal, 1.0, interrupted);
@@ -126,7 +122,7 @@ TEST(FrankWolfeTest, StopsForEveryReason) {
 TEST(FrankWolfeTest, StartsFromTheUnaries) {
   const SparseCrf model = RandomGrid(4, 4, LinearLabels(4), 1.0, 5);
   for (const Method& method : kMethods) {
-    const BoundResult result = method.solve(model, Options(method, 0));
+    const BoundResult result = SolveFrankWolfe(model, Options(method, 0));
     EXPECT_EQ(result.flow.edge, Matrix<double>(model.num_edges(), model.num_cuts(), 0.0));
   }
 }
@@ -170,9 +166,9 @@ TEST(FrankWolfeTest, IsTheSameForAnyNumberOfThreads) {
       FrankWolfeOptions options = Options(method, 15);
       options.extension = kind;
       testing::SetThreadCount(1);
-      const BoundResult one = method.solve(model, options);
+      const BoundResult one = SolveFrankWolfe(model, options);
       testing::SetThreadCount(2);
-      const BoundResult two = method.solve(model, options);
+      const BoundResult two = SolveFrankWolfe(model, options);
       testing::SetThreadCount(0);
       ExpectIdentical(one, two);
     }
@@ -190,7 +186,7 @@ TEST(FrankWolfeTest, ConvergesAtOnceWithoutEdges) {
           FrankWolfeOptions options = Options(method, 100);
           options.temperature = T;
           options.relative_gap = 1e-12;
-          const BoundResult result = method.solve(model, options);
+          const BoundResult result = SolveFrankWolfe(model, options);
           EXPECT_EQ(result.termination, Termination::kGapReached);
           EXPECT_EQ(result.iterations, 0);
           EXPECT_NEAR(result.upper, exact, 1e-12 * (1.0 + std::abs(exact)));
@@ -207,7 +203,7 @@ TEST(FrankWolfeTest, IsolatedVariablesKeepTheirOwnDistribution) {
                         PottsLabels(3));
   const ExactResult exact = EnumerateExact(ToFactorGraph(model));
   for (const Method& method : kMethods) {
-    const BoundResult result = method.solve(model, Options(method, 200));
+    const BoundResult result = SolveFrankWolfe(model, Options(method, 200));
     ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
     for (std::size_t a : {1, 2, 4}) {
       for (std::size_t i = 0; i < 3; ++i) {
@@ -226,7 +222,7 @@ TEST(FrankWolfeTest, FindsTheOptimumOfTheAlternateExtension) {
     FrankWolfeOptions options = Options(method, 3000);
     options.extension = ExtensionKind::kAlternate;
     options.relative_gap = 1e-2;
-    const BoundResult result = method.solve(model, options);
+    const BoundResult result = SolveFrankWolfe(model, options);
     EXPECT_EQ(result.termination, Termination::kGapReached) << method.name;
     EXPECT_GE(result.upper, optimum - 1e-10);
     EXPECT_LE(result.dual, optimum + 1e-10);
@@ -247,7 +243,7 @@ TEST(FrankWolfeTest, SurvivesExtremeModels) {
               FrankWolfeOptions options = Options(method, 30);
               options.extension = kind;
               options.temperature = T;
-              ExpectSound(model, kind, T, method.solve(model, options));
+              ExpectSound(model, kind, T, SolveFrankWolfe(model, options));
             }
           }
         }
@@ -262,17 +258,15 @@ TEST(FrankWolfeTest, ExactStepsNeverRiseAtLowTemperature) {
   for (const LabelSpace& labels : LabelSpaces()) {
     for (double weight : {1.0, 30.0, 1e4}) {
       const SparseCrf model = RandomGrid(6, 6, labels, weight, 12);
-      for (const Method& method : {kMethods[0], kMethods[2]}) {
-        for (double T : {0.03, 1e-2, 1e-3, 1e-4}) {
-          SCOPED_TRACE(::testing::Message() << method.name << ", " << model.Description() << ", w "
-                                            << weight << ", T " << T);
-          FrankWolfeOptions options = Options(method, 40);
-          options.temperature = T;
-          const BoundResult result = method.solve(model, options);
-          ExpectSound(model, ExtensionKind::kOptimal, T, result);
-          ExpectUpperNeverRises(result);
-          EXPECT_LT(result.upper, result.records.front().upper);
-        }
+      for (double T : {0.03, 1e-2, 1e-3, 1e-4}) {
+        SCOPED_TRACE(::testing::Message()
+                     << model.Description() << ", w " << weight << ", T " << T);
+        FrankWolfeOptions options = Options(kMethods[0], 40);
+        options.temperature = T;
+        const BoundResult result = SolveFrankWolfe(model, options);
+        ExpectSound(model, ExtensionKind::kOptimal, T, result);
+        ExpectUpperNeverRises(result);
+        EXPECT_LT(result.upper, result.records.front().upper);
       }
     }
   }
@@ -288,117 +282,11 @@ TEST(FrankWolfeTest, AcceptsCutsWithoutEffect) {
   for (const Method& method : kMethods) {
     FrankWolfeOptions options = Options(method, 10000);
     options.relative_gap = 5e-3;
-    const BoundResult result = method.solve(model, options);
+    const BoundResult result = SolveFrankWolfe(model, options);
     ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
     EXPECT_EQ(result.termination, Termination::kGapReached);
-    EXPECT_GE(result.upper, method.solve(plain, options).dual);
+    EXPECT_GE(result.upper, SolveFrankWolfe(plain, options).dual);
   }
-}
-
-// A sweep over 1024 cuts without edges has nothing to move: only the step on the cycles takes time,
-// as much as a step on all cuts at once.
-TEST(FrankWolfeTest, BlocksWithoutFlowsTakeNoTime) {
-  const int labels = 1024;
-  const SparseCrf model(RandomUnary(1, labels, 0.0, 10.0, 15), {}, PottsLabels(labels));
-  FrankWolfeOptions options;
-  options.extension = ExtensionKind::kAlternate;
-  options.relative_gap = 0.0;
-  options.max_iterations = 4000;
-  const auto start = std::chrono::steady_clock::now();
-  SolveFrankWolfe(model, options);
-  const auto middle = std::chrono::steady_clock::now();
-  const BoundResult result = SolveBlockFrankWolfe(model, options);
-  const auto end = std::chrono::steady_clock::now();
-  EXPECT_LT(end - middle, 5 * (middle - start) + std::chrono::milliseconds(500));
-  ExpectSound(model, ExtensionKind::kAlternate, 1.0, result);
-}
-
-// Weights that are rescaled one set at a time follow the flows however far they move.
-TEST(FrankWolfeTest, BlocksStayAccurateOverManyLabels) {
-  for (double T : {0.05, 1.0}) {
-    for (const LabelSpace& space :
-         {PottsLabels(200), LinearLabels(100), TruncatedLinearLabels(60, 7)}) {
-      const SparseCrf model = RandomGrid(4, 3, space, 4.0, 16);
-      FrankWolfeOptions options;
-      options.temperature = T;
-      options.relative_gap = 0.0;
-      options.max_iterations = 60;
-      const BoundResult result = SolveBlockFrankWolfe(model, options);
-      ExpectSound(model, ExtensionKind::kOptimal, T, result);
-      ExpectUpperNeverRises(result);
-    }
-  }
-}
-
-// One sweep of block-coordinate Frank-Wolfe on a model of one edge, everything computed anew at each
-// cut; returns the bound after it.
-double SlowSweep(const SparseCrf& model, Flow* flow) {
-  const SparseExtension extension(model, ExtensionKind::kOptimal);
-  const Edge& e = model.edges()[0];
-  Matrix<double> s = model.unary();
-  for (int c = 0; c < model.num_cuts(); ++c) {
-    extension.LabelModular(*flow, &s);
-    double odds[2];  // their logarithms, of the set at both ends
-    for (std::size_t a = 0; a < 2; ++a) {
-      double inside = 0.0;
-      double outside = 0.0;
-      for (int i = 0; i < model.num_labels(); ++i)
-        (model.labels().cuts->contains(c, i) ? inside : outside) += std::exp(-s(a, i));
-      odds[a] = std::log(inside / outside);
-    }
-    double& q = flow->edge(0, c);
-    const double vertex = odds[e.a] > odds[e.b] ? 1.0 : (odds[e.a] < odds[e.b] ? -1.0 : 0.0);
-    const double change = e.weight * model.metric(e).length[c] * (vertex - q);
-    const double direction[2] = {e.a == 0 ? change : -change, e.a == 0 ? -change : change};
-    q += (vertex - q) * MinimiseOnUnitInterval([&](double t) {
-           double slope = 0.0;
-           double curvature = 0.0;
-           for (std::size_t a = 0; a < 2; ++a) {
-             const double p = 1.0 / (1.0 + std::exp(t * direction[a] - odds[a]));
-             slope -= direction[a] * p;
-             curvature += direction[a] * direction[a] * p * (1.0 - p);
-           }
-           return std::pair(slope, curvature);
-         });
-  }
-  extension.LabelModular(*flow, &s);
-  return BoundValue(extension, s, 1.0);
-}
-
-// Each step of the first sweep removes two fifths of the remaining sum of a variable's weights:
-// after all steps the rest is far below an ulp of the original sum.
-TEST(FrankWolfeTest, BlocksStayAccurateWhereWeightsVanish) {
-  const int labels = 200;
-  Matrix<double> unary(2, labels);
-  for (int i = 0; i < labels; ++i) {
-    unary(0, i) = 0.5 * i;
-    unary(1, i) = 0.5 * (labels - 1 - i);
-  }
-  const SparseCrf model(unary, {{0, 1, 1000.0}}, PottsLabels(labels));
-  FrankWolfeOptions options;
-  options.relative_gap = 0.0;
-  options.max_iterations = 3;
-  const BoundResult result = SolveBlockFrankWolfe(model, options);
-  ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
-  Flow flow = SparseExtension(model, ExtensionKind::kOptimal).NeutralFlow();
-  for (int sweep = 1; sweep <= 3; ++sweep) {
-    const double expected = SlowSweep(model, &flow);
-    EXPECT_NEAR(result.records[sweep].upper, expected, 1e-6 * std::abs(expected)) << sweep;
-  }
-}
-
-TEST(FrankWolfeTest, StopsWithinASweepOfBlocks) {
-  const SparseCrf model = RandomGrid(20, 20, PottsLabels(12), 2.0, 17);
-  FrankWolfeOptions options;
-  options.relative_gap = 0.0;
-  int asked = 0;
-  options.interrupted = [&] { return ++asked == 8; };
-  const BoundResult result = SolveBlockFrankWolfe(model, options);
-  EXPECT_EQ(asked, 8);
-  EXPECT_EQ(result.termination, Termination::kInterrupted);
-  ASSERT_EQ(result.records.size(), 2u);
-  EXPECT_LT(result.upper, result.records.front().upper);
-  ExpectSound(model, ExtensionKind::kOptimal, 1.0, result);
 }
 
 // A line search that is cut short leaves the result as it was recorded.
@@ -419,20 +307,18 @@ TEST(FrankWolfeTest, StopsWithinAStep) {
 // Where energies cancel, the gap is only rounding, which no iteration reduces.
 TEST(FrankWolfeTest, StallsWhereEnergiesCancel) {
   constexpr int kIterations = 20000;
-  for (const Method& method : {kMethods[0], kMethods[2]}) {
-    // An offset of all labels of a variable cancels in the marginals, not in the bounds.
-    SparseCrf model = RandomGrid(4, 3, PottsLabels(3), 1.0, 12);
-    Matrix<double> unary = model.unary();
-    for (std::size_t a = 0; a < unary.rows(); ++a) {
-      for (double& cost : unary.row(a)) cost += a % 2 == 0 ? 1e9 : -1e9;
-    }
-    model = SparseCrf(std::move(unary), model.edges(), PottsLabels(3));
-    FrankWolfeOptions options = Options(method, kIterations);
-    options.relative_gap = 0.0;
-    const BoundResult result = method.solve(model, options);
-    EXPECT_EQ(result.termination, Termination::kStalled) << method.name;
-    EXPECT_LT(result.iterations, kIterations) << method.name;
+  // An offset of all labels of a variable cancels in the marginals, not in the bounds.
+  SparseCrf model = RandomGrid(4, 3, PottsLabels(3), 1.0, 12);
+  Matrix<double> unary = model.unary();
+  for (std::size_t a = 0; a < unary.rows(); ++a) {
+    for (double& cost : unary.row(a)) cost += a % 2 == 0 ? 1e9 : -1e9;
   }
+  model = SparseCrf(std::move(unary), model.edges(), PottsLabels(3));
+  FrankWolfeOptions options = Options(kMethods[0], kIterations);
+  options.relative_gap = 0.0;
+  const BoundResult result = SolveFrankWolfe(model, options);
+  EXPECT_EQ(result.termination, Termination::kStalled);
+  EXPECT_LT(result.iterations, kIterations);
 }
 
 TEST(FrankWolfeTest, RefusesTemperaturesThatAreNotPositive) {
@@ -441,7 +327,7 @@ TEST(FrankWolfeTest, RefusesTemperaturesThatAreNotPositive) {
     for (const Method& method : kMethods) {
       FrankWolfeOptions options = Options(method, 10);
       options.temperature = T;
-      EXPECT_THROW(method.solve(model, options), InvalidInput) << T;
+      EXPECT_THROW(SolveFrankWolfe(model, options), InvalidInput) << T;
     }
   }
 }

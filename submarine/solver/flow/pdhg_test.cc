@@ -76,7 +76,7 @@ TEST(PdhgTest, FindsTheOptimumThatFrankWolfeApproaches) {
     const BoundResult best = SolvePdhg(model, Options(20000, 1e-8));
     FrankWolfeOptions options;
     options.relative_gap = 2e-3;
-    const BoundResult slow = SolveBlockFrankWolfe(model, options);
+    const BoundResult slow = SolveFrankWolfe(model, options);
     ASSERT_EQ(slow.termination, Termination::kGapReached);
     EXPECT_GE(slow.upper, best.dual);
     EXPECT_LE(slow.dual, best.upper);

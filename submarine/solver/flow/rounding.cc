@@ -4,6 +4,8 @@
 #include <numeric>
 #include <random>
 
+#include "submarine/base/argmax.h"
+
 namespace submarine::internal {
 namespace {
 
@@ -136,15 +138,6 @@ std::vector<int> CumulativeLabels(const Matrix<double>& marginals, double thresh
 }
 
 }  // namespace
-
-std::vector<int> ArgmaxLabels(const Matrix<double>& marginals) {
-  std::vector<int> labels(marginals.rows());
-  for (std::size_t a = 0; a < marginals.rows(); ++a) {
-    const auto row = marginals.row(a);
-    labels[a] = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
-  }
-  return labels;
-}
 
 Labeling RoundMarginals(const SparseCrf& model, const Matrix<double>& marginals, int draws,
                         std::uint64_t seed, const StopCheck& stop) {

@@ -17,9 +17,6 @@ struct Labeling {
   double energy = 0.0;  // SparseCrf::Energy
 };
 
-// The most probable label of every variable; among equals the smallest.
-std::vector<int> ArgmaxLabels(const Matrix<double>& marginals);
-
 // The best, by energy, of the argmax labeling and `draws` random ones. Draws alternate between
 // Kleinberg-Tardos rounding, applied level by level where the cuts form a hierarchy, and one common
 // threshold on the cumulative distributions, which suits ordered labels. When stopped, returns the

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "submarine/base/argmax.h"
 #include "submarine/solver/common/solver_test_util.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/flow/pdhg.h"

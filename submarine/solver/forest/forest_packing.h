@@ -36,12 +36,4 @@ std::vector<std::size_t> MaximumSpanningForest(std::span<const Link> links,
 std::vector<WeightedForest> CoveringForests(std::span<const Link> links, std::size_t num_variables,
                                             std::uint64_t seed);
 
-// Forests that hold every edge with probability exactly rho, if they exist. They do if and only if
-// rho |E(S)| <= |V(S)| - 1 for every connected set S of edges (Edmonds 1965): otherwise throws
-// NotExpressible with the counts of a set that violates this, or, if rho is too close to the limit
-// to be decided with at most 64 forests, with a message that says so. Throws InvalidInput unless 0
-// < rho <= 1.
-std::vector<WeightedForest> UniformForests(std::span<const Link> links, std::size_t num_variables,
-                                           double rho);
-
 }  // namespace submarine::internal

@@ -26,24 +26,6 @@ std::vector<Link> Complete(int variables) {
   return links;
 }
 
-// The largest rho of the forest polytope by trying all sets of variables.
-double LargestRho(const std::vector<Link>& links, int variables) {
-  double rho = 1.0;
-  for (unsigned set = 1; set < 1u << variables; ++set) {
-    double edges = 0.0;
-    for (const Link& link : links) edges += (set >> link.a & 1u) && (set >> link.b & 1u);
-    const double size = __builtin_popcount(set);
-    if (edges > 0.0) rho = std::min(rho, (size - 1.0) / edges);
-  }
-  return rho;
-}
-
-void ExpectUniform(const std::vector<Link>& links, int variables, double rho) {
-  const std::vector<WeightedForest> forests = UniformForests(links, variables, rho);
-  CheckForests(forests, links, variables);
-  for (double r : EdgeProbabilities(forests, links.size())) EXPECT_NEAR(r, rho, 1e-14);
-}
-
 TEST(ForestPacking, DetectsGrids) {
   for (int width : {2, 3, 7}) {
     for (int height : {2, 5}) {
@@ -102,42 +84,6 @@ TEST(ForestPacking, CoveringForestsHoldEveryEdge) {
   ASSERT_EQ(tree.size(), 1u);
   EXPECT_EQ(tree[0].weight, 1.0);
   EXPECT_EQ(CoveringForests({}, 3, 1).size(), 1u);
-}
-
-// Against the definition of the polytope, on both sides of its border.
-TEST(ForestPacking, UniformForestsExistExactlyInsideThePolytope) {
-  std::mt19937_64 rng(4);
-  for (int trial = 0; trial < 150; ++trial) {
-    const int variables = static_cast<int>(3 + rng() % 5);
-    std::vector<Link> links = Complete(variables);
-    std::shuffle(links.begin(), links.end(), rng);
-    links.resize(1 + rng() % links.size());
-    if (rng() % 3 == 0) links.push_back(links[rng() % links.size()]);
-    const double limit = LargestRho(links, variables);
-    ExpectUniform(links, variables, limit);  // p / q with small q: found exactly
-    for (double share : {0.9, 0.5, 0.01}) ExpectUniform(links, variables, share * limit);
-    if (limit * 1.05 < 1.0) {
-      EXPECT_THROW(UniformForests(links, variables, 1.05 * limit), NotExpressible);
-    }
-  }
-}
-
-TEST(ForestPacking, UniformForestsOfGrids) {
-  ExpectUniform(GridLinks(12, 9, 4), 108, 0.5);
-  ExpectUniform(GridLinks(12, 9, 8), 108, 0.25);
-  ExpectUniform(GridLinks(12, 9, 4), 108, 0.123);
-}
-
-TEST(ForestPacking, RefusalNamesTheViolation) {
-  try {
-    UniformForests(Complete(4), 6, 0.6);
-    FAIL();
-  } catch (const NotExpressible& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("6 edges join 4 variables"));
-  }
-  EXPECT_THROW(UniformForests(Complete(3), 3, 0.0), InvalidInput);
-  EXPECT_THROW(UniformForests(Complete(3), 3, 1.1), InvalidInput);
-  EXPECT_THROW(UniformForests(Complete(3), 3, NAN), InvalidInput);
 }
 
 }  // namespace

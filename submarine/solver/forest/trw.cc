@@ -20,15 +20,10 @@ namespace {
 constexpr int kSmallStepsOfDescent = 3;
 constexpr double kLargestStart = 2e9;  // bytes of per-forest unaries
 
-std::vector<WeightedForest> EqualWeights(std::vector<std::vector<std::size_t>> forests,
-                                         double rho) {
+std::vector<WeightedForest> EqualWeights(std::vector<std::vector<std::size_t>> forests) {
   std::vector<WeightedForest> weighted;
-  double idle = 1.0;
-  for (std::vector<std::size_t>& edges : forests) {
-    weighted.push_back({rho, std::move(edges)});
-    idle -= rho;
-  }
-  if (idle > 1e-12) weighted.push_back({idle, {}});
+  for (std::vector<std::size_t>& edges : forests)
+    weighted.push_back({1.0 / static_cast<double>(forests.size()), std::move(edges)});
   return weighted;
 }
 
@@ -49,47 +44,14 @@ std::vector<WeightedForest> ChooseForests(const PairwiseModel& model, const TrwO
   const std::vector<double> equal(model.links.size(), 1.0);
   std::vector<std::size_t> spanning = MaximumSpanningForest(model.links, variables, equal);
   const bool acyclic = spanning.size() == model.links.size();
-  if (acyclic && !options.rho) return {{1.0, std::move(spanning)}};
+  if (acyclic) return {{1.0, std::move(spanning)}};
   const std::optional<GridShape> grid = DetectGrid(model.links, variables);
   if (grid) {
     std::vector<std::vector<std::size_t>> directions = GridDirections(model.links, *grid);
     std::erase_if(directions, [](const auto& edges) { return edges.empty(); });
-    const double largest = 1.0 / static_cast<double>(directions.size());
-    const double rho = options.rho.value_or(largest);
-    if (rho > 0.0 && rho <= largest) return EqualWeights(std::move(directions), rho);
+    return EqualWeights(std::move(directions));
   }
-  if (options.rho) return UniformForests(model.links, variables, *options.rho);
   return CoveringForests(model.links, variables, options.seed);
-}
-
-// Messages with which the split proves the same bound as the flows. With lambda_{e -> a}(i) = -w /
-// (rho T) sum over cuts with i of l q (and + at b), the average forest has the unaries -s'(q) / T,
-// and the edges of a forest add at most what the flows subtracted.
-LogMessages MessagesOfFlow(const SparseCrf& model, const Matrix<double>& flow,
-                           const std::vector<double>& rho, double temperature) {
-  const LabelCuts& cuts = *model.labels().cuts;
-  if (flow.rows() != model.num_edges() ||
-      flow.cols() != static_cast<std::size_t>(cuts.num_cuts())) {
-    throw InvalidInput(
-        fmt::format("the initial flow is {} x {}, the model has {} edges and {} cuts", flow.rows(),
-                    flow.cols(), model.num_edges(), cuts.num_cuts()));
-  }
-  LogMessages messages(2 * model.num_edges(), model.unary().cols());
-  std::vector<double> on_cuts(flow.cols());
-  for (std::size_t e = 0; e < model.num_edges(); ++e) {
-    const Edge& edge = model.edges()[e];
-    const double scale = edge.weight / (rho[e] * temperature);
-    for (std::size_t c = 0; c < on_cuts.size(); ++c) {
-      if (!(std::abs(flow(e, c)) <= 1.0)) {
-        throw InvalidInput(fmt::format(
-            "edge {} carries the initial flow {}, expected a value in [-1, 1]", e, flow(e, c)));
-      }
-      on_cuts[c] = -scale * model.metric(edge).length[c] * flow(e, c);
-    }
-    cuts.SumOverLabels(on_cuts, messages.row(2 * e));
-    for (std::size_t i = 0; i < messages.cols(); ++i) messages(2 * e + 1, i) = -messages(2 * e, i);
-  }
-  return messages;
 }
 
 class Solver {
@@ -104,9 +66,7 @@ class Solver {
     forests_ = ChooseForests(model_, options);
   }
 
-  const std::vector<WeightedForest>& forests() const { return forests_; }
-
-  TrwResult Run(std::optional<LogMessages> start) {
+  TrwResult Run() {
     const double bytes =
         8.0 * static_cast<double>(forests_.size()) * static_cast<double>(theta_.size());
     if (bytes > kLargestStart) {
@@ -116,10 +76,9 @@ class Solver {
     const std::optional<ChainForests> chains =
         AsChains(forests_, model_.links, model_.num_variables());
     if (chains) {
-      Sweep(*chains, start ? &*start : nullptr);
+      Sweep(*chains);
     } else {
-      if (!start) start = LogMessages(2 * model_.links.size(), theta_.cols());
-      Descend(std::move(*start));
+      Descend();
     }
     const bool stopped = interrupted_ || result_.termination == Termination::kTimeLimit;
     if (options_.rho_steps > 0 && !model_.links.empty() && !stopped) OptimiseRho();
@@ -159,12 +118,12 @@ class Solver {
     return before - after <= options_.tolerance * std::max(1.0, std::abs(after));
   }
 
-  void Sweep(const ChainForests& chains, const LogMessages* start) {
+  void Sweep(const ChainForests& chains) {
     std::vector<double> scale;
     for (double rho : EdgeProbabilities(forests_, model_.links.size()))
       scale.push_back(1.0 / (rho * options_.temperature));
     const EdgeKernels kernels = KernelsOf(model_, scale);
-    const auto sweeps = MakeChainSweeps(model_, chains, theta_, kernels, start);
+    const auto sweeps = MakeChainSweeps(model_, chains, theta_, kernels);
     double before = std::numeric_limits<double>::infinity();
     do {  // at least one sweep: before it nothing is proven
       ++result_.iterations;
@@ -176,8 +135,9 @@ class Solver {
     messages_ = sweeps->Messages();
   }
 
-  void Descend(LogMessages start) {
-    TreeDescent descent(model_, theta_, forests_, options_.temperature, std::move(start));
+  void Descend() {
+    TreeDescent descent(model_, theta_, forests_, options_.temperature,
+                        LogMessages(2 * model_.links.size(), theta_.cols()));
     int small_steps = 0;
     double before = ToEnergy(descent.bound());
     bool go_on = Record(before, forests_.size() == 1);
@@ -294,20 +254,13 @@ void Solver::OptimiseRho() {
 }  // namespace
 
 TrwResult SolveTrw(const SparseCrf& model, const TrwOptions& options) {
-  Solver solver(ToPairwise(model), options);
-  std::optional<LogMessages> start;
-  if (options.initial_flow != nullptr) {
-    start =
-        MessagesOfFlow(model, *options.initial_flow,
-                       EdgeProbabilities(solver.forests(), model.num_edges()), options.temperature);
-  }
-  return solver.Run(std::move(start));
+  return Solver(ToPairwise(model), options).Run();
 }
 
 TrwResult SolveTrw(const FactorGraph& graph, const TrwOptions& options) {
   RequirePositiveTemperature(options.temperature);
   RequirePossible(graph);
-  return Solver(ToPairwise(graph, options.temperature), options).Run(std::nullopt);
+  return Solver(ToPairwise(graph, options.temperature), options).Run();
 }
 
 }  // namespace submarine::internal

@@ -39,20 +39,14 @@ struct TrwOptions {
   // Called between sweeps, on the calling thread; return true to stop.
   std::function<bool()> interrupted = {};
 
-  // Which forests, the first of these that is given:
-  std::vector<WeightedForest> forests = {};  // must hold every edge
-  std::optional<double> rho = {};            // every edge with this probability, see UniformForests
-  // else the rows and columns (and diagonals) of a grid with equal weights; for other graphs
-  // CoveringForests(seed).
+  // Empty: the rows and columns (and diagonals) of a grid with equal weights; for other graphs
+  // CoveringForests(seed). Else must hold every edge.
+  std::vector<WeightedForest> forests = {};
   std::uint64_t seed = 1;
 
   // Frank-Wolfe steps on rho after the first solve, each towards the spanning tree of largest
   // mutual information. Each step adds one forest to the list; every intermediate bound is valid.
   int rho_steps = 0;
-
-  // SparseCrf only: flows of a submodular bound (edges x cuts, in [-1, 1]). The solver starts from
-  // the split that they prove, so that its bound is never looser than theirs.
-  const Matrix<double>* initial_flow = nullptr;
 };
 
 // Under every termination except kNotRun `evidence` proves `upper`
@@ -70,9 +64,9 @@ struct TrwResult {
 };
 
 // Uses the distances of the metrics themselves, whatever their cuts express. Throws InvalidInput
-// for a temperature that is not positive, invalid forests or flows, and tables that forbid every
-// labeling as far as arc consistency shows (always, on a forest); NotExpressible for a rho outside
-// the forest polytope and for factors of more than two variables. Infinite energies become large
+// for a temperature that is not positive, invalid forests, and tables that forbid every labeling as
+// far as arc consistency shows (always, on a forest); NotExpressible for factors of more than two
+// variables. Infinite energies become large
 // ones (trw_model.h), which keeps the bound valid; only the verifier uses them as they are.
 TrwResult SolveTrw(const SparseCrf& model, const TrwOptions& options = {});
 TrwResult SolveTrw(const FactorGraph& graph, const TrwOptions& options = {});

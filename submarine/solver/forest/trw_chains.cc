@@ -64,58 +64,17 @@ class Layout {
     return (forward ? chains_.next : chains_.previous)[a * forests() + f];
   }
 
-  // The messages from successors for the split of `start`, by one exact backward pass.
-  LogMessages BackwardMessages(const LogMessages& start) const {
-    LogMessages messages(start.rows(), start.cols());
-    const std::vector<double>& weight = chains_.weight;
-    std::vector<double> average(theta_.cols());
-    std::vector<double> value(theta_.cols());
-    for (std::size_t a = variables(); a-- > 0;) {
-      std::copy(theta_.row(a).begin(), theta_.row(a).end(), average.begin());
-      for (std::size_t f = 0; f < forests(); ++f) AddMessages(start, a, f, weight[f], &average);
-      for (std::size_t f = 0; f < forests(); ++f) {
-        const ChainHop& hop = Hop(a, f, false);
-        if (hop.variable < 0) continue;
-        value = average;
-        AddMessages(start, a, f, -1.0, &value);
-        const ChainHop& next = Hop(a, f, true);
-        if (next.variable >= 0) {
-          const auto received = messages.row(MessageRow(model_, next.edge, a));
-          for (std::size_t i = 0; i < model_.labels[a]; ++i) value[i] += received[i];
-        }
-        const auto b = static_cast<std::size_t>(hop.variable);
-        const auto sent = messages.row(MessageRow(model_, hop.edge, b));
-        kernels_[hop.edge].ApplyLog(FromA(model_, hop.edge, a), value.data(), sent.data());
-        const double shift = MaxRow(sent.data(), model_.labels[b]);
-        for (std::size_t i = 0; i < model_.labels[b]; ++i) sent[i] -= shift;
-      }
-    }
-    return messages;
-  }
-
  protected:
   const PairwiseModel& model_;
   const ChainForests& chains_;
   const Matrix<double>& theta_;
   const EdgeKernels& kernels_;
-
- private:
-  void AddMessages(const LogMessages& messages, std::size_t a, std::size_t f, double factor,
-                   std::vector<double>* value) const {
-    for (bool forward : {false, true}) {
-      const ChainHop& hop = Hop(a, f, forward);
-      if (hop.variable < 0) continue;
-      const auto row = messages.row(MessageRow(model_, hop.edge, a));
-      for (std::size_t i = 0; i < model_.labels[a]; ++i) (*value)[i] += factor * row[i];
-    }
-  }
 };
 
 class ProbabilitySweeps : public ChainSweeps, private Layout {
  public:
   ProbabilitySweeps(const PairwiseModel& model, const ChainForests& chains,
-                    const Matrix<double>& theta, const EdgeKernels& kernels,
-                    const LogMessages* start)
+                    const Matrix<double>& theta, const EdgeKernels& kernels)
       : Layout(model, chains, theta, kernels),
         roots_(chains.weight.size() == 4 ? 2 : static_cast<int>(chains.weight.size()) - 1),
         stride_((theta.cols() + 3) / 4 * 4),
@@ -128,16 +87,6 @@ class ProbabilitySweeps : public ChainSweeps, private Layout {
       const double largest = MaxRow(theta.row(a).data(), model.labels[a]);
       ExpRow(theta.row(a).data(), largest, model.labels[a], psi_.row(a).data());
       constant_ += largest;
-    }
-    if (start == nullptr) return;
-    const LogMessages backward = BackwardMessages(*start);
-    for (std::size_t a = 0; a < variables(); ++a) {
-      for (std::size_t f = 0; f < forests(); ++f) {
-        const ChainHop& hop = Hop(a, f, true);
-        if (hop.variable < 0) continue;
-        ExpRow(backward.row(MessageRow(model, hop.edge, a)).data(), 0.0, model.labels[a],
-               Slot(a, f, true));
-      }
     }
   }
 
@@ -231,14 +180,12 @@ class ProbabilitySweeps : public ChainSweeps, private Layout {
 class LogSweeps : public ChainSweeps, private Layout {
  public:
   LogSweeps(const PairwiseModel& model, const ChainForests& chains, const Matrix<double>& theta,
-            const EdgeKernels& kernels, const LogMessages* start)
+            const EdgeKernels& kernels)
       : Layout(model, chains, theta, kernels),
         constant_(ConstantOf(kernels, chains, variables())),
         message_(2 * model.links.size(), theta.cols()),
         belief_(theta.cols()),
-        scratch_(theta.cols()) {
-    if (start != nullptr) message_ = BackwardMessages(*start);
-  }
+        scratch_(theta.cols()) {}
 
   double Sweep() override {
     for (std::size_t a = 0; a < variables(); ++a) Visit(a, true);
@@ -354,17 +301,16 @@ std::optional<ChainForests> AsChains(std::span<const WeightedForest> forests,
 std::unique_ptr<ChainSweeps> MakeLogChainSweeps(const PairwiseModel& model,
                                                 const ChainForests& chains,
                                                 const Matrix<double>& theta,
-                                                const EdgeKernels& kernels,
-                                                const LogMessages* start) {
-  return std::make_unique<LogSweeps>(model, chains, theta, kernels, start);
+                                                const EdgeKernels& kernels) {
+  return std::make_unique<LogSweeps>(model, chains, theta, kernels);
 }
 
 std::unique_ptr<ChainSweeps> MakeChainSweeps(const PairwiseModel& model, const ChainForests& chains,
                                              const Matrix<double>& theta,
-                                             const EdgeKernels& kernels, const LogMessages* start) {
+                                             const EdgeKernels& kernels) {
   if (!FitsProbabilities(model, chains, theta, kernels))
-    return MakeLogChainSweeps(model, chains, theta, kernels, start);
-  return std::make_unique<ProbabilitySweeps>(model, chains, theta, kernels, start);
+    return MakeLogChainSweeps(model, chains, theta, kernels);
+  return std::make_unique<ProbabilitySweeps>(model, chains, theta, kernels);
 }
 
 }  // namespace submarine::internal

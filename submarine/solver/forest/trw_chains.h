@@ -58,17 +58,14 @@ class ChainSweeps {
 };
 
 // `theta` = -unary / T; `kernels` for energies / (rho T). Keeps references to the arguments. Starts
-// from messages of 1, or, given `start`, so that the first sweep improves on the split that it
-// defines. Works on probabilities if nothing can leave the range of double precision and all
+// from messages of 1. Works on probabilities if nothing can leave the range of double precision and all
 // weights are 1, 1/2 or 1/4, else on logarithms; the second function always works on logarithms.
 std::unique_ptr<ChainSweeps> MakeChainSweeps(const PairwiseModel& model, const ChainForests& chains,
                                              const Matrix<double>& theta,
-                                             const EdgeKernels& kernels,
-                                             const LogMessages* start = nullptr);
+                                             const EdgeKernels& kernels);
 std::unique_ptr<ChainSweeps> MakeLogChainSweeps(const PairwiseModel& model,
                                                 const ChainForests& chains,
                                                 const Matrix<double>& theta,
-                                                const EdgeKernels& kernels,
-                                                const LogMessages* start = nullptr);
+                                                const EdgeKernels& kernels);
 
 }  // namespace submarine::internal

@@ -12,7 +12,6 @@
 #include "submarine/bound/verify/sparse/trw_verifier.h"
 #include "submarine/solver/common/solver_test_util.h"
 #include "submarine/solver/exact/exact.h"
-#include "submarine/solver/flow/pdhg.h"
 #include "submarine/solver/forest/forest_inference.h"
 #include "submarine/solver/forest/trw_chains.h"
 #include "submarine/solver/forest/trw_model.h"
@@ -146,26 +145,6 @@ TEST(Trw, ChoosesDirectionsOnGrids) {
   EXPECT_GE(result.upper, SolveExact(ToFactorGraph(eight)).log_partition);
 }
 
-TEST(Trw, LargerRhoIsTighter) {
-  const SparseCrf model = RandomGrid(5, 4, PottsLabels(3), 1.0, 2);
-  double last = -std::numeric_limits<double>::infinity();
-  for (double rho : {0.6, 0.5, 0.3, 0.1, 0.01}) {
-    TrwOptions options;
-    options.rho = rho;
-    options.tolerance = 1e-9;
-    const TrwResult result = SolveTrw(model, options);
-    ExpectSoundTrw(model, result, 1.0);
-    for (double r : result.rho) EXPECT_NEAR(r, rho, 1e-14);
-    EXPECT_GT(result.upper, last);
-    last = result.upper;
-  }
-  TrwOptions options;
-  options.rho = 0.7;  // 19 / 31 is the limit
-  EXPECT_THROW(SolveTrw(model, options), NotExpressible);
-  options.rho = 0.0;
-  EXPECT_THROW(SolveTrw(model, options), InvalidInput);
-}
-
 TEST(Trw, OptimisedRhoGains) {
   const SparseCrf model = RandomGrid(6, 6, PottsLabels(3), 1.0, 2);
   TrwOptions options;
@@ -211,29 +190,6 @@ TEST(Trw, BoundsHardConstraints) {
   EXPECT_GE(verified, std::log(4.0));
   EXPECT_LE(verified, result.upper + 1e-9);
   EXPECT_NEAR(result.marginals(0, 0), 0.0, 1e-9);
-}
-
-TEST(Trw, StartsFromFlowsWithoutLoss) {
-  for (const LabelSpace& labels : LabelSpaces()) {
-    const SparseCrf grid = RandomGrid(5, 4, labels, 3.0, 8);
-    for (const SparseCrf& model : {grid, Shuffled(grid, 3)}) {
-      const BoundResult submod = SolvePdhg(model, {});
-      TrwOptions options;
-      options.initial_flow = &submod.flow.edge;
-      options.max_iterations = 1;
-      const TrwResult result = SolveTrw(model, options);
-      ExpectSoundTrw(model, result, 1.0);
-      EXPECT_LE(result.records.front().upper, submod.upper);
-    }
-  }
-  const SparseCrf model = RandomGrid(3, 3, PottsLabels(3), 1.0, 8);
-  TrwOptions options;
-  const Matrix<double> wrong_shape(2, 3);
-  options.initial_flow = &wrong_shape;
-  EXPECT_THROW(SolveTrw(model, options), InvalidInput);
-  const Matrix<double> too_much(12, 3, 1.5);
-  options.initial_flow = &too_much;
-  EXPECT_THROW(SolveTrw(model, options), InvalidInput);
 }
 
 TEST(Trw, StopsWhenAsked) {

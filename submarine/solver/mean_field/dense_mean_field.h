@@ -19,6 +19,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/extension/dense_extension.h"
+#include "submarine/solver/mean_field/mean_field.h"
 
 namespace submarine::internal {
 
@@ -37,18 +38,12 @@ struct DenseMeanFieldOptions {
   std::function<bool(int iteration, double seconds, double lower)> on_iteration = {};
 };
 
-struct DenseMeanFieldRecord {
-  int k = 0;
-  double seconds = 0.0;
-  double free_energy = 0.0;
-};
-
 struct DenseMeanFieldResult {
   double lower = -std::numeric_limits<double>::infinity();  // F(marginals), for the operator's K
   Matrix<float> marginals;  // the best seen when damped, the last otherwise
   int iterations = 0;
   bool converged = false;
-  std::vector<DenseMeanFieldRecord> records;
+  std::vector<MeanFieldRecord> records;
 };
 
 // Throws InvalidInput for a start of the wrong shape, and for temperatures as the other solvers do.

@@ -246,8 +246,7 @@ class ForestStarts {
   bool Record(int start, double value) {
     best_ = std::max(best_, value);
     const double seconds = stop_.Seconds();
-    result_.records.push_back({seconds, best_, start, value});
-    ++result_.iterations;
+    result_.records.push_back({++result_.iterations, seconds, best_, start, value});
     stopped_ = stop_.Stopped() || (options_.on_iteration &&
                                    !options_.on_iteration(result_.iterations, seconds, best_));
     return stopped_;

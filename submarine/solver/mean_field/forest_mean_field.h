@@ -21,6 +21,7 @@
 #include "submarine/base/matrix.h"
 #include "submarine/extension/evidence.h"
 #include "submarine/model/sparse_crf.h"
+#include "submarine/solver/mean_field/mean_field.h"
 
 namespace submarine::internal {
 
@@ -41,15 +42,9 @@ struct ForestMeanFieldResult {
   double lower = -std::numeric_limits<double>::infinity();
   ForestDistribution distribution;
   Matrix<double> marginals;
-  int iterations = 0;      // sweeps, over all starts
-  bool converged = false;  // the best start met the tolerance
-  struct Record {
-    double seconds = 0.0;
-    double lower = 0.0;        // best so far
-    int start = 0;             // which start this sweep belongs to
-    double free_energy = 0.0;  // of that start; never falls within a start
-  };
-  std::vector<Record> records;  // one per sweep
+  int iterations = 0;                    // sweeps, over all starts
+  bool converged = false;                // the best start met the tolerance
+  std::vector<MeanFieldRecord> records;  // one per sweep
 };
 
 // Each of the starts (marginals; rows are normalised) is run to its end and the best one kept.

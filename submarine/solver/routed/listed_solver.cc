@@ -12,7 +12,7 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/solver/routed/listed_routes.h"
 #include "submarine/solver/routed/momentum.h"
-#include "submarine/solver/routed/thick_paths.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 namespace submarine::internal {
 namespace {
@@ -36,7 +36,7 @@ class ListedRun {
     result_.left_weight = routes.left_weight;
     left_ = std::move(routes.left);
     sample_ = left_->Sample(options.sample_neighbours);
-    sums_ = std::make_unique<ThickPaths>(
+    sums_ = std::make_unique<BandedChain>(
         result_.proof.routing.paths, CutDistance(*model_.labels().cuts, model_.metric().length));
     sums_->SetWeights(routes.edge_weights, options.temperature);
     step_ = kStep * options.temperature / std::max(1e-9, routes.left_weight);
@@ -50,10 +50,10 @@ class ListedRun {
       try {
         while (!Iterate(sample)) step_ *= kShorterStep;
       } catch (const Interrupted&) {
-        result_.end = RoutedEnd::kInterrupted;
+        result_.termination = Termination::kInterrupted;
       }
     }
-    if (result_.end == RoutedEnd::kInterrupted && result_.iterations == 0)
+    if (result_.termination == Termination::kInterrupted && result_.iterations == 0)
       throw Interrupted("routing was interrupted before there was a bound");
     // On all that is left, which the sample has only on average.
     const DenseExtension all(model_, *left_);
@@ -68,8 +68,8 @@ class ListedRun {
  private:
   Routing MakeRouting(const Matrix<float>& marginals) {
     Routing routing;
-    routing.paths =
-        MakePath(model_, RoutedOrder::kNatural, 1, options_.temperature, &result_.order);
+    result_.order = HasRows(model_) ? RoutedOrder::kRows : RoutedOrder::kSpanning;
+    routing.paths = MakePath(model_, result_.order, 1);
     CutLongPaths(kLeastPiece, &routing.paths);
     routing.share = options_.share;
     FlowTerm z;
@@ -145,21 +145,21 @@ class ListedRun {
 
   bool Continue() {
     if (result_.iterations >= options_.max_iterations) {
-      result_.end = RoutedEnd::kIterationLimit;
+      result_.termination = Termination::kIterationLimit;
       return false;
     }
     if (options_.time_limit_seconds - clock_.Seconds() < iteration_seconds_) {
-      result_.end = RoutedEnd::kTimeLimit;
+      result_.termination = Termination::kTimeLimit;
       return false;
     }
-    return result_.end != RoutedEnd::kInterrupted;
+    return result_.termination != Termination::kInterrupted;
   }
 
   bool Tell() {
-    const RoutedRecord record{result_.iterations, clock_.Seconds(), best_};
+    const IterationRecord record{result_.iterations, clock_.Seconds(), best_};
     result_.records.push_back(record);
     if (!options_.on_iteration || options_.on_iteration(record)) return true;
-    result_.end = RoutedEnd::kInterrupted;
+    result_.termination = Termination::kInterrupted;
     return false;
   }
 
@@ -193,7 +193,7 @@ class ListedRun {
   RoutedResult result_;
   std::unique_ptr<NeighbourList> left_;
   std::unique_ptr<GaussianOperator> sample_;
-  std::unique_ptr<ThickPaths> sums_;
+  std::unique_ptr<BandedChain> sums_;
   double step_ = 1.0;
   double best_ = std::numeric_limits<double>::infinity();  // on the sample
   double iteration_seconds_ = 0.0;

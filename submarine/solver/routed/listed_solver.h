@@ -28,8 +28,8 @@ struct ListedOptions {
   // (docs/math.md). How often it will disagree once it has their weight is not known yet: about this much
   // of what independent variables do.
   double disagreement = 0.1;
-  double same_marginals = 0.005;                               // differences that count for nothing
-  std::function<bool(const RoutedRecord&)> on_iteration = {};  // return false to stop
+  double same_marginals = 0.005;  // differences that count for nothing
+  std::function<bool(const IterationRecord&)> on_iteration = {};  // return false to stop
 };
 
 // From where a plain solver ended: `start` has its marginals and potentials. `pairs` are those of the extension. The

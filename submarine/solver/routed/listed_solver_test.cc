@@ -75,7 +75,7 @@ TEST(ListedRoutesTest, FollowTheDefinition) {
     const std::size_t n = model.num_variables();
     const auto cuts = static_cast<std::size_t>(model.num_cuts());
     Routing routing;
-    routing.paths = MakePath(model, RoutedOrder::kLookAlikes, 1);
+    routing.paths = MakePath(model, RoutedOrder::kSpanning, 1);
     CutPaths(static_cast<std::size_t>(random.Integer(1, 3)), &routing.paths);
     routing.share = random.Real(0.0, 1.0);
     if (random.Integer(0, 2) > 0) {
@@ -138,7 +138,7 @@ TEST(ListedRoutesTest, FollowTheDefinition) {
   }
 }
 
-TEST(ListedRoutesTest, RefuseThickPaths) {
+TEST(ListedRoutesTest, RefuseBandedChain) {
   RandomModels random(32);
   const DenseCrf model = random.Dense(6, PottsLabels(2));
   Routing routing;
@@ -200,9 +200,9 @@ TEST(ListedSolverTest, EndsWhenToldAndIsTheSameForAnyNumberOfThreads) {
   const DenseExtension extension(model, pairs);
   const DenseStart start = PlainStart(extension, 1.0, 10);
   ListedOptions options;
-  options.on_iteration = [](const RoutedRecord& record) { return record.k < 3; };
+  options.on_iteration = [](const IterationRecord& record) { return record.k < 3; };
   const RoutedResult result = RouteListed(extension, pairs, start, options);
-  EXPECT_EQ(result.end, RoutedEnd::kInterrupted);
+  EXPECT_EQ(result.termination, Termination::kInterrupted);
   EXPECT_EQ(result.iterations, 3);
   EXPECT_TRUE(std::isfinite(result.upper));
   const ThreadLimit one(1);

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "submarine/solver/routed/squares/placed_kernels.h"
-#include "submarine/solver/routed/thick_paths.h"
+#include "submarine/solver/routed/squares/reordered_kernels.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 namespace submarine::internal {
 namespace {
@@ -44,7 +44,7 @@ class Planner {
           RoutedTimes* times)
       : model_(model), options_(options), clock_(clock), times_(*times) {}
 
-  RoutesPlanned Plan() && {
+  RoutesPlan Plan() && {
     plan_.paths = Paths(options_.products != RoutedProducts::kNever);
     plan_.seconds = SecondsForSquares();
     plan_.squares = ChooseSquares();
@@ -57,7 +57,7 @@ class Planner {
     if (options_.thickness > 0) return options_.thickness;
     int thickness = DefaultThickness(model_.num_labels());
     const LabelSpace& labels = model_.labels();
-    if (!MostDistancesAreLargest(CutDistance(*labels.cuts, model_.metric().length)))
+    if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length)))
       return thickness;
     const double seconds = std::min(options_.planned_seconds, options_.time_limit_seconds);
     const auto fits = [&](int k) {
@@ -70,9 +70,8 @@ class Planner {
   }
 
   RoutedPaths Paths(bool in_blocks) {
-    RoutedOrder order = options_.order;
-    if (order == RoutedOrder::kBest && in_blocks) order = RoutedOrder::kBlocks;
-    RoutedPaths paths = MakePath(model_, order, Thickness(), options_.temperature, &plan_.order);
+    plan_.order = in_blocks ? RoutedOrder::kBlocks : options_.order;
+    RoutedPaths paths = MakePath(model_, plan_.order, Thickness());
     CutLongPaths(kLeastPathPiece, &paths);
     times_.thickness = paths.thickness;
     return paths;
@@ -94,7 +93,7 @@ class Planner {
         .most_tiles = plan_.seconds / times_.LeastTileSeconds(),
         .by_square = options_.by_square};
     if (options_.products == RoutedProducts::kNever) return squares;
-    const std::vector<PlacedKernel> kernels = PlaceKernels(model_, plan_.paths);
+    const std::vector<ReorderedKernel> kernels = ReorderKernels(model_, plan_.paths);
     const std::size_t blocks = NumBlocks(model_.num_variables());
     // With the cutoff for plenty of time, whatever was chosen for less.
     TilePairsOptions full = squares;
@@ -150,7 +149,7 @@ class Planner {
     return squares;
   }
 
-  bool ProductsSaveTime(const std::vector<PlacedKernel>& kernels, std::size_t blocks) const {
+  bool ProductsSaveTime(const std::vector<ReorderedKernel>& kernels, std::size_t blocks) const {
     TilePairsOptions squares{.cutoff = kCutoffForRounds};
     const double all = EstimateSquares(kernels, blocks, squares).tiles * times_.LeastTileSeconds();
     squares.product_limit = kProductLimit;
@@ -164,7 +163,7 @@ class Planner {
   const RoutedOptions& options_;
   const Stopwatch& clock_;
   RoutedTimes& times_;
-  RoutesPlanned plan_;
+  RoutesPlan plan_;
 };
 
 }  // namespace
@@ -177,8 +176,8 @@ double MostPathBytes(const DenseCrf& model) {
   return PathBytes(model, thickness);
 }
 
-RoutesPlanned PlanRoutes(const DenseCrf& model, const RoutedOptions& options,
-                         const Stopwatch& clock, RoutedTimes* times) {
+RoutesPlan PlanRoutes(const DenseCrf& model, const RoutedOptions& options, const Stopwatch& clock,
+                      RoutedTimes* times) {
   return Planner(model, options, clock, times).Plan();
 }
 

@@ -10,16 +10,16 @@
 
 namespace submarine::internal {
 
-struct RoutesPlanned {
+struct RoutesPlan {
   RoutedPaths paths;
-  RoutedOrder order = RoutedOrder::kBest;  // of the paths
+  RoutedOrder order = RoutedOrder::kSpanning;  // of the paths
   TilePairsOptions squares;
   double seconds = 0.0;  // left for squares: to route, iterate and verify
 };
 
 // The clock runs since the solve began. Sets the thickness that `times` goes by.
-RoutesPlanned PlanRoutes(const DenseCrf& model, const RoutedOptions& options,
-                         const Stopwatch& clock, RoutedTimes* times);
+RoutesPlan PlanRoutes(const DenseCrf& model, const RoutedOptions& options, const Stopwatch& clock,
+                      RoutedTimes* times);
 
 // Of the states of the thickest paths that are taken where there are many labels.
 double MostPathBytes(const DenseCrf& model);

@@ -24,7 +24,7 @@ RoutedProblem::RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, do
       product_cutoff_(options.product_cutoff),
       by_square_(options.by_square),
       cuts_(DistinctCuts(model.labels())),
-      kernels_(PlaceKernels(model, paths)),
+      kernels_(ReorderKernels(model, paths)),
       products_(kernels_, model.num_variables(), options.product_limit, options.product_cutoff),
       pairs_(kernels_, paths, cuts_, options),
       sums_(paths, MetricOfCuts(model)),
@@ -43,19 +43,19 @@ RoutedProblem::RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, do
 void RoutedProblem::Route(const Routing& routing, const std::function<bool(double)>& on_progress,
                           const std::function<bool()>& is_late) {
   CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
-  const RoutingPlan plan(routing, cuts_);
+  const RoutingLayout plan(routing, cuts_);
   pairs_.Route(plan, on_progress, is_late);
   AddProducts(plan);
 }
 
 void RoutedProblem::RouteSample(const Routing& routing, double squares_per_block) {
   CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
-  const RoutingPlan plan(routing, cuts_);
+  const RoutingLayout plan(routing, cuts_);
   pairs_.RouteSample(plan, squares_per_block);
   AddProducts(plan);
 }
 
-void RoutedProblem::AddProducts(const RoutingPlan& plan) {
+void RoutedProblem::AddProducts(const RoutingLayout& plan) {
   products_.Route(plan);
   edge_weights_ = pairs_.edge_weights();
   for (std::size_t n = 0; n < edge_weights_.size(); ++n)
@@ -141,7 +141,7 @@ double RoutedProblem::Curvature(const Matrix<float>& costs, const Matrix<float>&
   return curvature;
 }
 
-Routing RoutedProblem::RouteWhereItPays(const Matrix<float>& y, double share, double floor) const {
+Routing RoutedProblem::ChooseRoutes(const Matrix<float>& y, double share, double floor) const {
   Routing routing;
   routing.paths = paths_;
   routing.share = share;

@@ -10,7 +10,7 @@
 #include "submarine/model/dense_crf.h"
 #include "submarine/solver/routed/squares/product_pairs.h"
 #include "submarine/solver/routed/squares/tile_pairs.h"
-#include "submarine/solver/routed/thick_paths.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 namespace submarine::internal {
 
@@ -36,7 +36,7 @@ class RoutedProblem {
              const std::function<bool()>& is_late = {});
   // See TilePairs.
   void RouteSample(const Routing& routing, double squares_per_block);
-  bool LookAtSample(double squares_per_block) { return pairs_.LookAtSample(squares_per_block); }
+  bool UseSample(double squares_per_block) { return pairs_.UseSample(squares_per_block); }
   void LookAtAll() { pairs_.LookAtAll(); }
 
   // phi + s(q) for q = clip(v_a - v_b, -1, 1); v has one row per distinct cut.
@@ -54,13 +54,13 @@ class RoutedProblem {
 
   // Where routing pays at these marginals and the distribution of the last call of Upper with marginals: the
   // differences of marginals are less than the forest's disagreement, or than `floor`.
-  Routing RouteWhereItPays(const Matrix<float>& y, double share, double floor) const;
+  Routing ChooseRoutes(const Matrix<float>& y, double share, double floor) const;
   // By variable, columns all cuts of the model.
   Matrix<float> Evidence(const Matrix<float>& v) const;
   Matrix<float> ByVariable(const Matrix<float>& of_positions) const;
 
  private:
-  void AddProducts(const RoutingPlan& plan);
+  void AddProducts(const RoutingLayout& plan);
 
   const DenseCrf& model_;
   RoutedPaths paths_;
@@ -69,11 +69,11 @@ class RoutedProblem {
   double product_cutoff_;
   bool by_square_;
   std::vector<RoutedCut> cuts_;
-  std::vector<PlacedKernel> kernels_;
+  std::vector<ReorderedKernel> kernels_;
   ProductPairs products_;
   TilePairs pairs_;
   Matrix<double> edge_weights_;
-  ThickPaths sums_;
+  BandedChain sums_;
   Matrix<float> unary_;
   Matrix<float> membership_;  // distinct cuts x labels: 1 inside
   mutable Matrix<float> flow_;

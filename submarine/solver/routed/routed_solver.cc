@@ -10,7 +10,7 @@
 #include "submarine/base/loop_interrupt.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/extension/plain_bound_floor.h"
+#include "submarine/extension/submodular_bound_limit.h"
 #include "submarine/solver/routed/momentum.h"
 #include "submarine/solver/routed/routed_plan.h"
 #include "submarine/solver/routed/routed_problem.h"
@@ -35,8 +35,8 @@ constexpr int kOnSample = 16;  // iterations until what they prove with all pair
 constexpr int kPatience = 8;   // iterations that a round has to gain kWorthwhile
 constexpr double kWorthwhile = 1e-4;
 constexpr double kWorthwhileOnSample = 2.5e-4;  // of kOnSample iterations
-constexpr double kOfInterval = 100.0;  // these shares count more where log Z is known well,
-constexpr double kLeastOfSize = 0.01;  // up to a point
+constexpr double kGapToleranceScale = 100.0;  // these shares count more where log Z is known well,
+constexpr double kMinRelativeGain = 0.01;  // up to a point
 // The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
 // potentials with shorter steps, so many times.
 constexpr int kMostShortened = 2;
@@ -77,7 +77,7 @@ class RoutedRun {
     bool go_on = Begin(routing, v_, false) && IterateToTheEnd();
     // Never looser than the plain bound: proven, or tried (by square, where routing is).
     if (go_on && HasTimeForARound() &&
-        result_.upper > PlainBoundFloor(model_, options_.temperature)) {
+        result_.upper > SubmodularBoundLimit(model_, options_.temperature)) {
       Routing nothing = RoutingEverywhere();
       nothing.share = 0.0;
       if (Begin(nothing, no_potentials, true)) IterateToTheEnd();
@@ -157,7 +157,7 @@ class RoutedRun {
       const double seconds = clock.Seconds();
       if (!go_on || SecondsLeft() < seconds || (round + 1 >= kRounds && !gains)) break;
       problem_.Upper(costs_, &y_);
-      const Routing pays = problem_.RouteWhereItPays(y_, 1.0, 0.0);
+      const Routing pays = problem_.ChooseRoutes(y_, 1.0, 0.0);
       if (round == 0) {
         mean = pays;
       } else {
@@ -192,7 +192,7 @@ class RoutedRun {
   bool MayGoOn(double done) {
     if (!options_.on_routing || options_.on_routing(done)) return true;
     stopped_ = true;
-    result_.end = RoutedEnd::kInterrupted;
+    result_.termination = Termination::kInterrupted;
     return false;
   }
 
@@ -201,7 +201,7 @@ class RoutedRun {
     if (!std::isfinite(before)) return true;
     const double size = std::max(1.0, std::abs(before));
     // What a sample says may be below any lower bound.
-    const double to_gain = std::max(kOfInterval * (before - options_.lower), kLeastOfSize * size);
+    const double to_gain = std::max(kGapToleranceScale * (before - options_.lower), kMinRelativeGain * size);
     return after < before - worthwhile * std::min(to_gain, size);
   }
 
@@ -213,7 +213,7 @@ class RoutedRun {
   bool HasFlows() const {
     return std::any_of(v_.data(), v_.data() + v_.size(), [](float v) { return v != 0.0F; });
   }
-  bool WasInterrupted() const { return result_.end == RoutedEnd::kInterrupted; }
+  bool WasInterrupted() const { return result_.termination == Termination::kInterrupted; }
   bool HasDual() const {
     return times_.HasDual(WasInterrupted() ? kSecondsAfterInterrupt : options_.time_limit_seconds);
   }
@@ -294,7 +294,7 @@ class RoutedRun {
           [&, end = EndOfFirstRoutes()] { return !may_stop && clock_.Seconds() > end; });
     } catch (const Interrupted&) {
       if (!may_stop) throw;
-      if (!stopped_) result_.end = RoutedEnd::kTimeLimit;
+      if (!stopped_) result_.termination = Termination::kTimeLimit;
       return false;
     }
     routing_seconds_ = clock.Seconds();
@@ -312,7 +312,7 @@ class RoutedRun {
     if (!std::isfinite(result_.path_only)) result_.path_only = path_only;
     // A second of its own is not worth the curvature.
     if (stopped_ || SecondsLeft() <= 0.0) return true;
-    sampled_ = problem_.LookAtSample(times_.SampledSquares());
+    sampled_ = problem_.UseSample(times_.SampledSquares());
     StartRound();
     return true;
   }
@@ -358,7 +358,7 @@ class RoutedRun {
       LookAtAll();
       if (!go_on) return false;
       if (!Gains(before, result_.upper, kWorthwhileOnSample)) break;
-      sampled_ = problem_.LookAtSample(times_.SampledSquares());
+      sampled_ = problem_.UseSample(times_.SampledSquares());
       round_upper_ = std::numeric_limits<double>::infinity();
       Restart();
     }
@@ -415,21 +415,21 @@ class RoutedRun {
   }
 
   bool Tell() {
-    const RoutedRecord record{result_.iterations, clock_.Seconds(), result_.upper};
+    const IterationRecord record{result_.iterations, clock_.Seconds(), result_.upper};
     result_.records.push_back(record);
     if (!options_.on_iteration || options_.on_iteration(record)) return true;
     stopped_ = true;
-    result_.end = RoutedEnd::kInterrupted;
+    result_.termination = Termination::kInterrupted;
     return false;
   }
 
   bool Continue() {
     if (result_.iterations >= options_.max_iterations) {
       stopped_ = true;
-      result_.end = RoutedEnd::kIterationLimit;
+      result_.termination = Termination::kIterationLimit;
     } else if (IsLate()) {
       stopped_ = true;
-      result_.end = RoutedEnd::kTimeLimit;
+      result_.termination = Termination::kTimeLimit;
     }
     return !stopped_;
   }
@@ -447,7 +447,7 @@ class RoutedRun {
   RoutedTimes times_;
   Stopwatch clock_;
   RoutedResult result_;
-  const RoutesPlanned plan_;
+  const RoutesPlan plan_;
   RoutedProblem problem_;
   // Of the round: what is routed, potentials, the costs of their flow, mean costs, marginals.
   Routing routing_;

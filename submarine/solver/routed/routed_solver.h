@@ -24,15 +24,10 @@
 #include "submarine/base/matrix.h"
 #include "submarine/extension/evidence.h"
 #include "submarine/model/dense_crf.h"
-#include "submarine/solver/routed/look_alike_path.h"
+#include "submarine/solver/common/bound_solver.h"
+#include "submarine/solver/routed/path_order.h"
 
 namespace submarine::internal {
-
-struct RoutedRecord {
-  int k = 0;  // iterations, of all rounds
-  double seconds = 0.0;
-  double upper = std::numeric_limits<double>::infinity();  // best so far, in single precision
-};
 
 // Whether squares of pairs are bounded by products (extension/routing.h), which takes a fraction of the time that looking
 // at all their pairs does, and costs some tightness.
@@ -40,7 +35,7 @@ enum class RoutedProducts { kNever, kWhereTimeIsShort, kAlways };  // time or me
 
 struct RoutedOptions {
   double temperature = 1.0;  // T > 0
-  RoutedOrder order = RoutedOrder::kBest;
+  RoutedOrder order = RoutedOrder::kSpanning;
   int thickness = 0;        // 0: as thick as labels, metric, time and memory allow
   Matrix<float> marginals;  // by variable, for a first round in short time; may be empty
   double lower = -std::numeric_limits<double>::infinity();  // of log Z, as far as known
@@ -57,26 +52,24 @@ struct RoutedOptions {
   // Stopped before there is a bound, it makes the first one where that takes a second at most.
   bool finishes_first_bound = true;
   // With every iteration, and while pairs are routed; return false to stop.
-  std::function<bool(const RoutedRecord&)> on_iteration = {};
+  std::function<bool(const IterationRecord&)> on_iteration = {};
   std::function<bool(double done)> on_routing = {};
 };
 
-enum class RoutedEnd { kConverged, kIterationLimit, kTimeLimit, kInterrupted };
-
 struct RoutedResult {
-  RoutedEnd end = RoutedEnd::kConverged;
+  Termination termination = Termination::kConverged;
   double upper =
       std::numeric_limits<double>::infinity();  // of `proof`, on the pairs that were looked at
   double path_only = std::numeric_limits<double>::infinity();  // of the routes without flows
   RoutedProof proof;
-  RoutedOrder order = RoutedOrder::kBest;  // of the paths
-  Matrix<float> marginals;                 // of the paths' distribution, by variable
-  double cutoff = 0.0;                     // the one that time and memory allowed
-  double routed_weight = 0.0;              // W per variable, and what is left of its pairs
+  RoutedOrder order = RoutedOrder::kSpanning;  // of the paths
+  Matrix<float> marginals;                     // of the paths' distribution, by variable
+  double cutoff = 0.0;                         // the one that time and memory allowed
+  double routed_weight = 0.0;                  // W per variable, and what is left of its pairs
   double left_weight = 0.0;
   int iterations = 0;
   int rounds = 0;
-  std::vector<RoutedRecord> records;
+  std::vector<IterationRecord> records;
 };
 
 // Throws InvalidInput for a temperature that is not positive and finite and marginals that do not fit, and

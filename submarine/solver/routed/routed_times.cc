@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "submarine/base/parallel.h"
-#include "submarine/solver/routed/squares/placed_kernels.h"
-#include "submarine/solver/routed/squares/routing_plan.h"
+#include "submarine/solver/routed/squares/reordered_kernels.h"
+#include "submarine/solver/routed/squares/routing_layout.h"
 
 namespace submarine::internal {
 namespace {

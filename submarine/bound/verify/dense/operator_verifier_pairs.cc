@@ -314,50 +314,15 @@ class LatticePairs final : public OperatorPairs {
 // The level nodes of all columns are part of the proof: any choice of them gives a flow.
 class ProofLevels {
  public:
-  ProofLevels(const FlowTerm& term, const std::vector<std::size_t>& active,
-              const LatticeOptions& options)
-      : v_(term.v) {
-    if (term.shape == FlowShape::kSign && options.hard_bins > 0) {
-      hard_bins_ = options.hard_bins;
-      ranges_ = FindRanges(v_, 0, v_.cols());
-      if (options.hard_bins_per_column) return;
-      float least = ranges_.least[active.front()];
-      float largest = ranges_.largest[active.front()];
-      for (const std::size_t c : active) {
-        least = std::min(least, ranges_.least[c]);
-        largest = std::max(largest, ranges_.largest[c]);
-      }
-      ranges_ = {std::vector<float>(v_.cols(), least), std::vector<float>(v_.cols(), largest)};
-    } else {
-      soft_ = ColumnLevels::Soft(
-          v_, term.shape == FlowShape::kClip ? NodeRule::kUnitCells : NodeRule::kQuantiles,
-          options.levels, 0, v_.cols());
-    }
-  }
+  ProofLevels(const FlowTerm& term, const LatticeOptions& options)
+      : v_(term.v),
+        soft_(ColumnLevels::Soft(
+            v_, term.shape == FlowShape::kClip ? NodeRule::kUnitCells : NodeRule::kQuantiles,
+            options.levels, 0, v_.cols())) {}
 
-  std::size_t cells(std::size_t column) const {
-    return hard_bins_ > 0 ? static_cast<std::size_t>(hard_bins_ - 1)
-                          : soft_.nodes(column).size() - 1;
-  }
+  std::size_t cells(std::size_t column) const { return soft_.nodes(column).size() - 1; }
 
   std::vector<double> Levels(std::size_t column) const {
-    return hard_bins_ > 0 ? HardLevels(column) : SoftLevels(column);
-  }
-
- private:
-  std::vector<double> HardLevels(std::size_t column) const {
-    const ColumnLevels bins =
-        ColumnLevels::Hard(hard_bins_, {ranges_.least[column]}, {ranges_.largest[column]});
-    std::vector<double> level(v_.rows());
-    for (std::size_t a = 0; a < level.size(); ++a) {
-      float s = 0.0F;
-      bins.Row(v_.row(a).data() + column, &s);
-      level[a] = s;
-    }
-    return level;
-  }
-
-  std::vector<double> SoftLevels(std::size_t column) const {
     const std::vector<float>& nodes = soft_.nodes(column);
     std::vector<double> level(v_.rows(), 0.0);
     for (std::size_t a = 0; a < level.size() && nodes.size() > 1; ++a) {
@@ -370,16 +335,15 @@ class ProofLevels {
     return level;
   }
 
+ private:
   const Matrix<float>& v_;
-  int hard_bins_ = 0;
-  ColumnRanges ranges_;
   ColumnLevels soft_;
 };
 
 void LatticePairs::AddFlows(const Flows& flows, const Progress& progress, FlowSums* sums) const {
   const std::size_t columns = flows.active.size();
   for (std::size_t t = 0; t < flows.proof.size() && columns > 0; ++t) {
-    const ProofLevels levels(flows.proof[t], flows.active, options_);
+    const ProofLevels levels(flows.proof[t], options_);
     for (std::size_t c = 0; c < columns; ++c) {
       progress.Report(static_cast<double>(t * columns + c) /
                       static_cast<double>(flows.proof.size() * columns));

@@ -50,34 +50,18 @@ struct Instance {
     }
     options.cutoff = std::pow(10.0, random->Real(-4.0, -0.1));
     options.lattice.levels = random->Integer(2, 12);
-    options.lattice.hard_bins = random->Integer(0, 2) == 0 ? random->Integer(2, 10) : 0;
-    options.lattice.hard_bins_per_column = random->Integer(0, 1) == 0;
     weights = OperatorWeights(model, kinds, options);
   }
 
   // Of a lattice, by definition.
   std::vector<double> Levels(const FlowTerm& term, std::size_t column) const {
     const LatticeOptions& lattice = options.lattice;
-    const bool hard = term.shape == FlowShape::kSign && lattice.hard_bins > 0;
-    ColumnLevels levels;
-    if (hard) {
-      std::vector<float> values;
-      for (std::size_t c = 0; c < term.v.cols(); ++c) {
-        if (lattice.hard_bins_per_column ? c != column : model.metric().length[c] == 0.0) continue;
-        for (std::size_t a = 0; a < term.v.rows(); ++a) values.push_back(term.v(a, c));
-      }
-      const auto [least, largest] = std::minmax_element(values.begin(), values.end());
-      levels = ColumnLevels::Hard(lattice.hard_bins, {*least}, {*largest});
-    } else {
-      levels = ColumnLevels::Soft(
-          term.v, term.shape == FlowShape::kClip ? NodeRule::kUnitCells : NodeRule::kQuantiles,
-          lattice.levels, column, column + 1);
-    }
+    const ColumnLevels levels = ColumnLevels::Soft(
+        term.v, term.shape == FlowShape::kClip ? NodeRule::kUnitCells : NodeRule::kQuantiles,
+        lattice.levels, column, column + 1);
     std::vector<double> result;
     for (std::size_t a = 0; a < term.v.rows(); ++a) {
-      float s = 0.0F;
-      levels.Row(term.v.row(a).data() + column, &s);
-      result.push_back(hard ? s : SoftLevel(levels.nodes(0), term.v(a, column)));
+      result.push_back(SoftLevel(levels.nodes(0), term.v(a, column)));
     }
     return result;
   }

@@ -1,5 +1,5 @@
 // For verifiers: the free energy of distributions on forests, which are defined by node costs, with
-// bounds on all rounding errors. Not public; for hybrid_dual.cc and forest_lower.cc.
+// bounds on all rounding errors. Not public; for forest_lower.cc.
 #pragma once
 
 #include <cstddef>

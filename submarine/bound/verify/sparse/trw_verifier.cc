@@ -438,14 +438,6 @@ Bound VerifiedAndTilted(const Model& model, const TrwEvidence& evidence, double 
   return (*place)->untilted();
 }
 
-void CheckEdgeFlow(const SparseCrf& model, const Matrix<double>& flow) {
-  const auto cuts = static_cast<std::size_t>(model.num_cuts());
-  if (flow.rows() != model.num_edges() || flow.cols() != cuts) {
-    throw InvalidInput(fmt::format("the flow is {} x {}, the model has {} edges and {} cuts",
-                                   flow.rows(), flow.cols(), model.num_edges(), cuts));
-  }
-}
-
 }  // namespace
 
 Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, double temperature,
@@ -456,52 +448,6 @@ Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, doub
 Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature,
                        TiltedPlace tilted) {
   return VerifiedAndTilted(graph, evidence, temperature, tilted);
-}
-
-Bound VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
-                          const Matrix<double>& edge_flow, double temperature) {
-  CheckTemperature(temperature);
-  CheckEdgeFlow(model, edge_flow);
-  PlainModel plain = Plain(model);
-  CheckForest(forest, plain.links, model.num_variables());
-  std::vector<char> exact(model.num_edges(), 0);
-  for (std::size_t e : forest) exact[e] = 1;
-
-  std::vector<std::vector<double>> value = plain.unary;
-  std::vector<double> magnitude(value.size(), 0.0);
-  std::vector<double> degree(value.size(), 0.0);
-  const LabelCuts& cuts = *model.labels().cuts;
-  for (std::size_t e = 0; e < model.num_edges(); ++e) {
-    if (exact[e]) continue;
-    const Edge& edge = model.edges()[e];
-    const auto a = static_cast<std::size_t>(edge.a);
-    const auto b = static_cast<std::size_t>(edge.b);
-    for (int c = 0; c < cuts.num_cuts(); ++c) {
-      const double q = edge_flow(e, static_cast<std::size_t>(c));
-      if (!(std::abs(q) <= 1.0)) {
-        throw InvalidInput(
-            fmt::format("edge {} carries the flow {}, expected a value in [-1, 1]", e, q));
-      }
-      const double sent = edge.weight * model.metric(edge).length[static_cast<std::size_t>(c)] * q;
-      for (int i : cuts.set(c)) {
-        value[a][static_cast<std::size_t>(i)] += sent;
-        value[b][static_cast<std::size_t>(i)] -= sent;
-      }
-      for (std::size_t end : {a, b}) {
-        magnitude[end] += std::abs(sent);
-        degree[end] += 1.0;
-      }
-    }
-  }
-  SafeSum bound;
-  bound.Add(-model.constant());
-  for (std::size_t a = 0; a < value.size(); ++a) {
-    bound.Widen((4.0 + degree[a]) * (magnitude[a] + LargestFinite(plain.unary[a])));
-    for (double& v : value[a]) v = -v;
-  }
-  bound.AddScaled(1.0, ForestLogPartition(plain, forest, std::vector<double>(exact.size(), 1.0),
-                                          std::move(value), temperature));
-  return BoundMaker::Verified(bound.Above());
 }
 
 }  // namespace submarine::internal

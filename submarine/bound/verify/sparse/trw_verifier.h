@@ -1,4 +1,4 @@
-// Recomputes tree-reweighted and hybrid upper bounds from the raw model and the evidence alone, in
+// Recomputes tree-reweighted upper bounds from the raw model and the evidence alone, in
 // plain double loops over all pairs of labels: log-domain sum-product on each tree, no fast
 // messages. Every value is rounded upwards by a bound on its error. Temperatures that are negative
 // or not finite throw InvalidInput; at T = 0 the bound is on -min E.
@@ -28,11 +28,5 @@ Bound VerifiedTrwUpper(const SparseCrf& model, const TrwEvidence& evidence, doub
                        TiltedPlace tilted = nullptr);
 Bound VerifiedTrwUpper(const FactorGraph& graph, const TrwEvidence& evidence, double temperature,
                        TiltedPlace tilted = nullptr);
-
-// T log Z_T of the forest alone with the unaries phi + s(q): edges outside the forest are replaced
-// by the flow on their cuts (docs/math.md, "Flows"). The rows of forest edges are ignored. Throws
-// InvalidInput for invalid flows, as VerifiedUpper does.
-Bound VerifiedHybridUpper(const SparseCrf& model, std::span<const std::size_t> forest,
-                          const Matrix<double>& edge_flow, double temperature);
 
 }  // namespace submarine::internal

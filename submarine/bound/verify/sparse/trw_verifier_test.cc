@@ -48,9 +48,6 @@ TEST(TrwVerifier, IsExactAndRoundedUpwardsOnATree) {
       EXPECT_NEAR(upper, exact, Slack(exact));
       EXPECT_NEAR(VerifiedTrwUpper(ToFactorGraph(path), {{{1.0, {0, 1, 2}}}, {path.unary()}}, T),
                   upper, Slack(exact));
-      EXPECT_NEAR(VerifiedHybridUpper(path, std::vector<std::size_t>{0, 1, 2},
-                                      Matrix<double>(3, path.num_cuts()), T),
-                  upper, Slack(exact));
     }
   }
 }
@@ -146,10 +143,6 @@ TEST(TrwVerifier, IsTightAtEveryScale) {
           VerifiedTrwUpper(ToFactorGraph(path), {{{1.0, forest}}, {path.unary()}}, T);
       EXPECT_GE(tables, exact);
       EXPECT_LE(tables, exact + slack);
-      const double hybrid =
-          VerifiedHybridUpper(path, forest, Matrix<double>(3, path.num_cuts()), T);
-      EXPECT_GE(hybrid, exact);
-      EXPECT_LE(hybrid, exact + slack);
     }
   }
 }
@@ -169,30 +162,6 @@ TEST(TrwVerifier, OverflowProvesNothing) {
                InvalidInput);
 }
 
-TEST(TrwVerifier, HybridUsesTheFlowsOutsideTheForest) {
-  RandomModels random(4);
-  for (int trial = 0; trial < 100; ++trial) {
-    const SparseCrf model = Cycle(&random);
-    const Matrix<double> flow =
-        random.Points(4, static_cast<std::size_t>(model.num_cuts()), -1.0, 1.0);
-    Matrix<double> unary = model.unary();
-    const Edge& e = model.edges()[3];
-    for (int c = 0; c < model.num_cuts(); ++c) {
-      const auto cut = static_cast<std::size_t>(c);
-      const double sent = e.weight * model.metric(e).length[cut] * flow(3, cut);
-      for (int i : model.labels().cuts->set(c)) {
-        unary(static_cast<std::size_t>(e.a), static_cast<std::size_t>(i)) += sent;
-        unary(static_cast<std::size_t>(e.b), static_cast<std::size_t>(i)) -= sent;
-      }
-    }
-    const SparseCrf path(unary, {model.edges().begin(), model.edges().end() - 1}, model.labels(),
-                         model.constant());
-    const double upper = VerifiedHybridUpper(model, std::vector<std::size_t>{0, 1, 2}, flow, 1.0);
-    EXPECT_NEAR(upper, LogPartition(path, 1.0), Slack(upper));
-    EXPECT_GE(upper, LogPartition(model, 1.0));
-  }
-}
-
 TEST(TrwVerifier, RefusesWhatIsNoEvidence) {
   RandomModels random(5);
   const SparseCrf model = Cycle(&random);
@@ -208,12 +177,6 @@ TEST(TrwVerifier, RefusesWhatIsNoEvidence) {
   const FactorGraph triple{{2, 2, 2}, {{{0, 1, 2}, std::vector<double>(8, 0.0)}}};
   EXPECT_THROW(VerifiedTrwUpper(triple, {{{1.0, {}}}, {Matrix<double>(3, 2)}}, 1.0),
                NotExpressible);
-  const std::vector<std::size_t> forest = {0, 1, 2};
-  const auto cuts = static_cast<std::size_t>(model.num_cuts());
-  EXPECT_THROW(VerifiedHybridUpper(model, forest, Matrix<double>(3, cuts), 1.0), InvalidInput);
-  EXPECT_THROW(VerifiedHybridUpper(model, forest, Matrix<double>(4, cuts, 1.001), 1.0),
-               InvalidInput);
-  EXPECT_THROW(VerifiedHybridUpper(model, forest, Matrix<double>(4, cuts, NAN), 1.0), InvalidInput);
 }
 
 }  // namespace

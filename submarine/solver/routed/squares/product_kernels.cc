@@ -49,7 +49,7 @@ HWY_BEFORE_NAMESPACE();
 namespace submarine::internal {
 namespace HWY_NAMESPACE {
 
-void FindFactors(const PlacedKernel& kernel, std::size_t block, std::size_t other,
+void FindFactors(const ReorderedKernel& kernel, std::size_t block, std::size_t other,
                  ProductFactors* factors) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
@@ -77,7 +77,8 @@ void FindFactors(const PlacedKernel& kernel, std::size_t block, std::size_t othe
   }
 }
 
-void FindEdges(const RoutingPlan& plan, std::size_t block, std::size_t over, ProductEdges* edges) {
+void FindEdges(const RoutingLayout& plan, std::size_t block, std::size_t over,
+               ProductEdges* edges) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t k = plan.thickness;
@@ -173,7 +174,7 @@ void SumWeights(const ProductFactors& factors, const ProductMoments& moments,
   for (std::size_t n = kSide; n < kSide + kMargin; n += lanes) hn::Store(hn::Zero(d), d, all + n);
 }
 
-void FindGains(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t block,
+void FindGains(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t block,
                std::size_t other, float cross, const ProductFactors& factors,
                const ProductMoments& moments, const ProductEdges& edges, const float* all,
                float (*gain)[kSide]) {
@@ -234,7 +235,7 @@ void FindGains(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t 
   }
 }
 
-void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes) {
   const std::size_t dimension = kernel.dimension;
   ProductFactors of_rows;
@@ -258,7 +259,7 @@ void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size
             routes->column_gain);
 }
 
-void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow) {
   const Wide d;
   const hn::RebindToUnsigned<Wide> du;
@@ -306,16 +307,16 @@ namespace submarine::internal {
 HWY_EXPORT(RouteProduct);
 HWY_EXPORT(FlowSquare);
 
-void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes) {
   HWY_DYNAMIC_DISPATCH(RouteProduct)(kernel, plan, row, column, routes);
 }
-void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow) {
   HWY_DYNAMIC_DISPATCH(FlowSquare)(left, factor, cuts, stride, v, flow);
 }
 
-std::optional<SquareLeft> MakeSquareLeft(std::size_t row, std::size_t column, const float* of_row,
+std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t column, const float* of_row,
                                          const float* of_column) {
   const auto upper_half = [](float value) {
     return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0x8000U) >> 16U);
@@ -324,7 +325,7 @@ std::optional<SquareLeft> MakeSquareLeft(std::size_t row, std::size_t column, co
   const float in_columns = std::accumulate(of_column, of_column + kSide, 0.0F);
   constexpr float kLeast = 1e-30F;  // one over less may not be finite
   if (!(in_rows > kLeast && in_columns > kLeast)) return std::nullopt;
-  SquareLeft left{static_cast<std::uint32_t>(row),
+  ResidualBlock left{static_cast<std::uint32_t>(row),
                   static_cast<std::uint32_t>(column),
                   1.0F / in_rows,
                   1.0F / in_columns,
@@ -343,7 +344,7 @@ namespace {
 // One side of a square, pair by pair: the edges of a block over the other one.
 class ProductSide {
  public:
-  ProductSide(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t block,
+  ProductSide(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t block,
               std::size_t other)
       : kernel_(kernel), plan_(plan), block_(block), other_(other) {}
 
@@ -389,13 +390,13 @@ class ProductSide {
   }
 
  private:
-  const PlacedKernel& kernel_;
-  const RoutingPlan& plan_;
+  const ReorderedKernel& kernel_;
+  const RoutingLayout& plan_;
   std::size_t block_;
   std::size_t other_;
 };
 
-void RouteSide(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t block,
+void RouteSide(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t block,
                std::size_t other, float* left, float (*gain)[kSide]) {
   const ProductSide rows(kernel, plan, block, other);
   const ProductSide columns(kernel, plan, other, block);
@@ -456,13 +457,13 @@ void RouteSide(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t 
 
 }  // namespace
 
-void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes) {
   RouteSide(kernel, plan, row, column, routes->row_left, routes->row_gain);
   RouteSide(kernel, plan, column, row, routes->column_left, routes->column_gain);
 }
 
-void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow) {
   const auto weight = [](std::uint16_t stored) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(stored) << 16U);

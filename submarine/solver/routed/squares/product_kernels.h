@@ -19,8 +19,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "submarine/solver/routed/squares/placed_kernels.h"
-#include "submarine/solver/routed/squares/routing_plan.h"
+#include "submarine/solver/routed/squares/reordered_kernels.h"
+#include "submarine/solver/routed/squares/routing_layout.h"
 
 namespace submarine::internal {
 
@@ -35,7 +35,7 @@ struct ProductRoutes {
 
 // What routing leaves of a square, by rows and columns, where flows are the same for all its pairs: the upper halves of
 // floats, and one over their sum.
-struct SquareLeft {
+struct ResidualBlock {
   std::uint32_t row;  // blocks
   std::uint32_t column;
   float over_rows;
@@ -45,21 +45,21 @@ struct SquareLeft {
 };
 
 // Empty where nothing that counts is left.
-std::optional<SquareLeft> MakeSquareLeft(std::size_t row, std::size_t column, const float* of_row,
+std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t column, const float* of_row,
                                          const float* of_column);
 
 namespace scalar {
-void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
 // flow += q of_row and -= q of_column, for every cut, with q = factor clip(v of the rows - v of the columns, -1, 1), each the mean
 // weighted by what is left. v and flow are cuts x stride, by position.
-void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow);
 }  // namespace scalar
 
-void RouteProduct(const PlacedKernel& kernel, const RoutingPlan& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
-void FlowSquare(const SquareLeft& left, float factor, std::size_t cuts, std::size_t stride,
+void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow);
 
 }  // namespace submarine::internal

@@ -69,8 +69,8 @@ TEST_F(ProductKernelsTest, RoutesAreThoseOfTheScalarTwin) {
       for (const bool everywhere : {true, false}) {
         const DenseCrf model = Model(4, dimension, 0.4);
         const Routing routing = RandomRouting(model, thickness, everywhere);
-        const std::vector<PlacedKernel> kernels = PlaceKernels(model, routing.paths);
-        const RoutingPlan plan(routing, DistinctCuts(model.labels()));
+        const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
+        const RoutingLayout plan(routing, DistinctCuts(model.labels()));
         for (const std::size_t column : {2, 3}) {
           ASSERT_TRUE(IsProduct(kernels[0], 0, column, 1.0));
           ProductRoutes fast;
@@ -100,9 +100,9 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
   for (int round = 0; round < 40; ++round) {
     const DenseCrf model = Model(3, 1 + static_cast<std::size_t>(round % 5), Real(0.05, 0.4));
     const Routing routing = RandomRouting(model, 1 + round % 3, true);
-    const std::vector<PlacedKernel> kernels = PlaceKernels(model, routing.paths);
+    const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
     if (!IsProduct(kernels[0], 0, 2, 1.0)) continue;
-    const RoutingPlan plan(routing, DistinctCuts(model.labels()));
+    const RoutingLayout plan(routing, DistinctCuts(model.labels()));
     const std::vector<WeightedKernel> weighted = PairWeights(model);
     const GaussianKernel& kernel = *weighted[0].kernel;
     const auto weight = [&](std::size_t a, std::size_t b) {
@@ -140,7 +140,7 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
 
 TEST_F(ProductKernelsTest, FlowsAreThoseOfTheScalarTwin) {
   for (int round = 0; round < 20; ++round) {
-    SquareLeft left{0, 2, 0.0F, 0.0F, {}, {}};
+    ResidualBlock left{0, 2, 0.0F, 0.0F, {}, {}};
     float of_rows = 0.0F;
     float of_columns = 0.0F;
     const auto value = [](std::uint16_t stored) {
@@ -168,12 +168,12 @@ TEST_F(ProductKernelsTest, FlowsAreThoseOfTheScalarTwin) {
 TEST_F(ProductKernelsTest, LooksAtCompactBlocksOnly) {
   const DenseCrf model = Model(4, 2, 0.2);
   const Routing routing = RandomRouting(model, 1, true);
-  const std::vector<PlacedKernel> kernels = PlaceKernels(model, routing.paths);
+  const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
   EXPECT_EQ(ProductPairs(kernels, model.num_variables(), 1.0, 1e-3).num_squares(), 3U);
   EXPECT_EQ(ProductPairs(kernels, model.num_variables(), 0.0, 1e-3).num_squares(), 0U);
   EXPECT_FALSE(IsProduct(kernels[0], 0, 1, 1.0));  // neighbours
   const DenseCrf wide = Model(4, 2, 3.0);
-  EXPECT_EQ(ProductPairs(PlaceKernels(wide, routing.paths), model.num_variables(), 1.0, 1e-3)
+  EXPECT_EQ(ProductPairs(ReorderKernels(wide, routing.paths), model.num_variables(), 1.0, 1e-3)
                 .num_squares(),
             0U);
 }

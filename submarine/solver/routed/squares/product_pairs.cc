@@ -14,7 +14,7 @@ constexpr std::size_t kTasks = 8;
 
 }  // namespace
 
-ProductPairs::ProductPairs(const std::vector<PlacedKernel>& kernels, std::size_t num_positions,
+ProductPairs::ProductPairs(const std::vector<ReorderedKernel>& kernels, std::size_t num_positions,
                            double product_limit, double product_cutoff)
     : kernels_(kernels), size_(num_positions), blocks_(NumBlocks(num_positions)) {
   const auto farthest = static_cast<float>(-2.0 * std::log(product_cutoff));
@@ -39,7 +39,7 @@ ProductPairs::ProductPairs(const std::vector<PlacedKernel>& kernels, std::size_t
   left_.resize(std::min(kTasks, std::max<std::size_t>(1, squares_.size())));
 }
 
-void ProductPairs::Route(const RoutingPlan& plan) {
+void ProductPairs::Route(const RoutingLayout& plan) {
   const std::size_t k = plan.thickness;
   const std::size_t tasks = left_.size();
   // Sums are kept apart by task and added in order: the same for any number of threads.
@@ -62,7 +62,7 @@ void ProductPairs::Route(const RoutingPlan& plan) {
         }
       }
       const auto left =
-          MakeSquareLeft(square.row, square.column, routes.row_left, routes.column_left);
+          MakeResidualBlock(square.row, square.column, routes.row_left, routes.column_left);
       if (!left) continue;
       weight[n] += 1.0 / left->over_rows;
       left_[n].push_back(*left);
@@ -90,7 +90,7 @@ void ProductPairs::AddFlow(const Matrix<float>& v, Matrix<float>* flow) const {
   sums_.resize(left_.size());
   ParallelFor(left_.size(), 1, [&](std::size_t n, std::size_t) {
     sums_[n].assign(cuts * padded, 0.0F);
-    for (const SquareLeft& left : left_[n])
+    for (const ResidualBlock& left : left_[n])
       FlowSquare(left, 1.0F, cuts, padded, potential.data(), sums_[n].data());
   });
   ParallelFor(size_, 4096, [&](std::size_t begin, std::size_t end) {

@@ -107,7 +107,7 @@ float LevelFor(double count, std::vector<float>* left) {
 
 // Those to look at: bit m for kernel m, where the boxes of two blocks are within this squared distance and products do not
 // take its place.
-std::uint32_t KernelsWithin(const std::vector<PlacedKernel>& kernels, double squared,
+std::uint32_t KernelsWithin(const std::vector<ReorderedKernel>& kernels, double squared,
                             double product_limit, std::size_t row, std::size_t column) {
   // Direct pairs of edges are always looked at.
   if (column <= row + 1) return (1U << kernels.size()) - 1U;
@@ -127,12 +127,12 @@ double Raised(double cutoff, double largest) {
 }  // namespace
 
 double SquareBytes(const SquareCounts& counts, bool by_square) {
-  constexpr double kWhole = 2.0 * sizeof(SquareLeft) + 48.0;  // arrays grow by doubling; lists
+  constexpr double kWhole = 2.0 * sizeof(ResidualBlock) + 48.0;  // arrays grow by doubling; lists
   constexpr double kAllPairs = kTile * kTile * sizeof(std::uint16_t);
-  return counts.tiles * (by_square ? kWhole : kAllPairs) + counts.products * sizeof(SquareLeft);
+  return counts.tiles * (by_square ? kWhole : kAllPairs) + counts.products * sizeof(ResidualBlock);
 }
 
-SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size_t blocks,
+SquareCounts EstimateSquares(const std::vector<ReorderedKernel>& kernels, std::size_t blocks,
                              const TilePairsOptions& options) {
   const double farthest = -2.0 * std::log(options.cutoff);
   const auto farthest_product = static_cast<float>(-2.0 * std::log(options.product_cutoff));
@@ -143,7 +143,7 @@ SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size
     for (std::size_t column = row; column < blocks; ++column) {
       if (KernelsWithin(kernels, farthest, options.product_limit, row, column) != 0)
         found[k].tiles += 1.0;
-      for (const PlacedKernel& kernel : kernels) {
+      for (const ReorderedKernel& kernel : kernels) {
         if (kernel.LeastSquared(row, column) <= farthest_product &&
             IsProduct(kernel, row, column, options.product_limit))
           found[k].products += 1.0;
@@ -159,7 +159,7 @@ SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size
   return counts;
 }
 
-TilePairs::TilePairs(const std::vector<PlacedKernel>& kernels, const RoutedPaths& paths,
+TilePairs::TilePairs(const std::vector<ReorderedKernel>& kernels, const RoutedPaths& paths,
                      const std::vector<RoutedCut>& cuts, const TilePairsOptions& options)
     : size_(paths.order.size()),
       blocks_(NumBlocks(size_)),
@@ -247,7 +247,8 @@ struct TileScratch {
 };
 
 // The sums of all kernels; what is left of pairs below the diagonal and of direct ones is still in it.
-void TilePairs::RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratch* scratch) const {
+void TilePairs::RouteOne(const RoutingLayout& plan, const Placed& tile,
+                         TileScratch* scratch) const {
   TileRoutes& routes = scratch->routes;
   std::fill(std::begin(routes.residual), std::end(routes.residual), 0.0F);
   std::fill(std::begin(routes.row_gain), std::end(routes.row_gain), 0.0F);
@@ -264,7 +265,7 @@ void TilePairs::RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratc
   }
   for (std::size_t m = 0; m < kernels_.size(); ++m) {
     if ((tile.kernels >> m & 1U) == 0) continue;
-    const PlacedKernel& kernel = kernels_[m];
+    const ReorderedKernel& kernel = kernels_[m];
     GaussianTile(kernel.coordinates.data() + kRoom, kernel.stride, kernel.dimension,
                  kernel.scale.data() + kRoom, row, column, paths_.thickness, &scratch->weights);
     RouteTile(scratch->weights, rule, plan.part, paths_.thickness, &routes);
@@ -276,7 +277,7 @@ struct TilePairs::Gains {
   double left = 0.0;
 };
 
-void TilePairs::RouteChunk(const RoutingPlan& plan, std::optional<float> level, std::size_t chunk,
+void TilePairs::RouteChunk(const RoutingLayout& plan, std::optional<float> level, std::size_t chunk,
                            Gains* gains) {
   const std::size_t k = plan.thickness;
   gains->of_edges = Matrix<double>(blocks_ * kTile, k);
@@ -317,19 +318,19 @@ void TilePairs::Chunk::Clear() {
   by_square.left.clear();
 }
 
-void TilePairs::Route(const RoutingPlan& plan, const std::function<bool(double)>& on_progress,
+void TilePairs::Route(const RoutingLayout& plan, const std::function<bool(double)>& on_progress,
                       const std::function<bool()>& is_late) {
   RouteSquares(plan, std::nullopt, on_progress, is_late);
 }
 
-void TilePairs::RouteSample(const RoutingPlan& plan, double squares_per_block) {
+void TilePairs::RouteSample(const RoutingLayout& plan, double squares_per_block) {
   if (mass_.empty()) FindMasses();
   std::vector<float> masses = mass_;
   const float level = LevelFor(0.5 * squares_per_block * static_cast<double>(blocks_), &masses);
   RouteSquares(plan, level, {}, {});
 }
 
-void TilePairs::RouteSquares(const RoutingPlan& plan, std::optional<float> level,
+void TilePairs::RouteSquares(const RoutingLayout& plan, std::optional<float> level,
                              const std::function<bool(double)>& on_progress,
                              const std::function<bool()>& is_late) {
   const std::size_t k = plan.thickness;
@@ -372,7 +373,7 @@ void TilePairs::FindMasses() {
       const Placed& tile = tiles_[t];
       for (std::size_t m = 0; m < kernels_.size(); ++m) {
         if ((tile.kernels >> m & 1U) == 0) continue;
-        const PlacedKernel& kernel = kernels_[m];
+        const ReorderedKernel& kernel = kernels_[m];
         GaussianTile(kernel.coordinates.data() + kRoom, kernel.stride, kernel.dimension,
                      kernel.scale.data() + kRoom, static_cast<std::ptrdiff_t>(tile.row * kTile),
                      static_cast<std::ptrdiff_t>(tile.column * kTile), 0, &weights);
@@ -418,7 +419,7 @@ void TilePairs::KeepWhole(const Placed& tile, const float* weights, float factor
   float of_row[kTile];
   float of_column[kTile];
   SumRowsAndColumns(weights, factor, of_row, of_column);
-  const auto square = MakeSquareLeft(tile.row, tile.column, of_row, of_column);
+  const auto square = MakeResidualBlock(tile.row, tile.column, of_row, of_column);
   if (!square) return;
   chunk->squares.push_back(*square);
   chunk->by_square.left.push_back(1.0F / square->over_rows);
@@ -445,7 +446,7 @@ void TilePairs::LookAtAll() {
   }
 }
 
-bool TilePairs::LookAtSample(double squares_per_block) {
+bool TilePairs::UseSample(double squares_per_block) {
   std::vector<float> left;
   for (const Chunk& chunk : kept_) {
     for (const Kept* kept : {&chunk.by_pair, &chunk.by_square})

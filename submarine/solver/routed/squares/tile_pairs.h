@@ -1,4 +1,4 @@
-// The pairs of a dense model in squares of kTile x kTile positions on paths. Look-alikes follow each other
+// The pairs of a dense model in squares of kTile x kTile positions on paths. Near variables follow each other
 // there, so that most squares are either full of pairs or empty, and what a pair's neighbours on the path
 // have in common with it stands beside it: routing costs a few minima per pair.
 #pragma once
@@ -14,9 +14,9 @@
 #include "submarine/base/aligned_memory.h"
 #include "submarine/base/matrix.h"
 #include "submarine/extension/routing.h"
-#include "submarine/solver/routed/squares/placed_kernels.h"
+#include "submarine/solver/routed/squares/reordered_kernels.h"
 #include "submarine/solver/routed/squares/product_kernels.h"
-#include "submarine/solver/routed/squares/routing_plan.h"
+#include "submarine/solver/routed/squares/routing_layout.h"
 
 namespace submarine::internal {
 
@@ -43,7 +43,7 @@ struct SquareCounts {
   double products = 0.0;
 };
 double SquareBytes(const SquareCounts& counts, bool by_square);
-SquareCounts EstimateSquares(const std::vector<PlacedKernel>& kernels, std::size_t blocks,
+SquareCounts EstimateSquares(const std::vector<ReorderedKernel>& kernels, std::size_t blocks,
                              const TilePairsOptions& options);
 
 struct TileRoutes;
@@ -53,7 +53,7 @@ class TilePairs {
  public:
   // Raises the cutoff until the squares fit the memory, if possible. The kernels, placed on these paths, must outlive
   // this.
-  TilePairs(const std::vector<PlacedKernel>& kernels, const RoutedPaths& paths,
+  TilePairs(const std::vector<ReorderedKernel>& kernels, const RoutedPaths& paths,
             const std::vector<RoutedCut>& cuts, const TilePairsOptions& options);
 
   std::size_t size() const { return size_; }
@@ -63,11 +63,11 @@ class TilePairs {
 
   // Routes as planned for the paths given; from then on flows are on what is left. Throws Interrupted once `on_progress` is
   // false. Squares that it has not come to once `is_late` are left out.
-  void Route(const RoutingPlan& plan, const std::function<bool(double done)>& on_progress = {},
+  void Route(const RoutingLayout& plan, const std::function<bool(double done)>& on_progress = {},
              const std::function<bool()>& is_late = {});
   // The same with a sample of the squares, about so many for every block: drawn by their weights and scaled, so that every
   // sum over pairs has the right expectation. Edge weights and flows are estimates then.
-  void RouteSample(const RoutingPlan& plan, double squares_per_block);
+  void RouteSample(const RoutingLayout& plan, double squares_per_block);
   // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
   const Matrix<double>& edge_weights() const { return edge_weights_; }
   // What routing leaves of all pairs together.
@@ -75,7 +75,7 @@ class TilePairs {
 
   // Flows look at a sample of what is left, drawn by that, until LookAtAll or the next Route. False where there are no more
   // squares than so many for every block.
-  bool LookAtSample(double squares_per_block);
+  bool UseSample(double squares_per_block);
   void LookAtAll();
 
   // flow(c, p) = sum_q (w - u)_pq clip(v_cp - v_cq, -1, 1); one row per distinct cut, columns are positions.
@@ -104,17 +104,17 @@ class TilePairs {
     std::vector<std::uint32_t> tiles;
     std::vector<std::unique_ptr<std::uint16_t[]>> slabs;  // kSlab tiles each
     Kept by_square;
-    std::vector<SquareLeft> squares;
+    std::vector<ResidualBlock> squares;
 
     void Clear();
   };
-  void RouteOne(const RoutingPlan& plan, const Placed& tile, TileScratch* scratch) const;
+  void RouteOne(const RoutingLayout& plan, const Placed& tile, TileScratch* scratch) const;
   struct Gains;
   // Squares drawn by this level of their weights, or all of them.
-  void RouteSquares(const RoutingPlan& plan, std::optional<float> level,
+  void RouteSquares(const RoutingLayout& plan, std::optional<float> level,
                     const std::function<bool(double)>& on_progress,
                     const std::function<bool()>& is_late);
-  void RouteChunk(const RoutingPlan& plan, std::optional<float> level, std::size_t chunk,
+  void RouteChunk(const RoutingLayout& plan, std::optional<float> level, std::size_t chunk,
                   Gains* gains);
   void FindMasses();
   void TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
@@ -132,7 +132,7 @@ class TilePairs {
   RoutedPaths paths_;
   std::vector<std::uint32_t> followers_;
   std::vector<RoutedCut> cuts_;
-  const std::vector<PlacedKernel>& kernels_;
+  const std::vector<ReorderedKernel>& kernels_;
   double product_limit_;
   bool by_square_;
   double cutoff_;

@@ -22,7 +22,7 @@ using testing::RandomModels;
 
 constexpr std::size_t kSide = kRoutingBlock;
 
-// Blocks of look-alikes, some less compact than others, and a kernel or two.
+// Blocks of near variables, some less compact than others, and a kernel or two.
 DenseCrf BlockModel(RandomModels* random, std::size_t variables, int labels) {
   std::vector<GaussianKernel> kernels;
   const int count = random->Integer(1, 2);

@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/thick_paths.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 #include <algorithm>
 #include <cmath>
@@ -85,7 +85,7 @@ SUBMARINE_FOR_WIDE_REGISTERS void SumRows(const double* __restrict in, std::size
 
 }  // namespace
 
-ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
+BandedChain::BandedChain(const RoutedPaths& paths, const Matrix<double>& distance)
     : size_(paths.order.size()),
       labels_(distance.rows()),
       thickness_(static_cast<std::size_t>(paths.thickness)),
@@ -94,7 +94,7 @@ ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
       before_(size_),
       value_of_(labels_ * labels_) {
   constexpr std::size_t kFewLabels = 3;
-  mostly_usual_ = (thickness_ == 1 || labels_ > kFewLabels) && MostDistancesAreLargest(distance);
+  mostly_usual_ = (thickness_ == 1 || labels_ > kFewLabels) && IsNearlyPotts(distance);
   for (std::size_t k = 0; k < thickness_; ++k) states_ *= labels_;
   rest_ = states_ / labels_;
   const std::vector<std::uint32_t> followers = paths.Followers();
@@ -116,7 +116,7 @@ ThickPaths::ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance)
 }
 
 // Differences cancel where the usual distance is not the largest; and lists cost more than plain loops.
-bool MostDistancesAreLargest(const Matrix<double>& distance) {
+bool IsNearlyPotts(const Matrix<double>& distance) {
   const double largest = *std::max_element(distance.data(), distance.data() + distance.size());
   const auto others =
       distance.size() - static_cast<std::size_t>(std::count(
@@ -124,7 +124,7 @@ bool MostDistancesAreLargest(const Matrix<double>& distance) {
   return 4 * others <= distance.size() + 4 * distance.rows();
 }
 
-void ThickPaths::FindUnusual() {
+void BandedChain::FindUnusual() {
   std::vector<std::size_t> count(values_.size(), 0);
   for (const std::uint32_t value : value_of_) ++count[value];
   usual_ = static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin());
@@ -142,7 +142,7 @@ void ThickPaths::FindUnusual() {
   is_potts_ = mostly_usual_ && values_.size() == 2 && unusual_.size() == labels_;
 }
 
-void ThickPaths::SumOldest(const double* decay, const double* in, double* totals,
+void BandedChain::SumOldest(const double* decay, const double* in, double* totals,
                            double* out) const {
   SumRows(in, labels_, rest_, totals);
   if (is_potts_) {
@@ -162,7 +162,7 @@ void ThickPaths::SumOldest(const double* decay, const double* in, double* totals
   }
 }
 
-void ThickPaths::SumNewest(const double* decay, const double* in, double* totals,
+void BandedChain::SumNewest(const double* decay, const double* in, double* totals,
                            double* out) const {
   for (std::size_t r = 0; r < rest_; ++r)
     totals[r] = decay[usual_] * SumOf(in + r * labels_, labels_);
@@ -181,7 +181,7 @@ void ThickPaths::SumNewest(const double* decay, const double* in, double* totals
   }
 }
 
-void ThickPaths::SetWeights(const Matrix<double>& edge_weights, double temperature) {
+void BandedChain::SetWeights(const Matrix<double>& edge_weights, double temperature) {
   const std::size_t count = values_.size();
   decay_.assign(size_ * thickness_ * count, 1.0);
   ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
@@ -196,7 +196,7 @@ void ThickPaths::SetWeights(const Matrix<double>& edge_weights, double temperatu
   });
 }
 
-void ThickPaths::NodeFactors(std::size_t p, std::vector<double>* row,
+void BandedChain::NodeFactors(std::size_t p, std::vector<double>* row,
                              std::vector<double>* factor) const {
   // States (here, before, ...) with fewer labels before than the thickness have the older ones 0.
   const std::size_t older = std::min(Depth(p), thickness_ - 1);
@@ -222,7 +222,7 @@ void ThickPaths::NodeFactors(std::size_t p, std::vector<double>* row,
 
 // A state of p is (x_p, x_{p-1}, ...). With fewer labels before than the thickness, states in use are the
 // first labels^(before + 1).
-double ThickPaths::Forward(std::size_t begin, std::size_t end) {
+double BandedChain::Forward(std::size_t begin, std::size_t end) {
   std::vector<double> factor(states_);
   std::vector<double> row(labels_);
   std::vector<double> totals(rest_);
@@ -262,7 +262,7 @@ double ThickPaths::Forward(std::size_t begin, std::size_t end) {
   return log_z;
 }
 
-void ThickPaths::Backward(std::size_t begin, std::size_t end) {
+void BandedChain::Backward(std::size_t begin, std::size_t end) {
   std::vector<double> factor(states_);
   std::vector<double> row(labels_);
   std::vector<double> weighted(states_);
@@ -305,7 +305,7 @@ void ThickPaths::Backward(std::size_t begin, std::size_t end) {
   }
 }
 
-double ThickPaths::LogZ(const Matrix<float>& costs, double temperature, Matrix<float>* marginals) {
+double BandedChain::LogZ(const Matrix<float>& costs, double temperature, Matrix<float>* marginals) {
   ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       const std::span<double> own = own_.row(p);
@@ -352,7 +352,7 @@ double ThickPaths::LogZ(const Matrix<float>& costs, double temperature, Matrix<f
   return log_z;
 }
 
-Matrix<float> ThickPaths::ExpectedDistances() const {
+Matrix<float> BandedChain::ExpectedDistances() const {
   Matrix<float> expected(size_, thickness_);
   ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
@@ -367,7 +367,7 @@ Matrix<float> ThickPaths::ExpectedDistances() const {
   return expected;
 }
 
-void ThickPaths::ExpectedAt(std::size_t p, Matrix<float>* expected) const {
+void BandedChain::ExpectedAt(std::size_t p, Matrix<float>* expected) const {
   std::vector<double> factor(states_);
   std::vector<double> row(labels_);
   std::vector<double> sums(thickness_ + 1);
@@ -395,7 +395,7 @@ void ThickPaths::ExpectedAt(std::size_t p, Matrix<float>* expected) const {
 }
 
 // Of all labels but the oldest from the state at p; of the oldest one, label pairs of unusual distance one by one.
-void ThickPaths::UsualExpectedAt(std::size_t p, Matrix<float>* expected) const {
+void BandedChain::UsualExpectedAt(std::size_t p, Matrix<float>* expected) const {
   std::vector<double> sums(thickness_);
   double total = 0.0;
   for (std::size_t s = 0; s < states_; ++s) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "submarine/extension/routing.h"
-#include "submarine/solver/routed/squares/placed_kernels.h"
+#include "submarine/solver/routed/squares/reordered_kernels.h"
 
 namespace submarine::internal {
 
@@ -18,8 +18,8 @@ struct RoutedCut {
 std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels);
 
 // Arrays over positions have kRoom entries more at either end.
-struct RoutingPlan {
-  RoutingPlan(const Routing& routing, const std::vector<RoutedCut>& cuts);
+struct RoutingLayout {
+  RoutingLayout(const Routing& routing, const std::vector<RoutedCut>& cuts);
 
   std::size_t thickness;
   std::size_t stride;

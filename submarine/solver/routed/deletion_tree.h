@@ -11,9 +11,9 @@
 
 namespace submarine::internal {
 
-class ShrinkingTree {
+class DeletionTree {
  public:
-  explicit ShrinkingTree(Matrix<float> points);
+  explicit DeletionTree(Matrix<float> points);
 
   void Remove(std::uint32_t a);
 

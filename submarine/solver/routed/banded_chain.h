@@ -14,12 +14,12 @@ namespace submarine::internal {
 
 // Whether nearly all labels are the largest distance from each other, as in Potts and truncated metrics: sums then take
 // a few terms per state, instead of one for every label.
-bool MostDistancesAreLargest(const Matrix<double>& distance);
+bool IsNearlyPotts(const Matrix<double>& distance);
 
-class ThickPaths {
+class BandedChain {
  public:
   // `distance` is the label metric (labels x labels).
-  ThickPaths(const RoutedPaths& paths, const Matrix<double>& distance);
+  BandedChain(const RoutedPaths& paths, const Matrix<double>& distance);
 
   std::size_t num_states() const { return states_; }
 

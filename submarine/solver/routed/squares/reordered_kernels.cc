@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/squares/placed_kernels.h"
+#include "submarine/solver/routed/squares/reordered_kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace submarine::internal {
 
-float PlacedKernel::CentreScale(std::size_t row, std::size_t column) const {
+float ReorderedKernel::CentreScale(std::size_t row, std::size_t column) const {
   float squared = 0.0F;
   for (std::size_t d = 0; d < dimension; ++d) {
     const float apart = centre[row * dimension + d] - centre[column * dimension + d];
@@ -16,7 +16,7 @@ float PlacedKernel::CentreScale(std::size_t row, std::size_t column) const {
   return std::exp(0.5F * squared);
 }
 
-float PlacedKernel::LargestCross(std::size_t row, std::size_t column) const {
+float ReorderedKernel::LargestCross(std::size_t row, std::size_t column) const {
   float of_boxes = 0.0F;
   for (std::size_t d = 0; d < dimension; ++d) {
     const std::size_t r = row * dimension + d;
@@ -26,14 +26,14 @@ float PlacedKernel::LargestCross(std::size_t row, std::size_t column) const {
   return std::min(of_boxes, radius[row] * radius[column]);
 }
 
-std::vector<PlacedKernel> PlaceKernels(const DenseCrf& model, const RoutedPaths& paths) {
+std::vector<ReorderedKernel> ReorderKernels(const DenseCrf& model, const RoutedPaths& paths) {
   const std::size_t size = model.num_variables();
   const std::size_t blocks = NumBlocks(size);
-  std::vector<PlacedKernel> placed;
+  std::vector<ReorderedKernel> placed;
   for (const WeightedKernel& weighted : PairWeights(model)) {
     const GaussianKernel& source = *weighted.kernel;
     if (!(weighted.factor > 0.0)) continue;
-    PlacedKernel kernel;
+    ReorderedKernel kernel;
     const std::size_t dimension = kernel.dimension = source.dimension();
     kernel.stride = blocks * kRoutingBlock + 2 * kRoom;
     kernel.coordinates.assign(dimension * kernel.stride, 0.0F);

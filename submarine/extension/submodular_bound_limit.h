@@ -7,6 +7,6 @@ namespace submarine::internal {
 
 // No plain upper bound (bound/verify/dense/dense_verifier.h) is below this: the dual value of distributions that are the
 // same for all variables. The temperature is positive.
-double PlainBoundFloor(const DenseCrf& model, double temperature);
+double SubmodularBoundLimit(const DenseCrf& model, double temperature);
 
 }  // namespace submarine::internal

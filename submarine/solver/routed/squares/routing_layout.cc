@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/squares/routing_plan.h"
+#include "submarine/solver/routed/squares/routing_layout.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels) {
   return distinct;
 }
 
-RoutingPlan::RoutingPlan(const Routing& routing, const std::vector<RoutedCut>& cuts)
+RoutingLayout::RoutingLayout(const Routing& routing, const std::vector<RoutedCut>& cuts)
     : thickness(static_cast<std::size_t>(routing.paths.thickness)),
       part(static_cast<float>(routing.share / (4.0 * routing.paths.thickness))),
       crosses_by_block(routing.crosses_by_block()),
@@ -66,10 +66,10 @@ RoutingPlan::RoutingPlan(const Routing& routing, const std::vector<RoutedCut>& c
   }
 }
 
-SUBMARINE_FOR_WIDE_REGISTERS void RoutingPlan::DistancesToBlock(std::ptrdiff_t first,
-                                                                std::size_t count,
-                                                                std::size_t block,
-                                                                float* __restrict d) const {
+SUBMARINE_FOR_WIDE_REGISTERS void RoutingLayout::DistancesToBlock(std::ptrdiff_t first,
+                                                                  std::size_t count,
+                                                                  std::size_t block,
+                                                                  float* __restrict d) const {
   std::fill(d, d + count, 0.0F);
   for (std::size_t c = 0; c < length.size(); ++c) {
     const float* of_cut = z.data() + c * stride + kRoom + first;
@@ -79,8 +79,8 @@ SUBMARINE_FOR_WIDE_REGISTERS void RoutingPlan::DistancesToBlock(std::ptrdiff_t f
   }
 }
 
-void RoutingPlan::LimitsOver(std::size_t block, std::size_t over,
-                             float (*limits)[kRoutingBlock + kMaxThickness]) const {
+void RoutingLayout::LimitsOver(std::size_t block, std::size_t over,
+                               float (*limits)[kRoutingBlock + kMaxThickness]) const {
   const auto k = static_cast<std::ptrdiff_t>(thickness);
   const auto first = static_cast<std::ptrdiff_t>(block * kRoutingBlock) - k;
   for (std::size_t m = 0; m < thickness; ++m) {

@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/shrinking_tree.h"
+#include "submarine/solver/routed/deletion_tree.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@ constexpr std::size_t kBucket = 8;  // points in a leaf
 }  // namespace
 
 // Those seen so far, a heap with the farthest on top. Equal distances are ordered by index.
-struct ShrinkingTree::Closest {
+struct DeletionTree::Closest {
   explicit Closest(std::size_t count) : most(count) { found.reserve(count + 1); }
 
   // Whether nothing at this squared distance, which may be infinite, is wanted any more.
@@ -32,14 +32,14 @@ struct ShrinkingTree::Closest {
   std::vector<std::pair<float, std::uint32_t>> found;
 };
 
-ShrinkingTree::ShrinkingTree(Matrix<float> points)
+DeletionTree::DeletionTree(Matrix<float> points)
     : points_(std::move(points)), dim_(points_.cols()), order_(points_.rows()) {
   std::iota(order_.begin(), order_.end(), 0U);
   leaf_of_.resize(order_.size());
   Build(0, order_.size(), 0);
 }
 
-void ShrinkingTree::Remove(std::uint32_t a) {
+void DeletionTree::Remove(std::uint32_t a) {
   std::size_t n = leaf_of_[a];
   Node& leaf = nodes_[n];
   const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(leaf.begin);
@@ -51,13 +51,13 @@ void ShrinkingTree::Remove(std::uint32_t a) {
   }
 }
 
-std::uint32_t ShrinkingTree::Nearest(std::uint32_t a) const {
+std::uint32_t DeletionTree::Nearest(std::uint32_t a) const {
   Closest closest(1);
   Find(a, &closest);
   return closest.found.front().second;
 }
 
-std::vector<std::pair<float, std::uint32_t>> ShrinkingTree::Nearest(std::uint32_t a,
+std::vector<std::pair<float, std::uint32_t>> DeletionTree::Nearest(std::uint32_t a,
                                                                     std::size_t count) const {
   Closest closest(count);
   Find(a, &closest);
@@ -65,7 +65,7 @@ std::vector<std::pair<float, std::uint32_t>> ShrinkingTree::Nearest(std::uint32_
 }
 
 // Up from the leaf, into every other child that may hold something nearer.
-void ShrinkingTree::Find(std::uint32_t a, Closest* closest) const {
+void DeletionTree::Find(std::uint32_t a, Closest* closest) const {
   const float* f = points_.row(a).data();
   std::size_t n = leaf_of_[a];
   Search(n, f, a, closest);
@@ -77,7 +77,7 @@ void ShrinkingTree::Find(std::uint32_t a, Closest* closest) const {
   }
 }
 
-std::size_t ShrinkingTree::Build(std::size_t begin, std::size_t end, std::size_t parent) {
+std::size_t DeletionTree::Build(std::size_t begin, std::size_t end, std::size_t parent) {
   const std::size_t n = nodes_.size();
   nodes_.push_back({begin, static_cast<std::ptrdiff_t>(end - begin), parent, 0, 0});
   std::vector<float> low(dim_, std::numeric_limits<float>::infinity());
@@ -112,7 +112,7 @@ std::size_t ShrinkingTree::Build(std::size_t begin, std::size_t end, std::size_t
   return n;
 }
 
-float ShrinkingTree::BoxDistance(std::size_t n, const float* f) const {
+float DeletionTree::BoxDistance(std::size_t n, const float* f) const {
   const float* low = box_.data() + 2 * n * dim_;
   const float* high = low + dim_;
   float squared = 0.0F;
@@ -123,7 +123,7 @@ float ShrinkingTree::BoxDistance(std::size_t n, const float* f) const {
   return squared;
 }
 
-void ShrinkingTree::Search(std::size_t n, const float* f, std::uint32_t self,
+void DeletionTree::Search(std::size_t n, const float* f, std::uint32_t self,
                            Closest* closest) const {
   const Node& node = nodes_[n];
   if (node.alive == 0 || closest->Excludes(BoxDistance(n, f))) return;

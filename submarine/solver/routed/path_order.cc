@@ -1,7 +1,6 @@
-#include "submarine/solver/routed/look_alike_path.h"
+#include "submarine/solver/routed/path_order.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -10,15 +9,12 @@
 
 #include "submarine/base/parallel.h"
 #include "submarine/model/forest.h"
-#include "submarine/solver/routed/shrinking_tree.h"
+#include "submarine/solver/routed/deletion_tree.h"
 
 namespace submarine::internal {
 namespace {
 
 constexpr double kMostTerms = 27.0;
-constexpr std::size_t kPieces = 16;  // of a path, to judge it by
-constexpr std::size_t kPieceLength = 8;
-constexpr double kRoutedShare = 0.75;
 
 // The features of all kernels side by side, in proportion to what a difference costs an edge.
 Matrix<float> WeightedFeatures(const DenseCrf& model) {
@@ -61,19 +57,6 @@ std::size_t RowLength(const DenseCrf& model) {
   return 0;
 }
 
-// From every point to the nearest one that is left.
-std::vector<std::uint32_t> NearestNeighbourOrder(Matrix<float> points) {
-  std::vector<std::uint32_t> order(points.rows());
-  ShrinkingTree tree(std::move(points));
-  std::uint32_t at = 0;
-  for (std::size_t p = 0; p < order.size(); ++p) {
-    order[p] = at;
-    tree.Remove(at);
-    if (p + 1 < order.size()) at = tree.Nearest(at);
-  }
-  return order;
-}
-
 // Kruskal's algorithm on the nearest neighbours of every point, with at most two edges at any: paths,
 // which are then joined from end to nearest end.
 class SpanningPaths {
@@ -99,7 +82,7 @@ class SpanningPaths {
     }
     std::vector<std::uint32_t> order;
     order.reserve(joined_.size());
-    ShrinkingTree tree(std::move(of_ends));
+    DeletionTree tree(std::move(of_ends));
     for (std::uint32_t k = 0; order.size() < joined_.size();) {
       Walk(ends[k], [&](std::uint32_t b) { order.push_back(b); });
       tree.Remove(k);
@@ -122,7 +105,7 @@ class SpanningPaths {
   };
 
   void Join() {
-    const ShrinkingTree tree(points_);
+    const DeletionTree tree(points_);
     std::vector<std::vector<Edge>> found((joined_.size() + kRowGrain - 1) / kRowGrain);
     ParallelFor(joined_.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) {
@@ -292,140 +275,43 @@ class BlockPath {
   std::vector<std::uint32_t> path_;
 };
 
-// Pictures row by row or column by column, in alternating direction.
-std::vector<std::uint32_t> SnakeOrder(std::size_t size, std::size_t length, bool by_columns) {
+// Pictures row by row, in alternating direction.
+std::vector<std::uint32_t> SnakeOrder(std::size_t size, std::size_t length) {
   std::vector<std::uint32_t> order(size);
   std::iota(order.begin(), order.end(), 0U);
   if (length == 0) return order;
-  const std::size_t inner = by_columns ? size / length : length;
-  for (std::size_t p = 0; p < size; ++p) {
-    const std::size_t line = p / inner;
-    const std::size_t at = line % 2 == 0 ? p % inner : inner - 1 - p % inner;
-    order[p] = static_cast<std::uint32_t>(by_columns ? at * length + line : line * length + at);
-  }
+  for (std::size_t begin = length; begin < size; begin += 2 * length)
+    std::reverse(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                 order.begin() + static_cast<std::ptrdiff_t>(begin + length));
   return order;
-}
-
-// What all third variables have in common with both ends of an edge of a path, a quarter of it.
-double RoutedWeight(const std::vector<WeightedKernel>& kernels, std::size_t a, std::size_t b,
-                    std::size_t num_variables) {
-  constexpr double kNegligible = -40.0;  // logarithm of a kernel value; most are far below it
-  double sum = 0.0;
-  for (const auto& [kernel, factor] : kernels) {
-    const std::vector<double>& scale = kernel->scale;
-    const double log_a = scale.empty() ? 0.0 : std::log(scale[a]);
-    const double log_b = scale.empty() ? 0.0 : std::log(scale[b]);
-    for (std::size_t c = 0; c < num_variables; ++c) {
-      if (c == a || c == b) continue;
-      const double to_a = log_a - 0.5 * SquaredDistance(*kernel, a, c);
-      const double to_b = log_b - 0.5 * SquaredDistance(*kernel, b, c);
-      const double least = std::min(to_a, to_b);
-      if (least > kNegligible) sum += factor * (scale.empty() ? 1.0 : scale[c]) * std::exp(least);
-    }
-  }
-  return 0.25 * sum;
-}
-
-RoutedPaths BestPath(const DenseCrf& model, int thickness, double temperature,
-                     RoutedOrder* chosen) {
-  // Spanning is not compared with rows: its edges are the shortest there are, so that it looks better without flows
-  // than it is with them.
-  constexpr std::array kOrders = {RoutedOrder::kLookAlikes, RoutedOrder::kRows,
-                                  RoutedOrder::kSpanning};
-  std::array<RoutedPaths, kOrders.size()> paths;
-  std::array<double, kOrders.size()> value{};
-  ParallelFor(kOrders.size(), 1, [&](std::size_t k, std::size_t) {
-    paths[k] = MakePath(model, kOrders[k], thickness);
-    value[k] = PathLogZ(model, paths[k], temperature);
-  });
-  std::size_t best = 0;
-  if (value[2] < value[0]) best = 2;
-  if (value[1] < value[0]) best = 1;
-  *chosen = kOrders[best];
-  return std::move(paths[best]);
 }
 
 }  // namespace
 
-double PathLogZ(const DenseCrf& model, const RoutedPaths& paths, double temperature) {
-  const std::size_t n = model.num_variables();
-  const std::size_t labels = model.unary().cols();
-  const std::vector<WeightedKernel> kernels = PairWeights(model);
-  const Matrix<double> distance = CutDistance(*model.labels().cuts, model.metric().length);
-  const std::size_t length = std::min(kPieceLength, n);
-  const std::size_t pieces = std::min(kPieces, n / length);
-  std::vector<double> value(pieces);
-  ParallelFor(pieces, 1, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> message(labels);
-    std::vector<double> next(labels);
-    for (std::size_t k = begin; k < end; ++k) {
-      const std::size_t first = k * (n - length) / std::max<std::size_t>(1, pieces - 1);
-      double log_scale = 0.0;
-      for (std::size_t p = first; p < first + length; ++p) {
-        const std::size_t a = paths.order[p];
-        const double weight =
-            p > first ? kRoutedShare * RoutedWeight(kernels, paths.order[p - 1], a, n) : 0.0;
-        const auto phi = model.unary().row(a);
-        const double least = *std::min_element(phi.begin(), phi.end());
-        double total = 0.0;
-        for (std::size_t i = 0; i < labels; ++i) {
-          double sum = p > first ? 0.0 : 1.0;
-          for (std::size_t j = 0; j < labels && p > first; ++j)
-            sum += message[j] * std::exp(-weight * distance(i, j) / temperature);
-          next[i] = sum * std::exp((least - static_cast<double>(phi[i])) / temperature);
-          total += next[i];
-        }
-        for (std::size_t i = 0; i < labels; ++i) message[i] = next[i] / total;
-        log_scale += std::log(total) - least / temperature;
-      }
-      value[k] = log_scale / static_cast<double>(length);
-    }
-  });
-  return std::accumulate(value.begin(), value.end(), 0.0) / static_cast<double>(pieces);
-}
-
 std::string_view ToString(RoutedOrder order) {
   switch (order) {
-    case RoutedOrder::kBest:
-      return "the best order";
-    case RoutedOrder::kLookAlikes:
-      return "look-alikes";
     case RoutedOrder::kSpanning:
       return "a spanning forest";
     case RoutedOrder::kBlocks:
-      return "blocks of look-alikes";
+      return "blocks of near variables";
     case RoutedOrder::kRows:
       return "rows";
-    case RoutedOrder::kColumns:
-      return "columns";
-    case RoutedOrder::kNatural:
-      return "the variables in their order";
   }
   return "unknown";
 }
 
-RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness, double temperature,
-                     RoutedOrder* chosen) {
-  RoutedOrder unused;
-  if (chosen == nullptr) chosen = &unused;
-  *chosen = order;
-  if (order == RoutedOrder::kBest) return BestPath(model, thickness, temperature, chosen);
+bool HasRows(const DenseCrf& model) { return RowLength(model) > 0; }
+
+RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness) {
   RoutedPaths paths;
   paths.begin = {0};
   paths.thickness = thickness;
-  Matrix<float> points = WeightedFeatures(model);
-  if (order == RoutedOrder::kNatural)
-    *chosen = order = RowLength(model) > 0 ? RoutedOrder::kRows : RoutedOrder::kLookAlikes;
-  if (order == RoutedOrder::kLookAlikes) {
-    paths.order = NearestNeighbourOrder(std::move(points));
-  } else if (order == RoutedOrder::kBlocks) {
-    paths.order = BlockPath(BlockFeatures(model), points).Order();
-  } else if (order == RoutedOrder::kSpanning) {
-    paths.order = SpanningPaths(points).Order();
+  if (order == RoutedOrder::kRows) {
+    paths.order = SnakeOrder(model.num_variables(), RowLength(model));
   } else {
-    const std::size_t length = RowLength(model);
-    if (length == 0) *chosen = RoutedOrder::kNatural;
-    paths.order = SnakeOrder(points.rows(), length, order == RoutedOrder::kColumns);
+    const Matrix<float> points = WeightedFeatures(model);
+    paths.order = order == RoutedOrder::kBlocks ? BlockPath(BlockFeatures(model), points).Order()
+                                                : SpanningPaths(points).Order();
   }
   return paths;
 }

@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/thick_paths.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace submarine::internal {
 namespace {
 
-TEST(ThickPathsTest, SumsAndMarginalsAreThoseOfEnumeration) {
+TEST(BandedChainTest, SumsAndMarginalsAreThoseOfEnumeration) {
   testing::RandomModels random(3);
   for (int round = 0; round < 300; ++round) {
     const bool many = round % 4 == 0;  // most distances of a truncated metric are the same
@@ -39,7 +39,7 @@ TEST(ThickPathsTest, SumsAndMarginalsAreThoseOfEnumeration) {
     for (std::size_t i = 0; i < costs.size(); ++i)
       costs.data()[i] = static_cast<float>(random.Real(-3.0, 3.0));
     const double temperature = random.Real(0.3, 2.0);
-    ThickPaths sums(paths, distance);
+    BandedChain sums(paths, distance);
     sums.SetWeights(weights, temperature);
     Matrix<float> y;
     const double log_z = sums.LogZ(costs, temperature, &y);
@@ -76,13 +76,13 @@ TEST(ThickPathsTest, SumsAndMarginalsAreThoseOfEnumeration) {
   }
 }
 
-TEST(ThickPathsTest, NothingOverflows) {
+TEST(BandedChainTest, NothingOverflows) {
   RoutedPaths paths;
   paths.order = {0, 1, 2, 3};
   paths.begin = {0};
   paths.thickness = 2;
   const LabelSpace space = PottsLabels(2);
-  ThickPaths sums(paths, space.metrics.front().distance);
+  BandedChain sums(paths, space.metrics.front().distance);
   sums.SetWeights(Matrix<double>(4, 2, 1e5), 1.0);
   Matrix<float> costs(4, 2);
   for (std::size_t p = 0; p < 4; ++p) costs(p, p % 2) = 1e6F;

@@ -1,4 +1,4 @@
-#include "submarine/solver/routed/shrinking_tree.h"
+#include "submarine/solver/routed/deletion_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ Found BruteForce(const Matrix<float>& points, const std::vector<char>& removed, 
   return found;
 }
 
-TEST(ShrinkingTreeTest, FindsWhatComparingAllFindsWhilePointsAreTakenAway) {
+TEST(DeletionTreeTest, FindsWhatComparingAllFindsWhilePointsAreTakenAway) {
   std::mt19937 random(41);
   for (int trial = 0; trial < 40; ++trial) {
     const std::size_t n = 2 + random() % 120;
@@ -34,7 +34,7 @@ TEST(ShrinkingTreeTest, FindsWhatComparingAllFindsWhilePointsAreTakenAway) {
     // Coarse coordinates, so that many points are equal or equally far.
     for (std::size_t k = 0; k < points.size(); ++k)
       points.data()[k] = static_cast<float>(random() % (trial % 2 == 0 ? 4 : 1000));
-    ShrinkingTree tree(points);
+    DeletionTree tree(points);
     std::vector<char> removed(n, 0);
     for (std::size_t left = n; left > 1; --left) {
       auto a = static_cast<std::uint32_t>(random() % n);
@@ -59,11 +59,11 @@ TEST(ShrinkingTreeTest, FindsWhatComparingAllFindsWhilePointsAreTakenAway) {
   }
 }
 
-TEST(ShrinkingTreeTest, SquaredDistancesMayOverflow) {
+TEST(DeletionTreeTest, SquaredDistancesMayOverflow) {
   Matrix<float> points(20, 2);
   for (std::size_t k = 0; k < points.size(); ++k)
     points.data()[k] = (k % 3 == 0 ? -1.0F : 1.0F) * 3e38F;
-  ShrinkingTree tree(points);
+  DeletionTree tree(points);
   for (std::uint32_t a = 0; a + 1 < 20; ++a) {
     tree.Remove(a);
     EXPECT_GT(tree.Nearest(a), a);

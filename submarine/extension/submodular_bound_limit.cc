@@ -1,4 +1,4 @@
-#include "submarine/extension/plain_bound_floor.h"
+#include "submarine/extension/submodular_bound_limit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ double SharedValue(const std::vector<double>& mean_unary, double temperature) {
 
 }  // namespace
 
-double PlainBoundFloor(const DenseCrf& model, double temperature) {
+double SubmodularBoundLimit(const DenseCrf& model, double temperature) {
   const auto n = static_cast<double>(model.num_variables());
   std::vector<double> mean(model.unary().cols(), 0.0);
   for (std::size_t a = 0; a < model.unary().rows(); ++a) {

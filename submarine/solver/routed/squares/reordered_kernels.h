@@ -18,7 +18,7 @@ inline std::size_t NumBlocks(std::size_t positions) {
   return (positions + kRoutingBlock - 1) / kRoutingBlock;
 }
 
-struct PlacedKernel {
+struct ReorderedKernel {
   std::vector<float> coordinates;  // dimension x stride, that of position 0 at kRoom
   std::size_t stride = 0;
   std::size_t dimension = 0;
@@ -46,10 +46,10 @@ struct PlacedKernel {
 };
 
 // Kernels with a positive weight.
-std::vector<PlacedKernel> PlaceKernels(const DenseCrf& model, const RoutedPaths& paths);
+std::vector<ReorderedKernel> ReorderKernels(const DenseCrf& model, const RoutedPaths& paths);
 
 // Whether products take the place of the kernel in a square (extension/routing.h).
-inline bool IsProduct(const PlacedKernel& kernel, std::size_t row, std::size_t column,
+inline bool IsProduct(const ReorderedKernel& kernel, std::size_t row, std::size_t column,
                       double product_limit) {
   return product_limit > 0.0 && column > row + 1 &&
          kernel.radius[row] + kernel.radius[column] <= static_cast<float>(kMostRadii) &&
