@@ -1,8 +1,8 @@
 // A synthetic stereo pair with its true disparities, for tests, demonstrations and experiments that
 // must not depend on files.
 //
-// The scene is a slanted wall and a slanted floor with a handful of balls, panels and leaning
-// planes in front of them. Every surface is a disparity plane d = a + b x + c y over the left view,
+// The scene is a slanted wall and a slanted floor with a handful of leaning ellipses and rectangles
+// in front of them. Every surface is a disparity plane d = a + b x + c y over the left view,
 // with a texture over the left view. The right view is not warped from the left one: both are
 // rendered from the surfaces, the nearest (largest d) winning, so occlusions are right at every
 // sub-pixel position.
