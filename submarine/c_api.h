@@ -65,8 +65,8 @@ SM_API const char* sm_error_message(void);
  * "methods", "more_seconds", "bytes". */
 SM_API const char* sm_error_details(void);
 
-SM_API int sm_api_version(void);  /* SM_API_VERSION of the library that was loaded */
-SM_API const char* sm_version(void);  /* of submarine: "0.1.0" */
+SM_API int sm_api_version(void);     /* SM_API_VERSION of the library that was loaded */
+SM_API const char* sm_version(void); /* of submarine: "0.1.0" */
 /* JSON: "version", "methods" (of each "name", "help", and whether it takes "sparse" models, "tables" and
  * "dense" models), "functions" of sm_call, "max_bytes", the default limit of memory. Valid until the thread's next call. */
 SM_API sm_status sm_about(const char** json);
@@ -116,11 +116,12 @@ SM_API sm_status sm_view(const sm_object* object, const char* name, size_t index
 
 /* "potts", "linear", "truncated:3", "tree:5x4:1,0.5" or "tree:FILE" (docs/formats.md); files are looked for
  * in `directory`. */
-SM_API sm_status sm_labels_from_spec(const char* spec, int num_labels, const char* directory, sm_object** labels);
+SM_API sm_status sm_labels_from_spec(const char* spec, int num_labels, const char* directory,
+                                     sm_object** labels);
 /* Tables of distances (labels, labels), one per metric. `description` is null, or that of a label space with these
  * tables, which is made again without a search for its cuts. */
-SM_API sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables, const char* description,
-                                       sm_object** labels);
+SM_API sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables,
+                                       const char* description, sm_object** labels);
 /* Those of a sparse or dense model. */
 SM_API sm_status sm_labels_of(const sm_object* model, sm_object** labels);
 
@@ -132,15 +133,16 @@ SM_API sm_status sm_labels_of(const sm_object* model, sm_object** labels);
  * unary: (variables, labels), or more axes of variables; edges: (edges, 2); weights: (edges);
  * metrics: (edges), the number of the metric, or null for 0.
  * Views: "unary", "edges", "weights", "metrics". */
-SM_API sm_status sm_sparse_model(const sm_array* unary, const sm_array* edges, const sm_array* weights,
-                                 const sm_array* metrics, const sm_object* labels, double constant,
-                                 sm_object** model);
+SM_API sm_status sm_sparse_model(const sm_array* unary, const sm_array* edges,
+                                 const sm_array* weights, const sm_array* metrics,
+                                 const sm_object* labels, double constant, sm_object** model);
 
 /* Tables of energies over any variables; inf forbids. cardinality: (variables); the scopes and tables of
  * all factors one after the other, and the sizes of each. The last variable of a scope varies fastest.
  * Described by "num_factors", too. Views: "cardinality", and of each factor "scope" and "table" (flat). */
-SM_API sm_status sm_factor_graph(const sm_array* cardinality, const sm_array* scope_sizes, const sm_array* scopes,
-                                 const sm_array* table_sizes, const sm_array* tables, sm_object** model);
+SM_API sm_status sm_factor_graph(const sm_array* cardinality, const sm_array* scope_sizes,
+                                 const sm_array* scopes, const sm_array* table_sizes,
+                                 const sm_array* tables, sm_object** model);
 
 /* All pairs of variables by Gaussian kernels. unary as above, in single precision; options:
  *   "size": [width, height] or [width, height, depth], for kernels of positions
@@ -164,11 +166,12 @@ SM_API sm_status sm_write_model(const sm_object* model, const char* path, const 
                                 const sm_array* arrays, size_t num_arrays);
 
 /* E(labeling), of dense models or slightly more: tolerance is the share of it by which. */
-SM_API sm_status sm_energy(const sm_object* model, const sm_array* labeling, double tolerance, double* energy);
+SM_API sm_status sm_energy(const sm_object* model, const sm_array* labeling, double tolerance,
+                           double* energy);
 /* T H(y) - <E>_y <= T log Z_T, rounded down; dense models: `loss` is how much of it grouping far pairs may
  * have cost, a share of `tolerance` at most. `loss` may be null. */
-SM_API sm_status sm_lower_bound(const sm_object* model, const sm_array* marginals, double temperature,
-                                double tolerance, double* lower, double* loss);
+SM_API sm_status sm_lower_bound(const sm_object* model, const sm_array* marginals,
+                                double temperature, double tolerance, double* lower, double* loss);
 
 /* ---- Solving: kind "result" -------------------------------------------------------------------- */
 
@@ -192,8 +195,8 @@ typedef int (*sm_watch)(const char* phase, const sm_record* record, void* contex
  * nothing is known) and their "..._provenance", "defect", "extension", "notes", "pairs", "seconds",
  * "estimated_bytes", "expectations" (whether there are any), "ragged" (whether variables differ in their numbers of labels).
  * Views: "labels", "marginals" (of each variable where ragged), "records" (k, seconds, upper, dual, lower, done). */
-SM_API sm_status sm_solve(const sm_object* model, const char* options, sm_watch watch, void* context,
-                          sm_object** result);
+SM_API sm_status sm_solve(const sm_object* model, const char* options, sm_watch watch,
+                          void* context, sm_object** result);
 
 /* What a result with expectations proves of sums over the variables of a labeling. `what` is
  *   "expectation"  argument (variables, labels), a value for each
@@ -201,14 +204,15 @@ SM_API sm_status sm_solve(const sm_object* model, const char* options, sm_watch 
  *   "agreement"    argument (variables), labels, negative where a variable does not count
  *   "probability"  argument (2), a variable and a label
  * View "values": rows of lower, upper, credible lower, credible upper, and what marginals claim (NaN: nothing). */
-SM_API sm_status sm_prove(const sm_object* result, const char* what, const sm_array* argument, sm_object** found);
+SM_API sm_status sm_prove(const sm_object* result, const char* what, const sm_array* argument,
+                          sm_object** found);
 
 /* ---- Functions on arrays: kind "values" ---------------------------------------------------------- */
 
 /* `function` is one of those that sm_about() lists; docs/c_api.md has their arguments. What is found is the view
  * "values", or keys of the description. `options` may be null. */
-SM_API sm_status sm_call(const char* function, const char* options, const sm_array* arrays, size_t num_arrays,
-                         sm_watch watch, void* context, sm_object** found);
+SM_API sm_status sm_call(const char* function, const char* options, const sm_array* arrays,
+                         size_t num_arrays, sm_watch watch, void* context, sm_object** found);
 
 /* A Gaussian filter of features (variables, features), by the lattice; and its product with x (variables, columns). */
 SM_API sm_status sm_filter(const sm_array* features, size_t max_bytes, sm_object** filter);
@@ -222,16 +226,20 @@ SM_API sm_status sm_updates_set_threads(sm_object* updates, int threads); /* 0: 
 SM_API sm_status sm_updates_set_unary(sm_object* updates, const sm_array* costs);
 /* features (variables, features), divided by their sigmas. normalisation: 0 none, 1 before, 2 after, 3 symmetric.
  * compatibility: 1 number, one per label, or (labels, labels). */
-SM_API sm_status sm_updates_add_term(sm_object* updates, const sm_array* features, int normalisation,
-                                     const sm_array* compatibility);
+SM_API sm_status sm_updates_add_term(sm_object* updates, const sm_array* features,
+                                     int normalisation, const sm_array* compatibility);
 /* The same with positions and the picture (height, width, channels), each divided by its sigma: x, y, channels. */
-SM_API sm_status sm_updates_add_picture(sm_object* updates, const sm_array* picture, const sm_array* sigmas,
-                                        int normalisation, const sm_array* compatibility);
+SM_API sm_status sm_updates_add_picture(sm_object* updates, const sm_array* picture,
+                                        const sm_array* sigmas, int normalisation,
+                                        const sm_array* compatibility);
 /* Marginals (variables, labels) of the unaries, or after so many updates; `last` frees the terms on the way. */
 SM_API sm_status sm_updates_start(const sm_object* updates, sm_object** marginals);
-SM_API sm_status sm_updates_infer(sm_object* updates, int iterations, int last, sm_object** marginals);
-SM_API sm_status sm_updates_step(const sm_object* updates, const sm_array* marginals, sm_object** stepped);
-SM_API sm_status sm_updates_divergence(const sm_object* updates, const sm_array* marginals, double* divergence);
+SM_API sm_status sm_updates_infer(sm_object* updates, int iterations, int last,
+                                  sm_object** marginals);
+SM_API sm_status sm_updates_step(const sm_object* updates, const sm_array* marginals,
+                                 sm_object** stepped);
+SM_API sm_status sm_updates_divergence(const sm_object* updates, const sm_array* marginals,
+                                       double* divergence);
 
 #ifdef __cplusplus
 }

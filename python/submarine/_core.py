@@ -48,6 +48,8 @@ class _Record(ctypes.Structure):
 
 _WATCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_Record), ctypes.c_void_p)
 
+_NO_WATCH = ctypes.cast(None, _WATCH)
+
 
 def _load() -> ctypes.CDLL:
     """The library of this package, or else the system's."""
@@ -164,7 +166,7 @@ def _given(values: Array) -> _Array:
 
 def _given_all(values: Sequence[Array]) -> Any:
     kept = [_given(array) for array in values]
-    arrays = (_Array * len(kept))(*kept)
+    arrays: Any = (_Array * len(kept))(*kept)
     arrays.kept = kept
     return arrays
 
@@ -246,7 +248,7 @@ def _values(made: _Object) -> Array:
 
 
 def _call(function: str, options: Dict[str, Any], arrays: Sequence[Array] = ()) -> _Object:
-    return _made(_lib.sm_call, function.encode(), _json(options), _given_all(arrays), len(arrays), _WATCH(), None)
+    return _made(_lib.sm_call, function.encode(), _json(options), _given_all(arrays), len(arrays), _NO_WATCH, None)
 
 
 def _about() -> Dict[str, Any]:
@@ -539,7 +541,7 @@ class _Watch:
                 if callable(handler):
                     self._handlers[number] = handler
                     signal.signal(number, self._hear)
-        return _WATCH(self._told) if self._handlers or self._callback is not None else _WATCH()
+        return _WATCH(self._told) if self._handlers or self._callback is not None else _NO_WATCH
 
     def __exit__(self, *_: Any) -> None:
         for number, handler in self._handlers.items():
@@ -619,7 +621,7 @@ class Expectations:
     def prove(self, what: str, argument: Optional[Array]) -> List[Tuple[float, float, float, float, Optional[float]]]:
         given = None if argument is None else _given(argument)
         rows = _values(_made(_lib.sm_prove, self._held._pointer, what.encode(), given))
-        return [(*row[:4], None if math.isnan(row[4]) else row[4]) for row in rows.tolist()]
+        return [(a, b, c, d, None if math.isnan(claimed) else claimed) for a, b, c, d, claimed in rows.tolist()]
 
 
 def methods() -> List[Tuple[str, str, bool, bool, bool]]:

@@ -568,7 +568,7 @@ class DenseCrf(_PairModel):
             raise NotExpressible("a bundle names its metric, and this one is a table")
         extent = _extent(self._shape)
         image: Optional[Array] = None
-        arrays = []
+        arrays: List[Array] = []
         specs: List[Dict[str, Any]] = []
         for number, kernel in enumerate(self._kernels or ()):
             if kernel.kind == "bilateral":

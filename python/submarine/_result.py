@@ -194,7 +194,7 @@ class Result:
         [4.5, 4.5]
         """
         prover = self._prover()
-        given = None
+        given: Optional[Array] = None
         if mask is not None:
             given = (as_array(mask, "mask") != 0).astype(np.int8)
             if given.shape != self.labels.shape:

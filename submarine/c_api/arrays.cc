@@ -9,9 +9,12 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/parallel.h"
 
 namespace submarine::c_api {
 namespace {
+
+constexpr std::size_t kGrain = 65536;  // entries per task
 
 std::size_t ItemSize(std::int32_t dtype) {
   switch (dtype) {
@@ -48,37 +51,42 @@ T Converted(Source value, const char* name) {
   }
 }
 
+// The entries of the last axis lie `step` bytes apart; `first` is where row `r` of those begins.
+const std::byte* RowOf(const sm_array& array, const std::vector<std::int64_t>& strides,
+                       std::size_t r) {
+  const auto* first = static_cast<const std::byte*>(array.data);
+  for (int axis = array.ndim - 2; axis >= 0; --axis) {
+    const auto n = static_cast<std::size_t>(array.shape[axis]);
+    first += strides[static_cast<std::size_t>(axis)] * static_cast<std::int64_t>(r % n);
+    r /= n;
+  }
+  return first;
+}
+
 template <class T, class Source>
 void CopyFrom(const sm_array& array, const char* name, T* values) {
   const std::size_t size = SizeOf(array);
   if (size == 0) return;
-  const auto* first = static_cast<const std::byte*>(array.data);
   if (std::is_same_v<T, Source> && IsContiguous(array)) {
-    std::memcpy(values, first, size * sizeof(T));
+    std::memcpy(values, array.data, size * sizeof(T));
     return;
   }
   const std::vector<std::int64_t> strides = StridesOf(array);
-  const int last = array.ndim - 1;
-  const std::int64_t inner = last < 0 ? 1 : array.shape[last];
-  const std::int64_t step = last < 0 ? 0 : strides[static_cast<std::size_t>(last)];
-  std::int64_t index[SM_MAX_AXES] = {};
-  const std::byte* run = first;
-  for (;;) {
-    for (std::int64_t i = 0; i < inner; ++i) {
-      Source value;
-      std::memcpy(&value, run + i * step, sizeof(Source));  // which need not be aligned
-      *values++ = Converted<T>(value, name);
+  const std::size_t cols =
+      array.ndim == 0 ? 1 : static_cast<std::size_t>(array.shape[array.ndim - 1]);
+  const std::int64_t step = array.ndim == 0 ? 0 : strides.back();
+  const std::size_t grain = std::max<std::size_t>(1, kGrain / cols);
+  internal::ParallelFor(size / cols, grain, [&](std::size_t begin, std::size_t end) {
+    T* value = values + begin * cols;
+    for (std::size_t r = begin; r < end; ++r) {
+      const std::byte* from = RowOf(array, strides, r);
+      for (std::size_t c = 0; c < cols; ++c, from += step) {
+        Source source;
+        std::memcpy(&source, from, sizeof(Source));  // which need not be aligned
+        *value++ = Converted<T>(source, name);
+      }
     }
-    int axis = last - 1;
-    for (; axis >= 0; --axis) {
-      const std::int64_t stride = strides[static_cast<std::size_t>(axis)];
-      run += stride;
-      if (++index[axis] < array.shape[axis]) break;
-      run -= stride * array.shape[axis];
-      index[axis] = 0;
-    }
-    if (axis < 0) return;
-  }
+  });
 }
 
 }  // namespace

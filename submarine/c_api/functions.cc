@@ -106,15 +106,16 @@ Found FindParametersFor(Options* options, Arrays arrays) {
   options->CheckEmpty();
   const sm_array& costs = Checked(ArrayAt(arrays, 0), "costs");
   if (costs.dtype != SM_FLOAT32 || costs.ndim < 2)
-    throw InvalidInput("costs are of single precision and have the labels in the last of their axes");
+    throw InvalidInput(
+        "costs are of single precision and have the labels in the last of their axes");
   const std::vector<std::int64_t> strides = StridesOf(costs);
   const auto last = static_cast<std::size_t>(costs.ndim - 1);
   const std::vector<int> extent(costs.shape, costs.shape + last);
   constexpr std::int64_t kSize = sizeof(float);
-  return ValuesOf(ParametersJson(ParametersFor(
-      extent, ProfileOf(static_cast<const float*>(costs.data), extent,
-                        static_cast<std::size_t>(costs.shape[last]), strides[last - 1] / kSize,
-                        strides[last] / kSize))));
+  return ValuesOf(ParametersJson(
+      ParametersFor(extent, ProfileOf(static_cast<const float*>(costs.data), extent,
+                                      static_cast<std::size_t>(costs.shape[last]),
+                                      strides[last - 1] / kSize, strides[last] / kSize))));
 }
 
 Found FindParametersIn(Options* options, Arrays /*arrays*/) {
@@ -184,7 +185,8 @@ sm_status sm_call(const char* function, const char* options, const sm_array* arr
                   size_t num_arrays, sm_watch /*watch*/, void* /*context*/, sm_object** found) {
   return Made(found, [&] {
     const Function& called = FunctionOf(Text(function, "the function"));
-    for (std::size_t a = 0; a < num_arrays; ++a) Checked(&Given(arrays, "the arrays") + a, "an array");
+    for (std::size_t a = 0; a < num_arrays; ++a)
+      Checked(&Given(arrays, "the arrays") + a, "an array");
     Options given(options);
     return called.run(&given, {arrays, num_arrays});
   });
@@ -192,8 +194,8 @@ sm_status sm_call(const char* function, const char* options, const sm_array* arr
 
 sm_status sm_filter(const sm_array* features, size_t max_bytes, sm_object** filter) {
   return Made(filter, [&] {
-    return std::make_unique<FilterObject>(submarine::c_api::ToMatrix<double>(features, "the features"),
-                                          max_bytes);
+    return std::make_unique<FilterObject>(
+        submarine::c_api::ToMatrix<double>(features, "the features"), max_bytes);
   });
 }
 

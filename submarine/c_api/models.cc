@@ -144,8 +144,7 @@ struct Kernels {
       if ((size.size() != 2 && size.size() != 3) || sigma.size() != size.size())
         throw InvalidInput(
             fmt::format("{} sigmas were given for {} axes", sigma.size(), size.size()));
-      kernel =
-          type == "position" ? Position(sigma, weight) : Bilateral(options, sigma, weight);
+      kernel = type == "position" ? Position(sigma, weight) : Bilateral(options, sigma, weight);
     } else {
       throw InvalidInput(fmt::format(
           "the type of a kernel is \"{}\", expected position, bilateral, features or stored",
@@ -176,8 +175,7 @@ struct Kernels {
   GaussianKernel Bilateral(const sm_array& picture, const std::vector<double>& sigma,
                            const std::vector<double>& colour, double weight) const {
     const auto values = ToVector<T>(&picture, "the picture");
-    const int channels =
-        picture.ndim == 0 ? 1 : static_cast<int>(picture.shape[picture.ndim - 1]);
+    const int channels = picture.ndim == 0 ? 1 : static_cast<int>(picture.shape[picture.ndim - 1]);
     const std::span<const T> samples(values);
     if (size.size() == 2)
       return BilateralKernel(size[0], size[1], channels, samples, sigma[0], sigma[1], colour,
@@ -265,7 +263,7 @@ const LabelSpace& LabelsOf(const TablesObject&) {
 
 // One field of every edge.
 template <class T>
-sm_array FieldOf(std::span<const Edge> edges, const T Edge::* field) {
+sm_array FieldOf(std::span<const Edge> edges, const T Edge::*field) {
   static const Edge none;
   const Edge& first = edges.empty() ? none : edges.front();
   return ViewOf(&(first.*field), {edges.size()}, {sizeof(Edge)});
@@ -283,7 +281,7 @@ Json LabelsObject::Description() const {
                        {"length", metric.length},
                        {"distortion", NumberJson(metric.distortion)}});
   }
-  return {{"kind", "labels"},       {"num_labels", space_.num_labels()},
+  return {{"kind", "labels"},        {"num_labels", space_.num_labels()},
           {"exact", space_.exact()}, {"warnings", warnings_},
           {"composite", composite},  {"metrics", metrics}};
 }
@@ -414,8 +412,9 @@ sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables, const
 sm_status sm_labels_of(const sm_object* model, sm_object** labels) {
   return Made(labels, [&] {
     std::unique_ptr<LabelsObject> found;
-    WithModel(model,
-              [&](const auto& object) { found = std::make_unique<LabelsObject>(LabelsOf(object)); });
+    WithModel(model, [&](const auto& object) {
+      found = std::make_unique<LabelsObject>(LabelsOf(object));
+    });
     return found;
   });
 }
@@ -424,9 +423,9 @@ sm_status sm_sparse_model(const sm_array* unary, const sm_array* edges, const sm
                           const sm_array* metrics, const sm_object* labels, double constant,
                           sm_object** model) {
   return Made(model, [&] {
-    return std::make_unique<SparseObject>(SparseCrf(
-        ToMatrix<double>(unary, "unary"), ToEdges(edges, weights, metrics),
-        As<LabelsObject>(labels, "the label space").space(), constant));
+    return std::make_unique<SparseObject>(
+        SparseCrf(ToMatrix<double>(unary, "unary"), ToEdges(edges, weights, metrics),
+                  As<LabelsObject>(labels, "the label space").space(), constant));
   });
 }
 
@@ -442,9 +441,8 @@ sm_status sm_factor_graph(const sm_array* cardinality, const sm_array* scope_siz
 sm_status sm_dense_model(const sm_array* unary, const char* options, const sm_array* arrays,
                          size_t num_arrays, const sm_object* labels, sm_object** model) {
   return Made(model, [&] {
-    return std::make_unique<DenseObject>(
-        DenseFrom(unary, options, {arrays, num_arrays},
-                  As<LabelsObject>(labels, "the label space").space()));
+    return std::make_unique<DenseObject>(DenseFrom(
+        unary, options, {arrays, num_arrays}, As<LabelsObject>(labels, "the label space").space()));
   });
 }
 

@@ -102,7 +102,9 @@ sm_status sm_describe(const sm_object* object, const char** json) {
   static thread_local std::string text;
   return Guarded([&] {
     Given(json, "the place for the description");
-    text = Given(object, "the object").Description().dump(-1, ' ', false, Json::error_handler_t::replace);
+    text = Given(object, "the object")
+               .Description()
+               .dump(-1, ' ', false, Json::error_handler_t::replace);
     *json = text.c_str();
   });
 }

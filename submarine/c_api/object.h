@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -10,8 +11,10 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/matrix.h"
 #include "submarine/c_api.h"
 
 struct sm_object {

@@ -1,3 +1,5 @@
+#include "submarine/solve/solve.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +20,6 @@
 #include "submarine/c_api/models.h"
 #include "submarine/c_api/options.h"
 #include "submarine/solve/method/expectations.h"
-#include "submarine/solve/solve.h"
 
 namespace submarine::c_api {
 namespace {
@@ -96,7 +97,8 @@ sm_record ToRecord(const SolveRecord& record) {
 template <class Value>
 Json OrNull(const std::optional<Value>& value) {
   if (!value) return nullptr;
-  if constexpr (std::is_same_v<Value, Bound>) return NumberJson(value->value());
+  if constexpr (std::is_same_v<Value, Bound>)
+    return NumberJson(value->value());
   else
     return NumberJson(*value);
 }
