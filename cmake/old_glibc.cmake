@@ -19,6 +19,8 @@ cmake_path(GET cxx FILENAME version)
 set(gcc ${root}/usr/lib/gcc/${triplet}/${version})
 set(CMAKE_C_FLAGS_INIT "-B${gcc}")
 set(CMAKE_CXX_FLAGS_INIT
-  "-B${gcc} -nostdinc++ -isystem ${cxx} -isystem ${root}/usr/include/${triplet}/c++/${version} -isystem ${cxx}/backward")
-set(CMAKE_SHARED_LINKER_FLAGS_INIT "-L${gcc}")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${gcc}")
+  "-B${gcc} -nostdinc++ -isystem ${cxx} -isystem ${root}/usr/include/${triplet}/c++/${version} -isystem ${cxx}/backward -include ${CMAKE_CURRENT_LIST_DIR}/old_libstdcxx.h")
+set(directories "-L${gcc} -L${root}/usr/lib/${triplet}/lapack -L${root}/usr/lib/${triplet}/blas")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT ${directories})
+set(CMAKE_EXE_LINKER_FLAGS_INIT ${directories})
+set(CMAKE_CXX_STANDARD_LIBRARIES_INIT "-llapack -lblas -lgfortran -lquadmath")  # of CLP
