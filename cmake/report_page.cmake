@@ -1,9 +1,16 @@
 # The template of the report page: report/ and uPlot, bundled by esbuild into one HTML file, report_page_html, which
-# report_page_source.cmake turns into the C++ source that report_page_source names. The target is submarine_report_page. A wheel
-# does without it where it cannot be had: both names are empty then.
+# report_page_source.cmake turns into the C++ source that report_page_source names. The target is submarine_report_page. An sdist
+# holds both. The Python package does without the page where it cannot be had: both names are empty then.
+set(report_page_source ${PROJECT_SOURCE_DIR}/report/built/report_template.cc)
+if(EXISTS ${report_page_source})
+  set(report_page_html ${report_page_source}.html)
+  add_custom_target(submarine_report_page)
+  set_property(GLOBAL PROPERTY submarine_report_page_html ${report_page_html})
+  return()
+endif()
 set(report_page_needed "")
 set(report_page_severity FATAL_ERROR)
-if(SKBUILD)
+if(NOT SUBMARINE_BUILD_APPS)
   set(report_page_needed OPTIONAL)
   set(report_page_severity WARNING)
 endif()

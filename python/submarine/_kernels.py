@@ -45,20 +45,20 @@ class KernelSpec:
                     f"the features have shape {self.values.shape}, expected ({variables}, number of features), "
                     "a row per variable"
                 )
-            return _core.Kernel.features(self.values, list(self.sigma), self.weight, "features")
+            return self._kernel(self.sigma, self.values)
         if len(extent) not in (2, 3):
             raise InvalidInput(
                 f"{self.kind} kernels are for unaries of shape (height, width, labels) or "
                 "(depth, height, width, labels); use submarine.features for anything else"
             )
-        size = [int(n) for n in reversed(extent)]
         sigma = self.axis_sigmas(len(extent))
-        if self.kind == "position":
-            return _core.Kernel.position(size, sigma, self.weight)
-        image = self.image(extent)
-        return _core.Kernel.bilateral(
-            size, image.shape[-1], image, sigma, list(self.colour_sigma), self.weight
-        )
+        return self._kernel(sigma) if self.kind == "position" else self._kernel(sigma, self.image(extent))
+
+    def _kernel(self, sigma: Sequence[float], values: Optional[Array] = None) -> _core.Kernel:
+        options = dict(type=self.kind, sigma=list(sigma), weight=self.weight, normalised=self.normalised)
+        if self.kind == "bilateral":
+            options["colour_sigma"] = list(self.colour_sigma)
+        return _core.Kernel(options, values)
 
     def axis_sigmas(self, axes: int) -> list[float]:
         """sigma of x, y and, in volumes, z."""

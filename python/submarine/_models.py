@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union, get_args
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union, get_args
 
 import numpy as np
 
@@ -245,12 +245,12 @@ class GraphCrf(_PairModel):
         """
         text = os.fspath(path)
         if text.endswith(".uai"):
-            _core.write_sparse_uai(text, self._core)
+            self._core.write(text, {})
         else:
             self._write_bundle(text)
 
     def _write_bundle(self, path: str) -> None:
-        _core.write_graph(path, self._core, self._spec())
+        self._core.write(path, {"metric": self._spec()})
 
     def _spec(self) -> str:
         names = self._core.labels.names
@@ -338,7 +338,7 @@ class GridCrf(GraphCrf):
     def _write_bundle(self, path: str) -> None:
         height, width = self._shape
         connectivity = 4 if len(self.edges) == 2 * width * height - width - height else 8
-        _core.write_grid(path, self._core, width, height, connectivity, self._spec())
+        self._core.write(path, dict(width=width, height=height, connectivity=connectivity, metric=self._spec()))
 
 
 def _whole_numbers(values: Any, name: str) -> List[int]:
@@ -397,9 +397,6 @@ class FactorGraph(Model):
         """(scope, energies) of every factor."""
         return [self._core.factor(f) for f in range(self._core.num_factors)]
 
-    def description(self) -> str:
-        return f"factor graph, {len(self._core.cardinality)} variables, {self._core.num_factors} factors"
-
     def write(self, path: PathLike) -> None:
         """Writes a .uai file.
 
@@ -413,7 +410,7 @@ class FactorGraph(Model):
         FileError
             Where it cannot be written.
         """
-        _core.write_graph_uai(os.fspath(path), self._core)
+        self._core.write(os.fspath(path), {})
 
 
 class DenseCrf(_PairModel):
@@ -487,8 +484,8 @@ class DenseCrf(_PairModel):
         try:
             core = _core.DenseModel(
                 costs,
+                [int(n) for n in reversed(extent)],
                 [kernel.build(extent, variables) for kernel in self._kernels],
-                ["symmetric" if kernel.normalised else "none" for kernel in self._kernels],
                 _labels_of(metric, int(costs.shape[-1])),
                 count == "ordered",
                 as_number(constant, "constant"),
@@ -570,39 +567,34 @@ class DenseCrf(_PairModel):
         if metric == "fitted":
             raise NotExpressible("a bundle names its metric, and this one is a table")
         extent = _extent(self._shape)
-        image = np.zeros((0,), np.float32)
-        channels = 0
-        specs = []
+        image: Optional[Array] = None
+        arrays: List[Array] = []
+        specs: List[Dict[str, Any]] = []
         for number, kernel in enumerate(self._kernels or ()):
             if kernel.kind == "bilateral":
                 values = kernel.image(extent)
-                if channels and not np.array_equal(values, image):
+                if image is not None and not np.array_equal(values, image):
                     raise NotExpressible(f"a bundle has one image, and kernel {number} has another than those before")
-                image, channels = values, int(values.shape[-1])
+                image = values
             specs.append(
-                {
-                    "type": kernel.kind,
-                    "sigma": list(kernel.sigma),
-                    "colour_sigma": list(kernel.colour_sigma),
-                    "weight": kernel.weight,
-                    "normalised": kernel.normalised,
-                    "features": kernel.values if kernel.kind == "features" else None,
-                }
+                dict(
+                    type=kernel.kind, sigma=list(kernel.sigma), colour_sigma=list(kernel.colour_sigma),
+                    weight=kernel.weight, normalised=kernel.normalised,
+                )
             )
+            if kernel.kind == "features" and kernel.values is not None:
+                specs[-1]["values"] = len(arrays)
+                arrays.append(kernel.values)
         if self._kernels is None:
-            specs = [
-                {
-                    "type": "features",
-                    "sigma": [1.0],
-                    "colour_sigma": [],
-                    "weight": kernel.weight,
-                    "normalised": kernel.normalised,
-                    "features": kernel.features_array,
-                }
-                for kernel in self.kernels
-            ]
-        size = [int(n) for n in reversed(extent)]
-        _core.write_dense(os.fspath(path), self._core, size, metric, self._core.ordered, channels, image, specs)
+            for number, stored in enumerate(self.kernels):
+                normalised = stored.normalised
+                specs.append(dict(type="features", sigma=[1.0], weight=stored.weight, normalised=normalised, values=number))
+                arrays.append(stored.features_array)
+        options: Dict[str, Any] = dict(size=[int(n) for n in reversed(extent)], metric=metric, kernels=specs)
+        if image is not None:
+            options.update(image=len(arrays), channels=int(image.shape[-1]))
+            arrays.append(image)
+        self._core.write(os.fspath(path), options, arrays)
 
 
 def _extent(shape: Extent) -> Extent:
@@ -675,17 +667,18 @@ def read(path: PathLike, evidence: Optional[PathLike] = None) -> AnyModel:
     """
     text = os.fspath(path)
     if not text.endswith(".json"):
-        graph = _core.read_graph(text, "" if evidence is None else os.fspath(evidence))
-        read_graph: Any = _Read(graph, (len(graph.cardinality),))
+        graph, _ = _core.read_model(text, "" if evidence is None else os.fspath(evidence))
+        read_graph: Any = _Read(graph, (graph.num_variables,))
         return FactorGraph(read_graph, ())
     if evidence is not None:
         raise FileError(f'"{text}" is a bundle, and evidence goes with .uai and .fg files')
-    kind, core, width, height, depth, notes = _core.read_bundle(text)
-    for note in notes:
+    core, facts = _core.read_model(text)
+    for note in facts["warnings"]:
         warnings.warn(note, stacklevel=3)
-    if kind == "dense":
+    width, height, depth = (int(facts[name]) for name in ("width", "height", "depth"))
+    if facts["kind"] == "dense":
         extent = (depth, height, width) if depth else (height, width) if width else (core.num_variables,)
         return DenseCrf(_Read(core, extent))
-    if kind == "grid":
+    if width:
         return GridCrf(_Read(core, (height, width)))
     return GraphCrf(_Read(core, (core.num_variables,)), ())

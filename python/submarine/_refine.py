@@ -110,7 +110,7 @@ class _Costs(NamedTuple):
 
     def adapted(self) -> SegmentationParameters:
         """Kernels for a picture of this size and a classifier this sure (docs/parameters.md)."""
-        found = _core.parameters_for(list(self.extent), np.moveaxis(self.values, self.label_axis, -1))
+        found = _core.parameters_for(np.moveaxis(self.values, self.label_axis, -1))
         return SegmentationParameters(*found)
 
 

@@ -165,7 +165,7 @@ class Result:
             array = np.broadcast_to(array, self.labels.shape + array.shape)
         if array.shape[:-1] != self.labels.shape:
             raise InvalidInput(f"values has shape {array.shape}, expected {self.labels.shape} and an axis of labels")
-        return Expectation(*prover.of(array))
+        return Expectation(*prover.prove("expectation", array)[0])
 
     def areas(self, mask: Any = None) -> List[Expectation]:
         """How many variables have each label: areas in pixels, volumes in voxels.
@@ -194,12 +194,12 @@ class Result:
         [4.5, 4.5]
         """
         prover = self._prover()
-        given = np.zeros(0, np.int8)
+        given: Optional[Array] = None
         if mask is not None:
             given = (as_array(mask, "mask") != 0).astype(np.int8)
             if given.shape != self.labels.shape:
                 raise InvalidInput(f"mask has shape {given.shape}, expected {self.labels.shape}")
-        return [Expectation(*found) for found in prover.areas(given)]
+        return [Expectation(*found) for found in prover.prove("areas", given)]
 
     def agreement(self, labels: Any = None) -> Expectation:
         """How many variables of a labeling drawn from the model have the given labels.
@@ -231,7 +231,7 @@ class Result:
         given = as_integers(self.labels if labels is None else labels, "labels")
         if given.shape != self.labels.shape:
             raise InvalidInput(f"labels has shape {given.shape}, expected {self.labels.shape}")
-        return Expectation(*prover.agreement(given))
+        return Expectation(*prover.prove("agreement", given)[0])
 
     def probability(self, variable: Any, label: int) -> Expectation:
         """What is proven about a single marginal, which says something where log Z is known to a few nats.
@@ -266,7 +266,7 @@ class Result:
             index = int(np.arange(self.labels.size).reshape(self.labels.shape)[variable])
         except (IndexError, TypeError) as error:
             raise InvalidInput(f"there is no variable {variable}") from error
-        return Expectation(*prover.probability(index, as_whole(label, "label")))
+        return Expectation(*prover.prove("probability", np.array([index, as_whole(label, "label")]))[0])
 
     def _outcome(self) -> str:
         """The interval, rounded outwards, and how it was found, in a line."""

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
+
+#include "submarine/base/number_text.h"
 
 namespace submarine {
 namespace {
@@ -15,7 +16,7 @@ std::string RoundedTo(double value, int decimals, bool down) {
   for (long double shifted = value;;) {
     std::string text = fmt::format("{:.{}f}", static_cast<double>(shifted), decimals);
     long double read = 0.0L;
-    std::from_chars(text.data(), text.data() + text.size(), read);
+    internal::FromChars(text.data(), text.data() + text.size(), read);
     if (down ? read <= value : read >= value) return text;
     const long double step = shifted + (down ? -unit : unit);
     // Beyond 2^53 units, one unit is less than the distance to the next double.

@@ -225,10 +225,7 @@ class DenseCRF:
         if term.picture is None:
             self._engine.add_term(term.features, term.normalization, term.compatibility)
         else:
-            height, width = term.picture.shape[:2]
-            self._engine.add_picture_term(
-                width, height, term.picture, term.sigmas, term.normalization, term.compatibility
-            )
+            self._engine.add_picture_term(term.picture, term.sigmas, term.normalization, term.compatibility)
 
     def _put_back(self) -> None:
         """Gives the engine the terms that the first inference took out."""
@@ -259,11 +256,9 @@ class DenseCRF:
         rows = rows_of(Q, (self._nlabel, self._nvar))
         if not isinstance(Q, np.ndarray):
             raise TypeError(f"Q is {type(Q).__name__}, expected what startInference returned")
-        step = np.ascontiguousarray(rows, np.float32)
         with self._using_terms:
             self._put_back()
-            self._engine.step(step)
-        Q[...] = step.T
+            Q[...] = self._engine.step(rows).T
 
     def klDivergence(self, Q: Any) -> float:
         """pydensecrf's number of this name: neither a divergence nor the free energy (see :meth:`kl_bounds`)."""

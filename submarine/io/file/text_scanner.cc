@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "submarine/base/error.h"
-#include "submarine/io/file/number_text.h"
+#include "submarine/base/number_text.h"
 
 namespace submarine::internal {
 namespace {

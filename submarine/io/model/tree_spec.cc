@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/base/number_text.h"
 #include "submarine/io/file/json_file.h"
-#include "submarine/io/file/number_text.h"
 #include "submarine/io/file/text_scanner.h"
 
 namespace submarine::internal {

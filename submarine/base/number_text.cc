@@ -1,4 +1,4 @@
-#include "submarine/io/file/number_text.h"
+#include "submarine/base/number_text.h"
 
 #include <locale.h>  // NOLINT(modernize-deprecated-headers): newlocale is POSIX
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): strtod_l likewise

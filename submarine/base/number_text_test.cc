@@ -1,4 +1,4 @@
-#include "submarine/io/file/number_text.h"
+#include "submarine/base/number_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,26 @@
+# For wheels: the compiler of this Debian with the C and C++ libraries of an older one, which tools/wheels unpacks into
+# $SUBMARINE_SYSROOT, so that what is built runs wherever those or newer ones are. All else is linked statically.
+set(root $ENV{SUBMARINE_SYSROOT})
+set(triplet x86_64-linux-gnu)
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+set(CMAKE_C_COMPILER gcc)
+set(CMAKE_CXX_COMPILER g++)
+set(CMAKE_SYSROOT ${root})
+set(CMAKE_FIND_ROOT_PATH ${root} $ENV{SUBMARINE_PREFIX})
+set(CMAKE_LIBRARY_ARCHITECTURE ${triplet})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} $ENV{SUBMARINE_PREFIX}/lib/pkgconfig:${root}/usr/lib/${triplet}/pkgconfig)
+file(GLOB cxx LIST_DIRECTORIES true ${root}/usr/include/c++/*)
+cmake_path(GET cxx FILENAME version)
+set(gcc ${root}/usr/lib/gcc/${triplet}/${version})
+set(CMAKE_C_FLAGS_INIT "-B${gcc}")
+set(CMAKE_CXX_FLAGS_INIT
+  "-B${gcc} -nostdinc++ -isystem ${cxx} -isystem ${root}/usr/include/${triplet}/c++/${version} -isystem ${cxx}/backward -include ${CMAKE_CURRENT_LIST_DIR}/old_libstdcxx.h")
+set(directories "-L${gcc} -L${root}/usr/lib/${triplet}/lapack -L${root}/usr/lib/${triplet}/blas")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT ${directories})
+set(CMAKE_EXE_LINKER_FLAGS_INIT ${directories})
+set(CMAKE_CXX_STANDARD_LIBRARIES_INIT "-llapack -lblas -lgfortran -lquadmath")  # of CLP

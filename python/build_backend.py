@@ -1,0 +1,152 @@
+"""Builds wheels and sdists (PEP 517) with nothing but the standard library, CMake and a compiler: no network is needed.
+
+The package is Python files and one shared library, so that a wheel is a zip of them for every CPython and every numpy. Settings
+of pip (``--config-settings NAME=VALUE``): ``cmake.define.NAME``, ``platform`` (the wheel's, else this machine's) and
+``build-dir``, which is kept and used again.
+"""
+
+import ast
+import base64
+import contextlib
+import hashlib
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What an sdist holds: what is compiled, and the tests of the package.
+SOURCES = [
+    "CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml", "apps", "cmake",
+    "docs", "examples", "python", "report", "submarine", "tests/python", "tools",
+]
+PAGE = "report/built"  # the report page in an sdist, so that it need not be bundled again
+DEFINES = {
+    "CMAKE_BUILD_TYPE": "Release",
+    "CMAKE_UNITY_BUILD": "ON",
+    "CMAKE_UNITY_BUILD_BATCH_SIZE": "12",
+    "SUBMARINE_BUILD_PYTHON": "ON",
+    "SUBMARINE_BUILD_APPS": "OFF",
+    "SUBMARINE_BUILD_TESTS": "OFF",
+    "SUBMARINE_BUILD_BENCHMARKS": "OFF",
+    "SUBMARINE_IMAGE_CODECS": "OFF",
+}
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of files in archives, so that the same sources give the same bytes
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+def get_requires_for_build_sdist(config_settings=None):
+    return []
+
+
+def project(name="project"):
+    """A table of pyproject.toml, whose strings and lists are those of Python; tomllib is not in 3.9."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    table = re.search(rf"^\[{re.escape(name)}\]\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL).group(1)
+    found = re.findall(r"^([\w-]+) = (\"[^\n]*\"|\[[^\n]*\]|\[\n.*?^\])$", table, re.MULTILINE | re.DOTALL)
+    return {name: ast.literal_eval(value) for name, value in found}
+
+
+def version():
+    return re.search(r"project\(submarine VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")).group(1)
+
+
+def stem():
+    return f"{project()['name'].replace('-', '_')}-{version()}"
+
+
+def metadata():
+    facts = project()
+    lines = [
+        "Metadata-Version: 2.1", f"Name: {facts['name']}", f"Version: {version()}", f"Summary: {facts['description']}",
+        f"License: {facts['license']}", "License-File: LICENSE", f"Requires-Python: {facts['requires-python']}",
+        f"Keywords: {','.join(facts['keywords'])}",
+        *(f"Classifier: {classifier}" for classifier in facts["classifiers"]),
+        *(f"Requires-Dist: {requirement}" for requirement in facts["dependencies"]),
+        *(f"Provides-Extra: {extra}\nRequires-Dist: {needed}; extra == '{extra}'"
+          for extra, (needed,) in project("project.optional-dependencies").items()),
+        "Description-Content-Type: text/markdown",
+    ]
+    return "\n".join(lines) + "\n\n" + (ROOT / facts["readme"]).read_text(encoding="utf-8")
+
+
+@contextlib.contextmanager
+def built(target, settings, **defines):
+    """A build directory with that target."""
+    settings = settings or {}
+    prefix = "cmake.define."
+    given = {name[len(prefix):]: value for name, value in settings.items() if name.startswith(prefix)}
+    with contextlib.ExitStack() as stack:
+        kept = settings.get("build-dir")
+        folder = kept or stack.enter_context(tempfile.TemporaryDirectory(prefix="submarine-"))
+        values = {**DEFINES, **defines, **given}
+        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+        if not shutil.which("cmake"):
+            raise SystemExit("submarine is compiled by CMake, which is not installed: on Debian, apt-get install cmake ninja-build g++")
+        subprocess.run(
+            ["cmake", "-S", str(ROOT), "-B", folder, *generator, *(f"-D{name}={value}" for name, value in values.items())], check=True
+        )
+        jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 1)
+        subprocess.run(["cmake", "--build", folder, "--target", target, "-j", jobs], check=True)
+        yield pathlib.Path(folder)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    platform = (config_settings or {}).get("platform") or sysconfig.get_platform()
+    tag = "py3-none-" + re.sub(r"[-.]", "_", platform)
+    info = f"{stem()}.dist-info"
+    with built("submarine_python", config_settings) as folder:
+        files = {}
+        for path in sorted((folder / "python" / "submarine").rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                if path.suffix == ".so":
+                    subprocess.run(["strip", "--strip-unneeded", str(path)], check=True)
+                files[path.relative_to(folder / "python").as_posix()] = path.read_bytes()
+    files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    files[f"{info}/METADATA"] = metadata().encode()
+    wheel = f"Wheel-Version: 1.0\nGenerator: submarine\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    files[f"{info}/WHEEL"] = wheel.encode()
+    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    name = f"{stem()}-{tag}.whl"
+    with zipfile.ZipFile(os.path.join(wheel_directory, name), "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path, data in files.items():
+            entry = zipfile.ZipInfo(path, EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o100755 if path.endswith(".so") else 0o100644) << 16
+            archive.writestr(entry, data)
+    return name
+
+
+def _digest(data):
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    files = {}
+    for source in SOURCES:
+        path = ROOT / source
+        for found in sorted(path.rglob("*")) if path.is_dir() else [path] * path.exists():
+            if found.is_file() and "__pycache__" not in found.parts:
+                files[found.relative_to(ROOT).as_posix()] = (found.read_bytes(), os.access(found, os.X_OK))
+    if not (ROOT / PAGE).exists():
+        with built("submarine_report_page", config_settings) as folder:
+            for name in ("report_template.cc", "report_template.cc.html"):
+                files[f"{PAGE}/{name}"] = ((folder / "report" / name).read_bytes(), False)
+    files["PKG-INFO"] = (metadata().encode(), False)
+    name = f"{stem()}.tar.gz"
+    with tarfile.open(os.path.join(sdist_directory, name), "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for path, (data, executable) in sorted(files.items()):
+            entry = tarfile.TarInfo(f"{stem()}/{path}")
+            entry.size, entry.mode = len(data), 0o755 if executable else 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return name

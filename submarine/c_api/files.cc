@@ -1,0 +1,145 @@
+// Models as files.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "submarine/c_api/arrays.h"
+#include "submarine/c_api/models.h"
+#include "submarine/c_api/options.h"
+#include "submarine/io/model/dense_bundle.h"
+#include "submarine/io/model/fg.h"
+#include "submarine/io/model/grid_bundle.h"
+#include "submarine/io/model/uai.h"
+
+namespace submarine::c_api {
+namespace {
+
+std::unique_ptr<ModelObject> ReadBundleModel(const std::string& path) {
+  if (ReadBundleKind(path) == "dense") {
+    LoadedDense loaded = ReadDenseBundle(path);
+    auto object = std::make_unique<DenseObject>(std::move(loaded.model));
+    object->set_file({loaded.width, loaded.height, loaded.depth, std::move(loaded.warnings)});
+    return object;
+  }
+  LoadedModel loaded = ReadBundle(path);
+  auto object = std::make_unique<SparseObject>(std::move(loaded.model));
+  object->set_file({loaded.width, loaded.height, 0, std::move(loaded.warnings)});
+  return object;
+}
+
+std::unique_ptr<ModelObject> ReadTables(const std::string& path, const std::string& evidence) {
+  FactorGraph graph = path.ends_with(".fg") ? ReadFg(path) : ReadUai(path);
+  if (!evidence.empty()) ApplyEvidence(graph, ReadUaiEvidence(evidence));
+  auto object = std::make_unique<TablesObject>(std::move(graph));
+  object->set_file({});
+  return object;
+}
+
+DenseKernelSpec KernelSpecFrom(Options* options, std::span<const sm_array> arrays) {
+  DenseKernelSpec spec;
+  std::string type;
+  options->Read("type", &type);
+  spec.type = type == "position"    ? DenseKernelType::kPosition
+              : type == "bilateral" ? DenseKernelType::kBilateral
+                                    : DenseKernelType::kFeatures;
+  options->Read("sigma", &spec.sigma);
+  options->Read("colour_sigma", &spec.colour_sigma);
+  options->Read("weight", &spec.weight);
+  bool normalised = false;
+  options->Read("normalised", &normalised);
+  if (normalised) spec.normalisation = KernelNormalisation::kSymmetric;
+  if (spec.type == DenseKernelType::kFeatures) {
+    int values = -1;
+    options->Read("values", &values);
+    spec.features =
+        ToMatrix<double>(ArrayAt(arrays, static_cast<std::size_t>(values)), "the features");
+  }
+  options->CheckEmpty();
+  return spec;
+}
+
+class Writer {
+ public:
+  Writer(std::string path, const char* options, std::span<const sm_array> arrays)
+      : path_(std::move(path)), options_(options), arrays_(arrays) {
+    options_.Read("metric", &metric_);
+  }
+
+  void operator()(const TablesObject& object) {
+    options_.CheckEmpty();
+    WriteUai(path_, object.graph());
+  }
+
+  void operator()(const SparseObject& object) {
+    if (path_.ends_with(".uai")) return WriteUai(path_, ToFactorGraph(object.model()));
+    int width = 0, height = 0, connectivity = 4;
+    options_.Read("width", &width);
+    options_.Read("height", &height);
+    options_.Read("connectivity", &connectivity);
+    options_.CheckEmpty();
+    if (width > 0) {
+      WriteGridBundle(path_, object.model(), width, height, connectivity, metric_);
+    } else {
+      WriteGraphBundle(path_, object.model(), metric_);
+    }
+  }
+
+  void operator()(const DenseObject& object) {
+    DenseSpec spec;
+    std::vector<int> size;
+    options_.Read("size", &size);
+    if (size.size() >= 2) {
+      spec.width = size[0];
+      spec.height = size[1];
+      spec.depth = size.size() > 2 ? size[2] : 0;
+    }
+    spec.unary = object.model().unary();
+    spec.metric = metric_;
+    spec.counting = object.model().counting();
+    spec.constant = object.model().constant();
+    options_.Read("channels", &spec.channels);
+    std::optional<int> image;
+    options_.Read("image", &image);
+    if (image)
+      spec.image = ToVector<float>(ArrayAt(arrays_, static_cast<std::size_t>(*image)), "the image");
+    for (Options& kernel : options_.ReadList("kernels"))
+      spec.kernels.push_back(KernelSpecFrom(&kernel, arrays_));
+    options_.CheckEmpty();
+    WriteDenseBundle(path_, spec);
+  }
+
+ private:
+  std::string path_;
+  Options options_;
+  std::span<const sm_array> arrays_;
+  std::string metric_ = "potts";
+};
+
+}  // namespace
+}  // namespace submarine::c_api
+
+using namespace submarine::c_api;  // NOLINT(google-build-using-namespace)
+
+sm_status sm_read_model(const char* path, const char* evidence, sm_object** model) {
+  return Made(model, [&]() -> std::unique_ptr<sm_object> {
+    const std::string file = Text(path, "the path");
+    const std::string observed = evidence == nullptr ? "" : evidence;
+    if (!file.ends_with(".json")) return ReadTables(file, observed);
+    if (!observed.empty())
+      throw submarine::InvalidInput("\"" + file +
+                                    "\" is a bundle, and evidence goes with .uai and .fg files");
+    return ReadBundleModel(file);
+  });
+}
+
+sm_status sm_write_model(const sm_object* model, const char* path, const char* options,
+                         const sm_array* arrays, size_t num_arrays) {
+  return Guarded([&] {
+    Writer write(Text(path, "the path"), options, {arrays, num_arrays});
+    WithModel(model, [&](const auto& object) { write(object); });
+  });
+}

@@ -1,0 +1,206 @@
+// Functions on arrays: a row of the table for each; docs/c_api.md says what they take.
+#include "submarine/c_api/functions.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/names.h"
+#include "submarine/c_api/arrays.h"
+#include "submarine/c_api/models.h"
+#include "submarine/c_api/options.h"
+#include "submarine/filter/gaussian_filter.h"
+#include "submarine/io/image/colour_map.h"
+#include "submarine/io/segmentation/segmentation_parameters.h"
+#include "submarine/segmentation/segmentation_model.h"
+#include "submarine/stereo/disparity.h"
+#include "submarine/stereo/matching_cost.h"
+
+namespace submarine::c_api {
+namespace {
+
+using Arrays = std::span<const sm_array>;
+using Found = std::unique_ptr<sm_object>;
+
+// Samples of a picture of shape (height, width) or (height, width, channels), kept alive with the
+// view.
+struct HeldView {
+  explicit HeldView(const sm_array* image) : samples(ToVector<float>(image, "a view")) {
+    if (image->ndim != 2 && image->ndim != 3)
+      throw InvalidInput("a view has shape (height, width) or (height, width, channels)");
+    view = {static_cast<int>(image->shape[1]), static_cast<int>(image->shape[0]),
+            image->ndim == 3 ? static_cast<int>(image->shape[2]) : 1, samples};
+  }
+  std::vector<float> samples;
+  StereoView view;
+};
+
+Found FindGridEdges(Options* options, Arrays /*arrays*/) {
+  int width = 0, height = 0, connectivity = 4;
+  options->Read("width", &width);
+  options->Read("height", &height);
+  options->Read("connectivity", &connectivity);
+  options->CheckEmpty();
+  const std::vector<Edge> edges = GridEdges(width, height, connectivity, 1.0);
+  Matrix<std::int32_t> ends(edges.size(), 2);
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    ends(e, 0) = edges[e].a;
+    ends(e, 1) = edges[e].b;
+  }
+  return ValuesOf(std::move(ends));
+}
+
+Found FindMatchingCosts(Options* options, Arrays arrays) {
+  const HeldView left(ArrayAt(arrays, 0));
+  const HeldView right(ArrayAt(arrays, 1));
+  std::string kind = "ad";
+  options->Read("kind", &kind);
+  MatchingOptions matching = ParseMatchingKind(kind);
+  int disparities = 0;
+  options->Read("disparities", &disparities);
+  options->Read("truncate", &matching.truncate);
+  options->Read("factor", &matching.factor);
+  options->CheckEmpty();
+  const auto height = static_cast<std::size_t>(left.view.height);
+  const auto width = static_cast<std::size_t>(left.view.width);
+  return ValuesOf(MatchingCosts(left.view, right.view, disparities, matching),
+                  {height, width, static_cast<std::size_t>(disparities)});
+}
+
+Found FindDisparities(Options* options, Arrays arrays) {
+  options->CheckEmpty();
+  const HeldView left(ArrayAt(arrays, 0));
+  const HeldView right(ArrayAt(arrays, 1));
+  return ValuesOf(Json{{"disparities", GuessDisparities(left.view, right.view)}});
+}
+
+Found FindRefinedDisparities(Options* options, Arrays arrays) {
+  options->CheckEmpty();
+  std::vector<float> refined =
+      RefinedDisparities(ToMatrix<float>(ArrayAt(arrays, 0), "the marginals"),
+                         ToVector<std::int32_t>(ArrayAt(arrays, 1), "the labels"));
+  const std::size_t size = refined.size();
+  return ValuesOf(std::move(refined), {size});
+}
+
+Json ParametersJson(const SegmentationParameters& found) {
+  return {{"position_sigma", found.position_sigma},
+          {"position_weight", found.position_weight},
+          {"bilateral_sigma", found.bilateral_sigma},
+          {"colour_sigma", found.colour_sigma},
+          {"bilateral_weight", found.bilateral_weight},
+          {"iterations", found.iterations},
+          {"normalised", found.normalisation == KernelNormalisation::kSymmetric},
+          {"softmax_temperature", found.softmax_temperature}};
+}
+
+// The pixels lie as in one block, whatever the axis of the labels is in memory.
+Found FindParametersFor(Options* options, Arrays arrays) {
+  options->CheckEmpty();
+  const sm_array& costs = Checked(ArrayAt(arrays, 0), "costs");
+  if (costs.dtype != SM_FLOAT32 || costs.ndim < 2)
+    throw InvalidInput(
+        "costs are of single precision and have the labels in the last of their axes");
+  const std::vector<std::int64_t> strides = StridesOf(costs);
+  const auto last = static_cast<std::size_t>(costs.ndim - 1);
+  const std::vector<int> extent(costs.shape, costs.shape + last);
+  constexpr std::int64_t kSize = sizeof(float);
+  return ValuesOf(ParametersJson(
+      ParametersFor(extent, ProfileOf(static_cast<const float*>(costs.data), extent,
+                                      static_cast<std::size_t>(costs.shape[last]),
+                                      strides[last - 1] / kSize, strides[last] / kSize))));
+}
+
+Found FindParametersIn(Options* options, Arrays /*arrays*/) {
+  std::string path;
+  options->Read("path", &path);
+  options->CheckEmpty();
+  return ValuesOf(ParametersJson(ReadSegmentationParameters(path)));
+}
+
+Found FindColours(Options* options, Arrays arrays) {
+  options->CheckEmpty();
+  const sm_array* values = ArrayAt(arrays, 0);
+  std::vector<std::uint8_t> bytes;
+  for (const double value : ToVector<double>(values, "the values")) {
+    for (const std::uint8_t sample : ColourMap(value)) bytes.push_back(sample);
+  }
+  std::vector<std::size_t> shape(values->shape, values->shape + values->ndim);
+  if (shape.size() == SM_MAX_AXES) throw InvalidInput("the values have too many axes");
+  shape.push_back(3);
+  return ValuesOf(std::move(bytes), std::move(shape));
+}
+
+struct Function {
+  std::string_view name;
+  Found (*run)(Options* options, Arrays arrays);
+};
+
+constexpr Function kFunctions[] = {
+    {"colour_map", &FindColours},
+    {"grid_edges", &FindGridEdges},
+    {"guess_disparities", &FindDisparities},
+    {"matching_costs", &FindMatchingCosts},
+    {"parameters_for", &FindParametersFor},
+    {"read_parameters", &FindParametersIn},
+    {"refined_disparities", &FindRefinedDisparities},
+};
+
+const Function& FunctionOf(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Function& function : kFunctions) {
+    if (function.name == name) return function;
+    names.push_back(function.name);
+  }
+  RefuseName(name, names, "the function");
+}
+
+struct FilterObject final : public sm_object {
+  FilterObject(Matrix<double> features, std::size_t max_bytes)
+      : filter(std::move(features), max_bytes) {}
+  Json Description() const override { return {{"kind", "filter"}}; }
+  GaussianFilter filter;
+};
+
+}  // namespace
+
+std::vector<std::string> FunctionNames() {
+  std::vector<std::string> names;
+  for (const Function& function : kFunctions) names.emplace_back(function.name);
+  return names;
+}
+
+}  // namespace submarine::c_api
+
+using namespace submarine::c_api;  // NOLINT(google-build-using-namespace)
+
+sm_status sm_call(const char* function, const char* options, const sm_array* arrays,
+                  size_t num_arrays, sm_watch /*watch*/, void* /*context*/, sm_object** found) {
+  return Made(found, [&] {
+    const Function& called = FunctionOf(Text(function, "the function"));
+    for (std::size_t a = 0; a < num_arrays; ++a)
+      Checked(&Given(arrays, "the arrays") + a, "an array");
+    Options given(options);
+    return called.run(&given, {arrays, num_arrays});
+  });
+}
+
+sm_status sm_filter(const sm_array* features, size_t max_bytes, sm_object** filter) {
+  return Made(filter, [&] {
+    return std::make_unique<FilterObject>(
+        submarine::c_api::ToMatrix<double>(features, "the features"), max_bytes);
+  });
+}
+
+sm_status sm_filter_apply(const sm_object* filter, const sm_array* x, sm_object** product) {
+  return Made(product, [&] {
+    return ValuesOf(As<FilterObject>(filter, "the filter").filter(ToMatrix<float>(x, "x")));
+  });
+}

@@ -1,0 +1,468 @@
+#include "submarine/c_api/models.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/c_api/arrays.h"
+#include "submarine/c_api/options.h"
+#include "submarine/evaluate/evaluate.h"
+#include "submarine/io/model/metric_spec.h"
+#include "submarine/labels/metric_fit.h"
+#include "submarine/model/image_features.h"
+
+namespace submarine::c_api {
+namespace {
+
+// A label space as its description and tables say.
+LabelSpace LabelsFrom(std::vector<Matrix<double>> tables, const Json& description) {
+  const auto malformed = [](const std::string& what) {
+    return InvalidInput("the description of the label space has " + what);
+  };
+  try {
+    LabelSpace space;
+    space.cuts = std::make_shared<LabelCuts>(
+        description.at("num_labels").get<int>(),
+        description.at("composite").get<std::vector<std::vector<int>>>());
+    const Json& metrics = description.at("metrics");
+    if (metrics.size() != tables.size())
+      throw malformed(fmt::format("{} metrics for {} tables", metrics.size(), tables.size()));
+    for (std::size_t m = 0; m < tables.size(); ++m) {
+      Options metric(metrics.at(m));
+      LabelMetric made;
+      metric.Read("name", &made.name);
+      metric.Read("length", &made.length);
+      metric.Read("distortion", &made.distortion);
+      metric.CheckEmpty();
+      made.distance = std::move(tables[m]);
+      space.metrics.push_back(std::move(made));
+    }
+    CheckLabelSpace(space);
+    return space;
+  } catch (const Json::exception&) {
+    throw malformed("missing parts, expected num_labels, composite and metrics");
+  }
+}
+
+std::vector<Edge> ToEdges(const sm_array* ends, const sm_array* weights, const sm_array* metrics) {
+  const sm_array& checked = Checked(ends, "edges");
+  if (checked.ndim != 2 || checked.shape[1] != 2)
+    throw InvalidInput("edges has another shape than (edges, 2)");
+  const auto end = ToVector<std::int32_t>(ends, "edges");
+  const auto weight = ToVector<double>(weights, "weights");
+  const auto metric =
+      metrics == nullptr ? std::vector<std::int32_t>() : ToVector<std::int32_t>(metrics, "metrics");
+  const std::size_t count = end.size() / 2;
+  if (weight.size() != count || (metrics != nullptr && metric.size() != count)) {
+    throw InvalidInput(fmt::format("there are {} weights and {} metric numbers for {} edges",
+                                   weight.size(), metric.size(), count));
+  }
+  std::vector<Edge> edges(count);
+  for (std::size_t e = 0; e < count; ++e)
+    edges[e] = {end[2 * e], end[2 * e + 1], weight[e], metric.empty() ? 0 : metric[e]};
+  return edges;
+}
+
+// Hands out the entries of one array after the other.
+template <class T>
+class Runs {
+ public:
+  Runs(const sm_array* array, const char* name) : values_(ToVector<T>(array, name)), name_(name) {}
+  std::vector<T> Next(std::int32_t count) {
+    if (count < 0 || static_cast<std::size_t>(count) > values_.size() - begin_)
+      throw InvalidInput(fmt::format("the sizes of {} and the array do not fit together", name_));
+    const auto first = values_.begin() + static_cast<std::ptrdiff_t>(begin_);
+    begin_ += static_cast<std::size_t>(count);
+    return {first, first + count};
+  }
+  void CheckEnd() {
+    if (begin_ != values_.size()) Next(-1);
+  }
+
+ private:
+  std::vector<T> values_;
+  const char* name_;
+  std::size_t begin_ = 0;
+};
+
+FactorGraph GraphFrom(const sm_array* cardinality, const sm_array* scope_sizes,
+                      const sm_array* scopes, const sm_array* table_sizes, const sm_array* tables) {
+  FactorGraph graph;
+  graph.cardinality = ToVector<std::int32_t>(cardinality, "cardinality");
+  const auto scope_size = ToVector<std::int32_t>(scope_sizes, "scope_sizes");
+  const auto table_size = ToVector<std::int32_t>(table_sizes, "table_sizes");
+  if (scope_size.size() != table_size.size()) {
+    throw InvalidInput(
+        fmt::format("there are {} tables for {} scopes", table_size.size(), scope_size.size()));
+  }
+  Runs<std::int32_t> scope(scopes, "scopes");
+  Runs<double> table(tables, "tables");
+  for (std::size_t f = 0; f < scope_size.size(); ++f)
+    graph.factors.push_back({scope.Next(scope_size[f]), table.Next(table_size[f])});
+  scope.CheckEnd();
+  table.CheckEnd();
+  Validate(graph);
+  return graph;
+}
+
+struct Kernels {
+  std::vector<int> size;  // (width, height) or (width, height, depth)
+  std::span<const sm_array> arrays;
+
+  GaussianKernel Make(Options* options) const {
+    std::string type;
+    options->Read("type", &type);
+    GaussianKernel kernel = type == "stored" ? Stored(options) : Built(type, options);
+    options->CheckEmpty();
+    return kernel;
+  }
+
+ private:
+  const sm_array* Values(Options* options, const char* name) const {
+    int number = -1;
+    options->Read(name, &number);
+    return ArrayAt(arrays, static_cast<std::size_t>(number));
+  }
+
+  GaussianKernel Built(const std::string& type, Options* options) const {
+    std::vector<double> sigma;
+    options->Read("sigma", &sigma);
+    double weight = 1.0;
+    options->Read("weight", &weight);
+    bool normalised = false;
+    options->Read("normalised", &normalised);
+    GaussianKernel kernel;
+    if (type == "features") {
+      std::string name = "features";
+      options->Read("name", &name);
+      kernel = FeatureKernel(ToMatrix<double>(Values(options, "values"), "the features"), sigma,
+                             weight, name);
+    } else if (type == "position" || type == "bilateral") {
+      if ((size.size() != 2 && size.size() != 3) || sigma.size() != size.size())
+        throw InvalidInput(
+            fmt::format("{} sigmas were given for {} axes", sigma.size(), size.size()));
+      kernel = type == "position" ? Position(sigma, weight) : Bilateral(options, sigma, weight);
+    } else {
+      throw InvalidInput(fmt::format(
+          "the type of a kernel is \"{}\", expected position, bilateral, features or stored",
+          type));
+    }
+    if (normalised) kernel.normalisation = KernelNormalisation::kSymmetric;
+    return kernel;
+  }
+
+  GaussianKernel Position(const std::vector<double>& sigma, double weight) const {
+    if (size.size() == 2) return PositionKernel(size[0], size[1], sigma[0], sigma[1], weight);
+    return VolumePositionKernel(size[0], size[1], size[2], {sigma[0], sigma[1], sigma[2]}, weight);
+  }
+
+  // Read as floats where single precision holds the values without rounding.
+  GaussianKernel Bilateral(Options* options, const std::vector<double>& sigma,
+                           double weight) const {
+    std::vector<double> colour;
+    options->Read("colour_sigma", &colour);
+    const sm_array& picture = Checked(Values(options, "values"), "the picture");
+    const bool narrow = picture.dtype == SM_FLOAT32 || picture.dtype == SM_INT8 ||
+                        picture.dtype == SM_INT16 || picture.dtype == SM_UINT8 ||
+                        picture.dtype == SM_UINT16;
+    return narrow ? Bilateral<float>(picture, sigma, colour, weight)
+                  : Bilateral<double>(picture, sigma, colour, weight);
+  }
+  template <class T>
+  GaussianKernel Bilateral(const sm_array& picture, const std::vector<double>& sigma,
+                           const std::vector<double>& colour, double weight) const {
+    const auto values = ToVector<T>(&picture, "the picture");
+    const int channels = picture.ndim == 0 ? 1 : static_cast<int>(picture.shape[picture.ndim - 1]);
+    const std::span<const T> samples(values);
+    if (size.size() == 2)
+      return BilateralKernel(size[0], size[1], channels, samples, sigma[0], sigma[1], colour,
+                             weight);
+    return VolumeBilateralKernel(size[0], size[1], size[2], channels, samples,
+                                 {sigma[0], sigma[1], sigma[2]}, colour, weight);
+  }
+
+  GaussianKernel Stored(Options* options) const {
+    GaussianKernel kernel;
+    options->Read("name", &kernel.name);
+    options->Read("weight", &kernel.weight);
+    kernel.features = ToMatrix<double>(Values(options, "values"), "the features");
+    std::optional<int> scale;
+    options->Read("scale", &scale);
+    if (scale)
+      kernel.scale = ToVector<double>(ArrayAt(arrays, static_cast<std::size_t>(*scale)), "scale");
+    int normalisation = 0;
+    options->Read("normalisation", &normalisation);
+    if (normalisation < 0 || normalisation > static_cast<int>(KernelNormalisation::kAfter))
+      throw InvalidInput(
+          fmt::format("the normalisation of a kernel is {}, expected 0 to 3", normalisation));
+    kernel.normalisation = static_cast<KernelNormalisation>(normalisation);
+    options->Read("scale_error", &kernel.scale_error);
+    options->Read("scale_source", &kernel.scale_source);
+    options->Read("feature_error", &kernel.feature_error);
+    CheckKernel(kernel);
+    return kernel;
+  }
+};
+
+DenseCrf DenseFrom(const sm_array* unary, const char* text, std::span<const sm_array> arrays,
+                   const LabelSpace& labels) {
+  Options options(text);
+  Kernels kernels = {.size = {}, .arrays = arrays};
+  options.Read("size", &kernels.size);
+  bool ordered = false;
+  options.Read("ordered", &ordered);
+  double constant = 0.0;
+  options.Read("constant", &constant);
+  std::vector<GaussianKernel> made;
+  for (Options& kernel : options.ReadList("kernels")) made.push_back(kernels.Make(&kernel));
+  options.CheckEmpty();
+  return {ToMatrix<float>(unary, "unary"), std::move(made), labels,
+          ordered ? PairCounting::kOrdered : PairCounting::kOnce, constant};
+}
+
+// The plain sum, once the verifier has checked that it is a labeling.
+double EnergyOf(const SparseObject& object, const std::vector<int>& labels, double /*tolerance*/) {
+  EnergyBound(object.model(), labels);
+  return object.model().Energy(labels);
+}
+double EnergyOf(const TablesObject& object, const std::vector<int>& labels, double /*tolerance*/) {
+  EnergyBound(object.graph(), labels);
+  return Energy(object.graph(), labels);
+}
+double EnergyOf(const DenseObject& object, const std::vector<int>& labels, double tolerance) {
+  return EnergyBound(object.Normalised(), labels, tolerance).value();
+}
+
+struct Lower {
+  double bound;
+  double loss;
+};
+Lower LowerOf(const SparseObject& object, const sm_array* marginals, double temperature,
+              double /*tolerance*/) {
+  const auto y = ToMatrix<double>(marginals, "the marginals");
+  return {LowerBoundAt(object.model(), y, temperature).value(), 0.0};
+}
+Lower LowerOf(const TablesObject&, const sm_array*, double, double) {
+  throw NotExpressible("bounds of given marginals are for sparse and dense models, not for tables");
+}
+Lower LowerOf(const DenseObject& object, const sm_array* marginals, double temperature,
+              double tolerance) {
+  const auto y = ToMatrix<float>(marginals, "the marginals");
+  const DenseLowerBound found = LowerBoundAt(object.Normalised(), y, temperature, tolerance);
+  return {found.lower.value(), found.loss};
+}
+
+const LabelSpace& LabelsOf(const SparseObject& object) { return object.model().labels(); }
+const LabelSpace& LabelsOf(const DenseObject& object) { return object.model().labels(); }
+const LabelSpace& LabelsOf(const TablesObject&) {
+  throw NotExpressible("a model of tables has no label space");
+}
+
+// One field of every edge.
+template <class T>
+sm_array FieldOf(std::span<const Edge> edges, const T Edge::*field) {
+  static const Edge none;
+  const Edge& first = edges.empty() ? none : edges.front();
+  return ViewOf(&(first.*field), {edges.size()}, {sizeof(Edge)});
+}
+
+}  // namespace
+
+Json LabelsObject::Description() const {
+  Json composite = Json::array();
+  for (int c = space_.num_labels(); c < space_.cuts->num_cuts(); ++c)
+    composite.push_back(space_.cuts->set(c));
+  Json metrics = Json::array();
+  for (const LabelMetric& metric : space_.metrics) {
+    metrics.push_back({{"name", metric.name},
+                       {"length", metric.length},
+                       {"distortion", NumberJson(metric.distortion)}});
+  }
+  return {{"kind", "labels"},        {"num_labels", space_.num_labels()},
+          {"exact", space_.exact()}, {"warnings", warnings_},
+          {"composite", composite},  {"metrics", metrics}};
+}
+
+sm_array LabelsObject::View(std::string_view name, std::size_t index) const {
+  if (name == "distance" && index < space_.metrics.size())
+    return ViewOf(space_.metrics[index].distance);
+  return sm_object::View(name, index);
+}
+
+Json ModelObject::Description() const {
+  Json description = Facts();
+  if (file_) {
+    description["width"] = file_->width;
+    description["height"] = file_->height;
+    description["depth"] = file_->depth;
+    description["warnings"] = file_->warnings;
+  }
+  return description;
+}
+
+Json SparseObject::Facts() const {
+  return {{"kind", "sparse"},
+          {"num_variables", model_.num_variables()},
+          {"num_labels", model_.num_labels()},
+          {"constant", NumberJson(model_.constant())},
+          {"description", model_.Description()}};
+}
+
+sm_array SparseObject::View(std::string_view name, std::size_t index) const {
+  if (index == 0 && name == "unary") return ViewOf(model_.unary());
+  const std::span<const Edge> edges(model_.edges());
+  if (index == 0 && name == "weights") return FieldOf(edges, &Edge::weight);
+  if (index == 0 && name == "metrics") return FieldOf(edges, &Edge::metric);
+  if (index == 0 && name == "edges") {
+    static_assert(offsetof(Edge, b) == offsetof(Edge, a) + sizeof(int));
+    sm_array view = FieldOf(edges, &Edge::a);
+    view.ndim = 2;
+    view.shape[1] = 2;
+    view.strides[1] = sizeof(int);
+    return view;
+  }
+  return sm_object::View(name, index);
+}
+
+Json TablesObject::Facts() const {
+  return {{"kind", "tables"},
+          {"num_variables", graph_.cardinality.size()},
+          {"num_factors", graph_.factors.size()},
+          {"description", fmt::format("factor graph, {} variables, {} factors",
+                                      graph_.cardinality.size(), graph_.factors.size())}};
+}
+
+sm_array TablesObject::View(std::string_view name, std::size_t index) const {
+  if (name == "cardinality" && index == 0)
+    return ViewOf(graph_.cardinality.data(), {graph_.cardinality.size()});
+  if (index < graph_.factors.size()) {
+    const Factor& factor = graph_.factors[index];
+    if (name == "scope") return ViewOf(factor.scope.data(), {factor.scope.size()});
+    if (name == "table") return ViewOf(factor.energy.data(), {factor.energy.size()});
+  }
+  return sm_object::View(name, index);
+}
+
+const DenseCrf& DenseObject::Normalised() const {
+  std::call_once(once_, [&] { normalised_.emplace(WithExactNormalisation(model_)); });
+  return *normalised_;
+}
+
+Json DenseObject::Facts() const {
+  Json kernels = Json::array();
+  for (const GaussianKernel& kernel : model_.kernels()) {
+    kernels.push_back({{"name", kernel.name},
+                       {"weight", NumberJson(kernel.weight)},
+                       {"normalisation", static_cast<int>(kernel.normalisation)},
+                       {"scaled", !kernel.scale.empty()},
+                       {"scale_error", NumberJson(kernel.scale_error)},
+                       {"scale_source", kernel.scale_source},
+                       {"feature_error", NumberJson(kernel.feature_error)}});
+  }
+  return {{"kind", "dense"},
+          {"num_variables", model_.num_variables()},
+          {"num_labels", model_.num_labels()},
+          {"constant", NumberJson(model_.constant())},
+          {"ordered", model_.counting() == PairCounting::kOrdered},
+          {"kernels", kernels},
+          {"description", model_.Description()}};
+}
+
+sm_array DenseObject::View(std::string_view name, std::size_t index) const {
+  if (index == 0 && name == "unary") return ViewOf(model_.unary());
+  if (index < model_.kernels().size()) {
+    const GaussianKernel& kernel = model_.kernels()[index];
+    if (name == "features") return ViewOf(kernel.features);
+    if (name == "scale") return ViewOf(kernel.scale.data(), {kernel.scale.size()});
+  }
+  return sm_object::View(name, index);
+}
+
+}  // namespace submarine::c_api
+
+using namespace submarine;         // NOLINT(google-build-using-namespace)
+using namespace submarine::c_api;  // NOLINT(google-build-using-namespace)
+
+sm_status sm_labels_from_spec(const char* spec, int num_labels, const char* directory,
+                              sm_object** labels) {
+  return Made(labels, [&] {
+    std::vector<std::string> warnings;
+    LabelSpace space = ParseMetricSpec(Text(spec, "the metric"), num_labels, false, &warnings,
+                                       directory == nullptr ? "" : directory);
+    return std::make_unique<LabelsObject>(std::move(space), std::move(warnings));
+  });
+}
+
+sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables, const char* description,
+                                sm_object** labels) {
+  return Made(labels, [&] {
+    std::vector<Matrix<double>> distances;
+    for (std::size_t m = 0; m < num_tables; ++m)
+      distances.push_back(ToMatrix<double>(&Given(tables, "the tables") + m, "a table"));
+    return std::make_unique<LabelsObject>(
+        description == nullptr
+            ? FitMetrics(distances)
+            : LabelsFrom(std::move(distances), Json::parse(description, nullptr, false)));
+  });
+}
+
+sm_status sm_labels_of(const sm_object* model, sm_object** labels) {
+  return Made(labels, [&] {
+    std::unique_ptr<LabelsObject> found;
+    WithModel(model, [&](const auto& object) {
+      found = std::make_unique<LabelsObject>(LabelsOf(object));
+    });
+    return found;
+  });
+}
+
+sm_status sm_sparse_model(const sm_array* unary, const sm_array* edges, const sm_array* weights,
+                          const sm_array* metrics, const sm_object* labels, double constant,
+                          sm_object** model) {
+  return Made(model, [&] {
+    return std::make_unique<SparseObject>(
+        SparseCrf(ToMatrix<double>(unary, "unary"), ToEdges(edges, weights, metrics),
+                  As<LabelsObject>(labels, "the label space").space(), constant));
+  });
+}
+
+sm_status sm_factor_graph(const sm_array* cardinality, const sm_array* scope_sizes,
+                          const sm_array* scopes, const sm_array* table_sizes,
+                          const sm_array* tables, sm_object** model) {
+  return Made(model, [&] {
+    return std::make_unique<TablesObject>(
+        GraphFrom(cardinality, scope_sizes, scopes, table_sizes, tables));
+  });
+}
+
+sm_status sm_dense_model(const sm_array* unary, const char* options, const sm_array* arrays,
+                         size_t num_arrays, const sm_object* labels, sm_object** model) {
+  return Made(model, [&] {
+    return std::make_unique<DenseObject>(DenseFrom(
+        unary, options, {arrays, num_arrays}, As<LabelsObject>(labels, "the label space").space()));
+  });
+}
+
+sm_status sm_energy(const sm_object* model, const sm_array* labeling, double tolerance,
+                    double* energy) {
+  return Guarded([&] {
+    Given(energy, "the place for the energy");
+    const std::vector<int> labels = ToVector<std::int32_t>(labeling, "the labeling");
+    WithModel(model, [&](const auto& object) { *energy = EnergyOf(object, labels, tolerance); });
+  });
+}
+
+sm_status sm_lower_bound(const sm_object* model, const sm_array* marginals, double temperature,
+                         double tolerance, double* lower, double* loss) {
+  return Guarded([&] {
+    Given(lower, "the place for the bound");
+    WithModel(model, [&](const auto& object) {
+      const Lower found = LowerOf(object, marginals, temperature, tolerance);
+      *lower = found.bound;
+      if (loss != nullptr) *loss = found.loss;
+    });
+  });
+}
