@@ -200,6 +200,32 @@ StereoSettings DefaultStereoSettings() {
   return settings;
 }
 
+StereoSettings SemiGlobalSettings() {
+  StereoSettings settings = DefaultStereoSettings();
+  settings.semi_global = StereoCrfOptions();
+  return settings;
+}
+
+StereoProblem MatchStereoPair(const StereoPair& pair, bool solves, StereoSettings* settings,
+                              const StereoCheck& check) {
+  const StereoCrfOptions& options = *settings->semi_global;
+  std::vector<GaussianKernel> kernels;
+  if (solves) kernels = StereoKernels(pair.LeftView(), options);
+  const auto check_for = [&](int labels) {
+    if (check) check(kernels, StereoLabels(labels, options));
+  };
+  if (settings->disparities == 0) {
+    check_for(kFewestDisparities);
+    settings->disparities = GuessDisparities(pair.LeftView(), pair.RightView());
+  }
+  check_for(settings->disparities);
+  StereoProblem problem{{},
+                        MatchSemiGlobal(pair.LeftView(), pair.RightView(), settings->disparities,
+                                        internal::SemiGlobalOptions())};
+  if (solves) problem.model = StereoCrf(problem.match, std::move(kernels), options);
+  return problem;
+}
+
 DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
                           const StereoCheck& check) {
   DenseSpec spec;
@@ -229,14 +255,23 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
   return BuildDenseCrf(spec);
 }
 
-StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>& marginals,
-                            const std::vector<float>& entropies, const std::vector<float>& truth,
+StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>* marginals,
+                            const std::vector<float>& uncertainty, const std::vector<float>& truth,
                             const std::vector<std::uint8_t>& mask) {
-  StereoJudgement judgement{CompareDisparities(disparities, truth),
-                            {},
-                            Sparsify(disparities, truth, entropies),
-                            Calibrate(marginals, disparities, truth)};
-  if (!mask.empty()) judgement.masked = CompareDisparities(disparities, truth, mask);
+  StereoJudgement judgement{.all = CompareDisparities(disparities, truth)};
+  if (marginals != nullptr) {
+    judgement.sparsification = Sparsify(disparities, truth, uncertainty);
+    judgement.calibration = Calibrate(*marginals, disparities, truth);
+  }
+  if (mask.empty()) return judgement;
+  judgement.visible = CompareDisparities(disparities, truth, mask);
+  std::vector<std::uint8_t> hidden(mask.size());
+  bool any = false;
+  for (std::size_t a = 0; a < mask.size(); ++a) {
+    hidden[a] = mask[a] == 0 ? 1 : 0;
+    any = any || (hidden[a] != 0 && !std::isnan(truth[a]));
+  }
+  if (any) judgement.occluded = CompareDisparities(disparities, truth, hidden);
   return judgement;
 }
 

@@ -1,4 +1,4 @@
-// Stereo, from a pair of pictures to a certified solve and its evaluation against ground truth.
+// Stereo, from a pair of pictures to a model, and the evaluation of what is solved against ground truth.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "submarine/solve/solve.h"
 #include "submarine/stereo/evaluation.h"
 #include "submarine/stereo/matching_cost.h"
+#include "submarine/stereo/match/stereo_crf.h"
 
 namespace submarine::apps {
 
@@ -45,6 +46,8 @@ std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pa
 
 struct StereoSettings {
   int disparities = 0;  // 0: GuessDisparities
+  // Unaries of semi-global evidence; none: of `matching`, and kernels by the numbers below it.
+  std::optional<StereoCrfOptions> semi_global;
   MatchingOptions matching;
   std::string metric;
   double spatial_sigma = 0.0;
@@ -58,8 +61,9 @@ struct StereoSettings {
 
 inline constexpr double kStereoGap = 0.05;  // default gap of the certificate
 
-// The default settings for all pairs, chosen on nine Middlebury pairs together
-// (docs/experiments.md).
+// What `submarine stereo` does without options: semi-global evidence.
+StereoSettings SemiGlobalSettings();
+// The plain model for all pairs, chosen on nine Middlebury pairs together (docs/experiments.md).
 StereoSettings DefaultStereoSettings();
 
 // Throws what MatchingCosts, ParseMetricSpec and the kernels throw. Sets `settings->disparities` if
@@ -70,15 +74,28 @@ using StereoCheck = std::function<void(std::span<const GaussianKernel>, const La
 DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
                           const StereoCheck& check = {});
 
+// The same for settings with semi-global evidence, which is returned, too: disparities of labels are made
+// from it.
+struct StereoProblem {
+  std::optional<DenseCrf> model;  // none unless asked for
+  internal::SemiGlobalMatch match;
+};
+StereoProblem MatchStereoPair(const StereoPair& pair, bool solves, StereoSettings* settings,
+                              const StereoCheck& check = {});
+
 struct StereoJudgement {
   internal::DisparityErrors all;
-  std::optional<internal::DisparityErrors> masked;
-  internal::Sparsification sparsification;  // of pixels off by more than 1 px, by entropy
-  internal::Calibration calibration;
+  // Of the pixels of the mask, and of all others.
+  std::optional<internal::DisparityErrors> visible;
+  std::optional<internal::DisparityErrors> occluded;
+  // Where there are marginals: of pixels off by more than 1 px, by uncertainty.
+  std::optional<internal::Sparsification> sparsification;
+  std::optional<internal::Calibration> calibration;
 };
 
-StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>& marginals,
-                            const std::vector<float>& entropies, const std::vector<float>& truth,
+// `marginals` may be null, `uncertainty` and `mask` empty.
+StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>* marginals,
+                            const std::vector<float>& uncertainty, const std::vector<float>& truth,
                             const std::vector<std::uint8_t>& mask);
 
 }  // namespace submarine::apps

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,11 +25,13 @@
 #include "apps/solve/solve_output.h"
 #include "apps/solve/solve_progress.h"
 #include "apps/stereo/stereo.h"
+#include "apps/stereo/stereo_depth.h"
 #include "apps/stereo/stereo_output.h"
+#include "apps/stereo/stereo_presets.h"
 #include "submarine/base/error.h"
+#include "submarine/base/loop_interrupt.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/stereo/disparity.h"
 
 namespace submarine::apps {
 namespace {
@@ -35,23 +39,35 @@ namespace {
 using internal::Stopwatch;
 using internal::ThreadLimit;
 
+enum class Preset { kSemiGlobal, kPaper };
+
 struct StereoCommand {
   std::string left;
   std::string right;
   std::string directory;
-  StereoSettings settings = DefaultStereoSettings();
+  StereoSettings plain = DefaultStereoSettings();  // with --unary
+  Preset preset = Preset::kSemiGlobal;
   std::string disparities = "auto";
   std::string unary;
   std::optional<double> truncate;
   std::optional<double> factor;
-  std::vector<double> spatial = {settings.spatial_sigma, settings.spatial_weight};
-  std::vector<double> bilateral = {settings.bilateral_sigma, settings.bilateral_colour_sigma,
-                                   settings.bilateral_weight};
+  std::vector<double> spatial;    // empty: not given
+  std::vector<double> bilateral;  // likewise
   int shrink = 1;
+  bool fast = false;
+  bool no_report = false;
+  StereoCamera camera;
   std::string truth;
   std::string mask;
   DenseCommand dense;
 };
+
+bool Given(const CLI::App& sub, const std::string& option) {
+  return sub.get_option(option)->count() > 0;
+}
+
+// What a proof may take unless the user says otherwise.
+constexpr double kSecondsOfStereoProof = 20.0;
 
 int ParseDisparities(const std::string& text) {
   if (text == "auto") return 0;
@@ -65,24 +81,86 @@ int ParseDisparities(const std::string& text) {
   return value;
 }
 
+void TakeKernels(const StereoCommand& command, StereoSettings* settings) {
+  if (!command.spatial.empty()) {
+    CheckKernelOption("--spatial", command.spatial);
+    settings->spatial_sigma = command.spatial[0];
+    settings->spatial_weight = command.spatial[1];
+  }
+  if (command.bilateral.empty()) return;
+  CheckKernelOption("--bilateral", command.bilateral);
+  settings->bilateral_sigma = command.bilateral[0];
+  settings->bilateral_colour_sigma = command.bilateral[1];
+  settings->bilateral_weight = command.bilateral[2];
+  if (!settings->semi_global) return;
+  settings->semi_global->sigma = command.bilateral[0];
+  settings->semi_global->colour_sigma = command.bilateral[1];
+  settings->semi_global->weight = command.bilateral[2];
+}
+
 // The settings as changed by the options.
-StereoSettings SettingsOf(const StereoCommand& command) {
-  StereoSettings settings = command.settings;
+StereoSettings SettingsOf(const CLI::App& sub, const StereoCommand& command) {
+  const bool plain = !command.unary.empty() || command.preset == Preset::kPaper;
+  StereoSettings settings = plain ? command.plain : SemiGlobalSettings();
+  if (command.preset == Preset::kPaper) {
+    if (!command.unary.empty())
+      throw InvalidInput("--preset paper and --unary both name a matching cost; give one of them");
+    const std::string metric = settings.metric;
+    settings = PaperStereoSettings();
+    if (Given(sub, "--metric")) settings.metric = metric;
+  }
   settings.disparities = ParseDisparities(command.disparities);
+  if (!plain) {
+    for (const char* option : {"--truncate", "--scale", "--metric", "--spatial"}) {
+      if (Given(sub, option)) {
+        throw InvalidInput(fmt::format(
+            "{} is about models of --unary, which is not given; semi-global matching has no such "
+            "option",
+            option));
+      }
+    }
+  }
   if (!command.unary.empty()) {
     // The default truncation and factor apply to the default comparison only.
-    settings.matching = ParseMatchingKind(command.unary);
+    const MatchingOptions given = ParseMatchingKind(command.unary);
+    if (ToString(given) != ToString(settings.matching)) settings.matching = given;
   }
   if (command.truncate) settings.matching.truncate = *command.truncate;
   if (command.factor) settings.matching.factor = *command.factor;
-  CheckKernelOption("--spatial", command.spatial);
-  CheckKernelOption("--bilateral", command.bilateral);
-  settings.spatial_sigma = command.spatial[0];
-  settings.spatial_weight = command.spatial[1];
-  settings.bilateral_sigma = command.bilateral[0];
-  settings.bilateral_colour_sigma = command.bilateral[1];
-  settings.bilateral_weight = command.bilateral[2];
+  TakeKernels(command, &settings);
+  if (command.fast && plain) {
+    throw InvalidInput(
+        "--fast returns what semi-global matching says; with --unary and --preset paper there is "
+        "nothing but the model to solve");
+  }
   return settings;
+}
+
+// Labels of semi-global matching are those of a few updates of mean field; a proof adds an interval and
+// leaves them as they are. Models of --unary are solved for the least energy.
+SolveOptions SolveOptionsOf(const CLI::App& sub, const StereoSettings& settings,
+                            const StereoCommand& command) {
+  SolveOptions solve = command.dense.solve;
+  if (!settings.semi_global) {
+    if (!Given(sub, "--method")) solve.method = Method::kAuto;
+    if (!Given(sub, "--certify")) solve.dense.certify = Certify::kAuto;
+    if (!Given(sub, "--marginals-of")) solve.dense.marginals = DenseMarginals::kUpperBound;
+    return solve;
+  }
+  solve.dense.updates = settings.semi_global->updates;
+  const bool proves =
+      solve.dense.certify != Certify::kNone && solve.dense.certify != Certify::kLower;
+  if (!Given(sub, "--method")) {
+    solve.method = proves ? Method::kAuto : Method::kMeanField;
+  } else if (solve.method != Method::kMeanField && !Given(sub, "--certify")) {
+    solve.dense.certify = Certify::kAuto;
+  }
+  if (solve.method == Method::kMeanField) {
+    if (!Given(sub, "--pairs")) solve.dense.pairs.kind = OperatorKind::kLattice;
+  } else if (!Given(sub, "--time-limit")) {
+    solve.limits.time_limit_seconds = kSecondsOfStereoProof;
+  }
+  return solve;
 }
 
 // For every pixel, whatever the number of disparities turns out to be.
@@ -93,66 +171,155 @@ double LeastBytes(const StereoSettings& settings) {
          LeastBytesPerPixel(static_cast<std::size_t>(std::max(kFewest, settings.disparities)));
 }
 
-void RunStereo(const StereoCommand& command) {
-  const Stopwatch clock;
+// The volumes of semi-global matching: costs, and sums in two directions, of which one stays.
+constexpr double kMatchingBytes = 3.0 * sizeof(std::uint16_t);
+constexpr double kMatchedBytes = sizeof(std::uint16_t);
+
+void RequireMatchingFits(std::size_t pixels, int disparities, const SolveOptions& solve) {
+  const double bytes = kMatchingBytes * static_cast<double>(pixels) *
+                       static_cast<double>(internal::CostVolume::PaddedDisparities(disparities));
+  const auto limit =
+      static_cast<double>(solve.limits.max_bytes > 0 ? solve.limits.max_bytes : DefaultMemory());
+  if (bytes <= limit) return;
+  throw TooLarge(fmt::format(
+      "semi-global matching of {} pixels with {} disparities needs {:.1f} GB, more than the limit of "
+      "{:.1f} GB",
+      pixels, disparities, bytes / 1e9, limit / 1e9));
+}
+
+// The model of a pair and what is solved of it.
+class StereoRun {
+ public:
+  StereoRun(const CLI::App& sub, const StereoCommand& command)
+      : command_(command),
+        settings_(SettingsOf(sub, command)),
+        solve_(SolveOptionsOf(sub, settings_, command)),
+        progress_(solve_, command.dense.quiet) {}
+
+  void Run() {
+    Read();
+    Bundle bundle(command_.directory);
+    Build();
+    if (input_.dense) Solve();
+    const StereoResult result = ConcludeStereo(outcome(), evidence(), truth_);
+    const PicturePage page = StereoPage(
+        &bundle,
+        fmt::format("Stereo: {}", std::filesystem::path(command_.left).filename().string()), pair_,
+        settings_, outcome(), result, truth_, command_.dense.top);
+    WriteDepth(bundle, pair_, command_.camera, command_.shrink, result, outcome());
+    const auto report = ReportInTime();
+    FinishBundle(SummaryOf(result), "stereo", page.json(), &bundle, report);
+    progress_.Clear();
+    if (!command_.dense.quiet) {
+      if (solved_) PrintText(Summary(*solved_));
+      if (result.judgement) PrintText(JudgementText(*result.judgement));
+      PrintLine("Results: " +
+                (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
+    }
+    if (solved_) CheckComplete(*solved_);
+  }
+
+ private:
+  std::size_t pixels() const {
+    return static_cast<std::size_t>(pair_.width) * static_cast<std::size_t>(pair_.height);
+  }
+  const SolveResult* outcome() const { return solved_ ? &*solved_ : nullptr; }
+  const internal::SemiGlobalMatch* evidence() const { return match_ ? &*match_ : nullptr; }
+  bool pages() const { return !command_.no_report && !command_.fast; }
+
+  void Read() {
+    progress_("reading", {.k = -1});
+    const ReadingLimits limits(solve_, clock_, LeastBytes(settings_), command_.shrink);
+    pair_ = ReadStereoPair(command_.left, command_.right, command_.shrink, limits);
+    if (!command_.truth.empty())
+      truth_.disparity = ReadTruth(command_.truth, pair_, command_.shrink, limits);
+    if (command_.mask.empty()) return;
+    if (command_.truth.empty()) throw InvalidInput("--mask needs --truth");
+    truth_.mask = ReadMask(command_.mask, pair_, command_.shrink, limits);
+  }
+
+  // What a solve may take, if its results are written afterwards.
+  SolveOptions LimitsLeft(int labels) const {
+    SolveOptions left = solve_;
+    const double limit = solve_.limits.time_limit_seconds;
+    left.limits.time_limit_seconds =
+        std::max(0.0, limit - clock_.Seconds() -
+                          WritingTime(pixels(), static_cast<std::size_t>(labels)).Reserve(pages(), limit));
+    return left;
+  }
+
+  void Build() {
+    progress_("comparing views", {.k = -1});
+    const internal::LoopInterrupt interrupt(interrupted_);
+    const auto check = [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
+      if (settings_.semi_global) RequireMatchingFits(pixels(), labels.num_labels(), solve_);
+      if (!kernels.empty())
+        RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
+    };
+    if (!settings_.semi_global) {
+      input_.dense = BuildStereoModel(pair_, &settings_, check);
+      return;
+    }
+    StereoProblem problem = MatchStereoPair(pair_, !command_.fast, &settings_, check);
+    match_ = std::move(problem.match);
+    input_.dense = std::move(problem.model);
+    const auto held = static_cast<std::size_t>(kMatchedBytes * static_cast<double>(match_->sums.cells.size()));
+    if (solve_.limits.max_bytes > 0)
+      solve_.limits.max_bytes -= std::min(solve_.limits.max_bytes / 2, held);
+  }
+
+  void Solve() {
+    writing_.emplace(input_.dense->num_variables(), static_cast<std::size_t>(settings_.disparities));
+    solved_ = SolveInTime(input_, solve_, clock_,
+                          writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
+    // Its unaries are as large as the marginals.
+    input_.dense.reset();
+  }
+
+  std::optional<ReportOptions> ReportInTime() {
+    if (!pages() || !writing_) return std::nullopt;
+    return writing_->PageInTime(ReportOptions(), clock_.Seconds(), solve_.limits.time_limit_seconds,
+                                &solved_->notes);
+  }
+
+  nlohmann::ordered_json SummaryOf(const StereoResult& result) const {
+    nlohmann::ordered_json summary;
+    if (solved_) {
+      summary =
+          SummaryJson(*solved_, solve_, fmt::format("{} {}", command_.left, command_.right), true);
+    } else {
+      summary["seconds"] = clock_.Seconds();
+    }
+    summary["options"]["stereo"] =
+        SettingsJson(settings_, command_.left, command_.right, command_.shrink);
+    if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command_.truth);
+    return summary;
+  }
+
+  const StereoCommand& command_;
+  const Stopwatch clock_;
+  StereoSettings settings_;
+  SolveOptions solve_;
+  SolveProgress progress_;
+  const std::function<bool()> interrupted_ = [] { return Interrupted(); };
+  StereoPair pair_;
+  StereoTruth truth_;
+  std::optional<internal::SemiGlobalMatch> match_;
+  ModelInput input_;
+  std::optional<WritingTime> writing_;
+  std::optional<SolveResult> solved_;
+};
+
+void RunStereo(const CLI::App& sub, const StereoCommand& command) {
+  CheckCamera(command.camera);
   const ThreadLimit thread_limit(command.dense.threads);
   CatchInterrupts();
-  StereoSettings settings = SettingsOf(command);
-  SolveOptions solve = command.dense.solve;
-  SolveProgress progress(solve, command.dense.quiet);
-  progress("reading", {.k = -1});
-  const ReadingLimits limits(solve, clock, LeastBytes(settings), command.shrink);
-  const StereoPair pair = ReadStereoPair(command.left, command.right, command.shrink, limits);
-  StereoTruth truth;
-  if (!command.truth.empty())
-    truth.disparity = ReadTruth(command.truth, pair, command.shrink, limits);
-  if (!command.mask.empty()) {
-    if (command.truth.empty()) throw InvalidInput("--mask needs --truth");
-    truth.mask = ReadMask(command.mask, pair, command.shrink, limits);
-  }
-  Bundle bundle(command.directory);
-  progress("comparing views", {.k = -1});
-  ModelInput input;
-  input.dense = BuildStereoModel(
-      pair, &settings, [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
-        const std::size_t pixels = pair.left.size() / static_cast<std::size_t>(pair.channels);
-        SolveOptions left = solve;
-        left.limits.time_limit_seconds =
-            std::max(0.0, solve.limits.time_limit_seconds - clock.Seconds() -
-                              WritingTime(pixels, static_cast<std::size_t>(labels.num_labels()))
-                                  .Reserve(true, solve.limits.time_limit_seconds));
-        RequireFits(kernels, pixels, labels, left);
-      });
-  const WritingTime writing(input.dense->num_variables(),
-                            static_cast<std::size_t>(settings.disparities));
-  SolveResult outcome = SolveInTime(
-      input, solve, clock, writing.Reserve(true, solve.limits.time_limit_seconds), &progress);
-  const StereoResult result = ConcludeStereo(outcome, truth);
-
-  const PicturePage page = StereoPage(
-      &bundle, fmt::format("Stereo: {}", std::filesystem::path(command.left).filename().string()),
-      pair, settings, outcome, result, truth, command.dense.top);
-  const auto report = writing.PageInTime(ReportOptions(), clock.Seconds(),
-                                         solve.limits.time_limit_seconds, &outcome.notes);
-  nlohmann::ordered_json summary =
-      SummaryJson(outcome, solve, fmt::format("{} {}", command.left, command.right), true);
-  summary["options"]["stereo"] =
-      SettingsJson(settings, command.left, command.right, command.shrink);
-  if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command.truth);
-  FinishBundle(std::move(summary), "stereo", page.json(), &bundle, report);
-  progress.Clear();
-  if (!command.dense.quiet) {
-    PrintText(Summary(outcome));
-    if (result.judgement) PrintText(JudgementText(*result.judgement));
-    if (report)
-      PrintLine("Report: " + (std::filesystem::path(command.directory) / "report.html").string());
-  }
-  CheckComplete(outcome);
+  StereoRun(sub, command).Run();
 }
 
 void AddModelOptions(CLI::App* sub, StereoCommand* command) {
   const char* group = "Model";
-  const StereoSettings& settings = command->settings;
+  const StereoSettings& settings = command->plain;
   sub->add_option("--disparities", command->disparities,
                   "Number of disparities: 0 to N - 1 pixels; auto estimates it from the pair")
       ->type_name("N|auto")
@@ -160,29 +327,34 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
       ->group(group);
   sub->add_option(
          "--unary", command->unary,
-         "Matching cost. ad: sum over channels of absolute differences; census: differing "
+         "Solve a model of this matching cost for the least energy, with a proof, instead of "
+         "semi-global matching. ad: sum over channels of absolute differences; census: differing "
          "comparisons with 62 neighbours; bt: Birchfield and Tomasi's, insensitive to sampling; "
          "sad:R, census:R, bt:R: their means over windows of radius R")
       ->type_name("ad|sad:R|census[:R]|bt[:R]")
-      ->default_str(ToString(settings.matching))
       ->group(group);
-  sub->add_option("--truncate", command->truncate, "Largest matching cost")
+  sub->add_option("--truncate", command->truncate, "Largest matching cost of --unary")
       ->check(NumberInside(0, 1e30))
       ->default_str(std::isfinite(settings.matching.truncate)
                         ? fmt::format("{:g}", settings.matching.truncate)
                         : "none")
       ->group(group);
   sub->add_option("--scale", command->factor,
-                  "Factor of the matching costs: the larger, the less smoothing")
+                  "Factor of the matching costs of --unary: the larger, the less smoothing")
       ->check(NumberInside(0, 1e30))
       ->default_str(fmt::format("{:g}", settings.matching.factor))
       ->group(group);
-  sub->add_option("--metric", command->settings.metric,
-                  "Distance of disparities: potts, linear, truncated:T, "
+  sub->add_option("--metric", command->plain.metric,
+                  "With --unary, distance of disparities: potts, linear, truncated:T, "
                   "tree:FILE")
       ->capture_default_str()
       ->group(group);
   AddKernelOptions(sub, &command->spatial, &command->bilateral);
+  AddChoice<Preset>(sub, "--preset", &command->preset,
+                    {{"semi-global", Preset::kSemiGlobal}, {"paper", Preset::kPaper}},
+                    "paper: absolute differences, Potts and the kernels of Pansari, Russell and "
+                    "Kumar")
+      ->group(group);
   sub->add_option("--shrink", command->shrink,
                   "Work at 1/K of the resolution; ground truth is shrunk, too")
       ->type_name("K")
@@ -195,9 +367,13 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
 
 void AddStereoCommand(CLI::App* app) {
   auto command = std::make_shared<StereoCommand>();
-  command->dense.solve.limits.gap = kStereoGap;
+  SolveOptions& solve = command->dense.solve;
+  solve.limits.gap = kStereoGap;
+  solve.method = Method::kMeanField;
+  solve.dense.certify = Certify::kNone;
+  solve.dense.marginals = DenseMarginals::kMeanField;
   CLI::App* sub = app->add_subcommand(
-      "stereo", "Two views in; disparities, their uncertainty and a certified interval out");
+      "stereo", "Two views in; disparities and their uncertainty out");
   sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, BMP, PGM, PPM)")
       ->required();
   sub->add_option("RIGHT", command->right, "The right view, of the same size, rectified")
@@ -212,19 +388,33 @@ void AddStereoCommand(CLI::App* app) {
       "--mask", command->mask,
       "Mask of non-occluded pixels (brighter than half of white): errors are also reported for "
       "these alone");
+  sub->add_flag("--fast", command->fast,
+                "What semi-global matching says, without the CRF: no marginals, no uncertainty, no "
+                "report.html");
+  sub->add_flag("--no-report", command->no_report, "Write no report.html");
+  sub->add_option("--focal", command->camera.focal,
+                  "Focal length in pixels of the files; with --baseline, depth and its 90% interval "
+                  "are written, too")
+      ->check(NumberInside(0, 1e12));
+  sub->add_option("--baseline", command->camera.baseline,
+                  "Distance of the cameras, in the unit that depth is wanted in")
+      ->check(NumberInside(0, 1e12));
   AddDenseSolveOptions(sub, &command->dense);
   AddModelOptions(sub, command.get());
   AddPairOptions(sub, &command->dense.solve);
   sub->footer(
       "Examples:\n"
       "  submarine stereo left.png right.png -o out\n"
-      "  submarine stereo left.jpg right.jpg -o out --shrink 3 --disparities 80 --time-limit 60\n"
+      "  submarine stereo left.png right.png -o out --certify          (the same disparities, and "
+      "what is proven of them)\n"
+      "  submarine stereo left.png right.png -o out --focal 1400 --baseline 0.12          (depth in "
+      "metres)\n"
       "  submarine stereo left.png right.png -o out --truth disparity.png,16\n"
-      "  submarine stereo left.png right.png -o out --unary ad --metric potts --disparities 16 \\\n"
-      "    --spatial 1.64,12.99 --bilateral 50.84,1.51,1.10        (the paper's model of Tsukuba)");
-  sub->callback([command] {
+      "  submarine stereo left.png right.png -o out --preset paper --disparities 16          (the "
+      "paper's model of Tsukuba)");
+  sub->callback([sub, command] {
     try {
-      RunStereo(*command);
+      RunStereo(*sub, *command);
     } catch (const TooLarge& error) {
       throw TooLarge(InOptions(error, command->shrink));
     }

@@ -48,25 +48,27 @@ void AddJudgement(const StereoJudgement& judgement, PicturePage* page) {
       fmt::format("of {} known pixels are bad: off by more than 1 px", judgement.all.pixels));
   page->AddLead(fmt::format("{:.3f} px", judgement.all.mean_absolute), "mean absolute error");
   AddErrorFacts(judgement.all, "", page);
-  if (judgement.masked) AddErrorFacts(*judgement.masked, " (not occluded)", page);
-  const Sparsification& s = judgement.sparsification;
+  if (judgement.visible) AddErrorFacts(*judgement.visible, " (not occluded)", page);
+  if (judgement.occluded) AddErrorFacts(*judgement.occluded, " (occluded)", page);
+  if (!judgement.sparsification) return;
+  const Sparsification& s = *judgement.sparsification;
   page->AddFact("area under the sparsification curve (oracle, chance)",
                 fmt::format("{:.4f} ({:.4f}, {:.4f})", s.area, s.oracle_area, s.random_area));
-  page->AddFact("expected calibration error", Percent(judgement.calibration.expected_error));
+  page->AddFact("expected calibration error", Percent(judgement.calibration->expected_error));
   page->AddPlot(
       {{"title", "Does uncertainty point at errors?"},
        {"x", {{"label", "share of most uncertain pixels removed"}, {"values", s.removed}}},
        {"y", {{"label", "bad pixels (> 1 px) among the rest"}}},
-       {"series", Json::array({{{"name", "by entropy"}, {"values", s.by_uncertainty}},
+       {"series", Json::array({{{"name", "by uncertainty"}, {"values", s.by_uncertainty}},
                                {{"name", "by true error (oracle)"}, {"values", s.oracle}}})},
        {"style", "line"}});
   page->AddPlot({{"title", "Do probabilities mean what they say?"},
                  {"x",
                   {{"label", "marginal mass within 1 px of the estimate"},
-                   {"values", judgement.calibration.confidence}}},
+                   {"values", judgement.calibration->confidence}}},
                  {"y", {{"label", "share of pixels that are within 1 px"}}},
                  {"series", Json::array({{{"name", "pixels of this confidence"},
-                                          {"values", judgement.calibration.frequency}}})},
+                                          {"values", judgement.calibration->frequency}}})},
                  {"diagonal", true},
                  {"style", "points"}});
 }
@@ -94,46 +96,74 @@ void WriteDisparityPng(const Bundle& bundle, const StereoPair& pair,
 
 }  // namespace
 
-StereoResult ConcludeStereo(const SolveResult& outcome, const StereoTruth& truth) {
-  const auto& marginals = std::get<Matrix<float>>(outcome.marginals);
-  StereoResult result{
-      RefinedDisparities(marginals, outcome.labels), Entropies(outcome.marginals), {}};
+StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlobalMatch* match,
+                            const StereoTruth& truth) {
+  const auto* marginals =
+      outcome != nullptr ? &std::get<Matrix<float>>(outcome->marginals) : nullptr;
+  StereoResult result;
+  if (match != nullptr) {
+    result.disparities =
+        StereoDisparities(*match, outcome != nullptr ? outcome->labels : match->disparities);
+    result.occluded.resize(match->visible.size());
+    std::transform(match->visible.begin(), match->visible.end(), result.occluded.begin(),
+                   [](std::uint8_t visible) { return visible == 0 ? 1 : 0; });
+  } else {
+    result.disparities = RefinedDisparities(*marginals, outcome->labels);
+  }
+  if (marginals != nullptr) result.uncertainty = StereoUncertainty(*marginals, result.disparities);
   if (!truth.disparity.empty()) {
-    result.judgement =
-        JudgeStereo(result.disparities, marginals, result.entropies, truth.disparity, truth.mask);
+    result.judgement = JudgeStereo(result.disparities, marginals, result.uncertainty,
+                                   truth.disparity, truth.mask);
   }
   return result;
 }
 
 Json SettingsJson(const StereoSettings& settings, const std::string& left, const std::string& right,
                   int shrink) {
+  Json json = {{"left", left},
+               {"right", right},
+               {"shrink", shrink},
+               {"disparities", settings.disparities}};
+  if (settings.semi_global) {
+    const StereoCrfOptions& crf = *settings.semi_global;
+    json["unary"] = "semi-global";
+    json["metric"] = fmt::format("truncated:{}", crf.truncation);
+    json["bilateral"] = {crf.sigma, crf.colour_sigma, crf.weight};
+    return json;
+  }
   const MatchingOptions& matching = settings.matching;
-  return {{"left", left},
-          {"right", right},
-          {"shrink", shrink},
-          {"disparities", settings.disparities},
-          {"unary", ToString(matching)},
-          {"truncate", std::isfinite(matching.truncate) ? Json(matching.truncate) : Json(nullptr)},
-          {"scale", matching.factor},
-          {"metric", settings.metric},
-          {"spatial", {settings.spatial_sigma, settings.spatial_weight}},
-          {"bilateral",
-           {settings.bilateral_sigma, settings.bilateral_colour_sigma, settings.bilateral_weight}},
-          {"guide", settings.guide_by_right ? "right" : "left"}};
+  json["unary"] = ToString(matching);
+  json["truncate"] = std::isfinite(matching.truncate) ? Json(matching.truncate) : Json(nullptr);
+  json["scale"] = matching.factor;
+  json["metric"] = settings.metric;
+  json["spatial"] = {settings.spatial_sigma, settings.spatial_weight};
+  json["bilateral"] = {settings.bilateral_sigma, settings.bilateral_colour_sigma,
+                       settings.bilateral_weight};
+  json["guide"] = settings.guide_by_right ? "right" : "left";
+  return json;
 }
 
 Json JudgementJson(const StereoJudgement& judgement, const std::string& truth) {
-  const Sparsification& s = judgement.sparsification;
-  const Calibration& c = judgement.calibration;
   Json json = {{"file", truth}, {"all", ErrorsJson(judgement.all)}};
-  if (judgement.masked) json["not_occluded"] = ErrorsJson(*judgement.masked);
-  json["sparsification"] = {{"removed", s.removed},         {"by_entropy", s.by_uncertainty},
-                            {"oracle", s.oracle},           {"area", s.area},
-                            {"oracle_area", s.oracle_area}, {"chance_area", s.random_area}};
-  json["calibration"] = {{"confidence", c.confidence},
-                         {"frequency", c.frequency},
-                         {"count", c.count},
-                         {"expected_error", c.expected_error}};
+  if (judgement.visible) json["not_occluded"] = ErrorsJson(*judgement.visible);
+  if (judgement.occluded) json["occluded"] = ErrorsJson(*judgement.occluded);
+  if (judgement.sparsification) {
+    const Sparsification& s = *judgement.sparsification;
+    json["sparsification"] = {{"removed", s.removed},
+                              {"by_uncertainty", s.by_uncertainty},
+                              {"oracle", s.oracle},
+                              {"area", s.area},
+                              {"oracle_area", s.oracle_area},
+                              {"chance_area", s.random_area},
+                              {"error", s.area - s.oracle_area}};
+  }
+  if (judgement.calibration) {
+    const Calibration& c = *judgement.calibration;
+    json["calibration"] = {{"confidence", c.confidence},
+                           {"frequency", c.frequency},
+                           {"count", c.count},
+                           {"expected_error", c.expected_error}};
+  }
   return json;
 }
 
@@ -144,36 +174,58 @@ std::string JudgementText(const StereoJudgement& judgement) {
       "px.\n",
       Percent(errors.bad_half), Percent(errors.bad_one), Percent(errors.bad_two), errors.pixels,
       errors.mean_absolute);
-  if (judgement.masked) {
-    text += fmt::format("Not occluded: {} beyond 1 px of {}.\n", Percent(judgement.masked->bad_one),
-                        judgement.masked->pixels);
+  if (judgement.visible) {
+    text += fmt::format("Not occluded: {} beyond 1 px of {}.\n",
+                        Percent(judgement.visible->bad_one), judgement.visible->pixels);
+  }
+  if (judgement.sparsification && judgement.calibration) {
+    text += fmt::format(
+        "Uncertainty: area {:.4f} above the best order of pixels (AUSE), calibration error {}.\n",
+        judgement.sparsification->area - judgement.sparsification->oracle_area,
+        Percent(judgement.calibration->expected_error));
   }
   return text;
 }
 
 PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,
-                       const StereoSettings& settings, const SolveResult& outcome,
+                       const StereoSettings& settings, const SolveResult* outcome,
                        const StereoResult& result, const StereoTruth& truth, int top) {
   PicturePage page(bundle, pair.width, pair.height, title);
   const double last = settings.disparities - 1;
   WriteDisparityPng(*bundle, pair, result.disparities);
   page.AddPicture("left view", "left", pair.channels, pair.left);
   page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px");
-  page.AddColoured("uncertainty", "entropy_colour", result.entropies, 0.0,
-                   std::log(settings.disparities), "nats");
+  if (!result.uncertainty.empty())
+    page.AddColoured("uncertainty", "uncertainty_colour", result.uncertainty, 0.0, 1.0, "");
+  if (!result.occluded.empty()) {
+    std::vector<float> mask(result.occluded.size());
+    std::transform(result.occluded.begin(), result.occluded.end(), mask.begin(),
+                   [](std::uint8_t occluded) { return occluded != 0 ? 255.0F : 0.0F; });
+    page.AddPicture("occluded", "occluded", 1, mask);
+  }
   if (result.judgement) AddTruth(settings, result, truth, &page);
   page.AddValues("disparity", "disparity", result.disparities, "px");
-  page.AddValues("entropy", "entropy", result.entropies, "nats");
-  std::vector<std::string> names;
-  for (int k = 0; k < settings.disparities; ++k) names.push_back(fmt::format("{}", k));
-  page.AddMarginals(outcome.marginals, top, "disparity (px)", names);
+  if (!result.uncertainty.empty())
+    page.AddValues("uncertainty", "uncertainty", result.uncertainty, "");
+  if (outcome != nullptr) {
+    std::vector<std::string> names;
+    for (int k = 0; k < settings.disparities; ++k) names.push_back(fmt::format("{}", k));
+    page.AddMarginals(outcome->marginals, top, "disparity (px)", names);
+  }
   if (result.judgement) AddJudgement(*result.judgement, &page);
   const auto [least, largest] =
       std::minmax_element(result.disparities.begin(), result.disparities.end());
   page.AddLead(fmt::format("{:.1f} to {:.1f} px", *least, *largest), "of disparity");
-  page.AddNote(
-      "Uncertainty is the entropy of each pixel's marginal: 0 where one disparity has all the "
-      "probability, log of their number where all are equal.");
+  if (!result.uncertainty.empty()) {
+    page.AddNote(
+        "Uncertainty is the probability that a disparity is off by more than one pixel, by the "
+        "pixel's marginal.");
+  }
+  if (!result.occluded.empty()) {
+    page.AddNote(
+        "Occluded pixels are those whose disparity the right view does not confirm: it is filled in "
+        "from similar pixels, else from the background.");
+  }
   return page;
 }
 

@@ -21,20 +21,23 @@ struct StereoTruth {
 
 struct StereoResult {
   std::vector<float> disparities;
-  std::vector<float> entropies;  // nats
+  std::vector<float> uncertainty;      // the probability of being off by more than 1 px; empty: not known
+  std::vector<std::uint8_t> occluded;  // 1 where the right view does not confirm it; empty: not known
   std::optional<StereoJudgement> judgement;
 };
 
-StereoResult ConcludeStereo(const SolveResult& outcome, const StereoTruth& truth);
+// With or without a solve, with or without semi-global evidence; at least one of them.
+StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlobalMatch* match,
+                            const StereoTruth& truth);
 
 nlohmann::ordered_json SettingsJson(const StereoSettings& settings, const std::string& left,
                                     const std::string& right, int shrink);
 nlohmann::ordered_json JudgementJson(const StereoJudgement& judgement, const std::string& truth);
 std::string JudgementText(const StereoJudgement& judgement);
 
-// Writes all files of the bundle except summary.json and the page itself.
+// Writes all files of the bundle except summary.json and the page itself. `outcome` may be null.
 PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,
-                       const StereoSettings& settings, const SolveResult& outcome,
+                       const StereoSettings& settings, const SolveResult* outcome,
                        const StereoResult& result, const StereoTruth& truth, int top);
 
 }  // namespace submarine::apps

@@ -67,6 +67,18 @@ std::string ToString(StereoPreset preset) {
   return "unknown";
 }
 
+StereoSettings PaperStereoSettings() {
+  StereoSettings settings;
+  settings.matching.kind = MatchingKind::kAbsoluteDifference;
+  settings.metric = "potts";
+  settings.spatial_sigma = 1.64;
+  settings.spatial_weight = 12.99;
+  settings.bilateral_sigma = 50.84;
+  settings.bilateral_colour_sigma = 1.51;
+  settings.bilateral_weight = 1.10;
+  return settings;
+}
+
 StereoSettings PresetSettings(StereoPreset preset, const std::string& name) {
   const KnownPair* known = Find(kKnownPairs, name);
   if (preset == StereoPreset::kDefault) {
@@ -81,16 +93,9 @@ StereoSettings PresetSettings(StereoPreset preset, const std::string& name) {
         "cones or teddy",
         ToString(preset), name));
   }
-  StereoSettings settings;
+  StereoSettings settings = PaperStereoSettings();
   settings.disparities = known->disparities;
-  settings.matching.kind = MatchingKind::kAbsoluteDifference;
   settings.matching.truncate = paper->truncate;
-  settings.metric = "potts";
-  settings.spatial_sigma = 1.64;
-  settings.spatial_weight = 12.99;
-  settings.bilateral_sigma = 50.84;
-  settings.bilateral_colour_sigma = 1.51;
-  settings.bilateral_weight = 1.10;
   settings.guide_by_right = preset == StereoPreset::kPaperSlip && paper->cited.guided_by_right;
   return settings;
 }

@@ -20,6 +20,9 @@ std::string ToString(StereoPreset preset);
 // preset does not know the pair.
 StereoSettings PresetSettings(StereoPreset preset, const std::string& name);
 
+// The paper's model but for its truncation, which was chosen for every pair.
+StereoSettings PaperStereoSettings();
+
 // The divisor of the samples in the Middlebury pair's disparity.png; none for other names.
 std::optional<double> KnownTruthFactor(const std::string& name);
 

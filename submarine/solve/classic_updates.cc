@@ -16,6 +16,7 @@
 #include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/lattice_stream.h"
 #include "submarine/filter/operator_choice.h"
+#include "submarine/labels/label_band.h"
 #include "submarine/solve/candidate/budget.h"
 #include "submarine/solve/candidate/dense_candidates.h"
 #include "submarine/solve/candidate/dense_certify.h"
@@ -137,10 +138,12 @@ class ClassicRun {
       return budget_.Tell("mean field", record);
     };
     const int iterations = options_.dense.updates;
+    const LabelBand band = *BandOf(model_.metric());
     StreamedMarginals found = internal::RunUpdates(
         {.unary = model_.unary(),
          .temperature = static_cast<float>(options_.temperature),
-         .factor = -PottsFactor(model_.labels()),
+         .factor = static_cast<float>(-band.diameter),
+         .band = band.neighbours,
          .iterations = iterations,
          .go_on = [&](int k) { return tell(k) && budget_.Seconds() < deadline; }},
         stream.get());
@@ -207,7 +210,7 @@ bool IsClassic(const DenseCrf& model, const SolveOptions& options) {
   return options.method == Method::kMeanField && options.dense.updates > 0 &&
          (options.dense.certify == Certify::kNone || options.dense.certify == Certify::kLower) &&
          options.dense.pairs.kind == OperatorKind::kLattice &&
-         options.dense.marginals != DenseMarginals::kRouted && PottsFactor(model.labels()) > 0.0F &&
+         options.dense.marginals != DenseMarginals::kRouted && BandOf(model.metric()) &&
          std::all_of(kernels.begin(), kernels.end(), symmetric) &&
          std::any_of(kernels.begin(), kernels.end(),
                      [](const GaussianKernel& kernel) { return kernel.weight > 0.0; }) &&

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "submarine/base/aligned_memory.h"
 #include "submarine/extension/simplex_kernels.h"
+#include "submarine/labels/label_band.h"
 
 namespace submarine::internal {
 namespace {
@@ -22,17 +24,20 @@ class StreamedRun {
   StreamedMarginals Run() {
     const bool given = y_.size() > 0;
     if (keeps_ || IsLast(0)) TakeMemory();
+    if (!updates_.band.empty() && stream_.gathers())
+      spread_ = Matrix<float>::Unset(unary_.rows(), unary_.cols());
     Pass(0, [&](std::size_t first, std::size_t last, float* block) {
       CopyRows(given ? y_ : unary_, first, last, block);
       if (!given) Softmax(first, last, block);
+      if (!IsLast(0)) ToSpread(first, last, block);
     });
     int k = 0;
     while (k < updates_.iterations && (!updates_.go_on || updates_.go_on(k))) {
       Blur(++k);
       Pass(k, [&](std::size_t first, std::size_t last, float* block) {
-        stream_.Slice(first, last, unary_.row(first).data(),
-                      stream_.needs_x() ? y_.row(first).data() : nullptr, block);
+        Slice(first, last, block);
         Softmax(first, last, block);
+        if (!IsLast(k)) ToSpread(first, last, block);
         const std::size_t range = stream_.range_rows();
         if (IsLast(k) && updates_.after_rows && (last % range == 0 || last == unary_.rows()))
           updates_.after_rows((last - 1) / range * range, last);
@@ -68,7 +73,7 @@ class StreamedRun {
     if (IsLast(k)) {
       stream_.Visit(make_rows);
     } else {
-      stream_.Spread(make_rows, &y_);
+      stream_.Spread(make_rows, spread_.size() > 0 ? &spread_ : &y_);
     }
   }
 
@@ -78,6 +83,32 @@ class StreamedRun {
       const std::span<const float> row = from.row(a);
       float* to = block + (a - first) * stream_.row_stride();
       std::fill(std::copy(row.begin(), row.end(), to), to + stream_.row_stride(), 0.0F);
+    }
+  }
+  void Slice(std::size_t first, std::size_t last, float* block) const {
+    const float* x = stream_.needs_x() ? y_.row(first).data() : nullptr;
+    std::vector<float> spread;
+    if (x != nullptr && spread_.size() > 0) {
+      x = spread_.row(first).data();
+    } else if (x != nullptr && !updates_.band.empty()) {
+      const std::size_t n = unary_.cols();
+      spread.resize((last - first) * n);
+      for (std::size_t a = first; a < last; ++a)
+        ApplyBand(updates_.band, y_.row(a).data(), n, spread.data() + (a - first) * n);
+      x = spread.data();
+    }
+    stream_.Slice(first, last, unary_.row(first).data(), x, block);
+  }
+  // From marginals to what is multiplied by K.
+  void ToSpread(std::size_t first, std::size_t last, float* block) {
+    if (updates_.band.empty()) return;
+    const std::size_t n = unary_.cols();
+    std::vector<float> row(n);
+    for (std::size_t a = first; a < last; ++a) {
+      float* to = block + (a - first) * stream_.row_stride();
+      std::copy(to, to + n, row.begin());
+      ApplyBand(updates_.band, row.data(), n, to);
+      if (spread_.size() > 0) std::copy(to, to + n, spread_.row(a).data());
     }
   }
   void Softmax(std::size_t first, std::size_t last, float* block) {
@@ -90,6 +121,7 @@ class StreamedRun {
   LatticeStream& stream_;
   const bool keeps_;  // the marginals of every update, not only of the last
   Matrix<float> y_;
+  Matrix<float> spread_;  // M y, where the stream reads it once more
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-// The classic update of mean field on lattices, y = softmax(-(phi + factor K y) / T), for all
-// variables at once. Rows go from slicing through the softmax to splatting without leaving the
+// The classic update of mean field on lattices, y = softmax(-(phi + factor K M y) / T), for all
+// variables at once; M is the identity, or a band of labels (labels/label_band.h). Rows go from slicing through the softmax to splatting without leaving the
 // cache; marginals are written only where they will be read.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "submarine/base/matrix.h"
 #include "submarine/filter/lattice_stream.h"
@@ -15,6 +16,7 @@ struct StreamedUpdates {
   const Matrix<float>& unary;  // phi
   float temperature = 1.0F;    // T
   float factor = 1.0F;         // of the products
+  std::vector<float> band = {};  // M; empty: the identity
   int iterations = 0;
   Matrix<float> start = {};  // empty: the softmax of the unaries
   // Before every update, with the number of those that were made; return false to stop. If given,

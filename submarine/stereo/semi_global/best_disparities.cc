@@ -1,0 +1,72 @@
+#include "submarine/stereo/semi_global/best_disparities.h"
+
+#include <algorithm>
+
+#include "submarine/base/parallel.h"
+#include "submarine/stereo/semi_global/best_kernels.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr std::size_t kRowsOfBest = 4;
+
+void MarkAgreement(const CostVolume& sums, BestDisparities* best) {
+  best->agrees.resize(best->left.size());
+  for (std::size_t a = 0; a < best->left.size(); ++a) {
+    const int k = best->left[a];
+    const int x = static_cast<int>(a % static_cast<std::size_t>(sums.width));
+    best->agrees[a] = k <= x && best->right[a - static_cast<std::size_t>(k)] == k ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+BestDisparities FindBest(const CostVolume& sums) {
+  const std::size_t pixels = sums.cells.rows();
+  BestDisparities best{std::vector<int>(pixels), std::vector<int>(pixels), {}};
+  ParallelFor(static_cast<std::size_t>(sums.height), kRowsOfBest,
+              [&](std::size_t begin, std::size_t end) {
+                const auto width = static_cast<std::size_t>(sums.width);
+                std::vector<std::uint16_t> of_left(width);
+                std::vector<std::uint16_t> cost(width + sums.stride());
+                std::vector<std::uint16_t> of_right(width + sums.stride());
+                for (std::size_t y = begin; y < end; ++y) {
+                  std::fill(cost.begin(), cost.end(), kPaddingCost);
+                  std::fill(of_right.begin(), of_right.end(), std::uint16_t{0});
+                  BestOfRow(sums.at(0, static_cast<int>(y)).data(), sums.width, sums.stride(),
+                            of_left.data(), cost.data(), of_right.data());
+                  for (std::size_t x = 0; x < width; ++x) {
+                    best.left[y * width + x] = of_left[x];
+                    best.right[y * width + x] = of_right[width - 1 - x];
+                  }
+                }
+              });
+  MarkAgreement(sums, &best);
+  return best;
+}
+
+namespace scalar {
+
+BestDisparities FindBest(const CostVolume& sums) {
+  const std::size_t pixels = sums.cells.rows();
+  BestDisparities best{std::vector<int>(pixels), std::vector<int>(pixels), {}};
+  for (int y = 0; y < sums.height; ++y) {
+    for (int x = 0; x < sums.width; ++x) {
+      const auto costs = sums.at(x, y).first(static_cast<std::size_t>(sums.disparities));
+      best.left[sums.Pixel(x, y)] =
+          static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+      int least = kPaddingCost;
+      for (int k = 0; k < sums.disparities && x + k < sums.width; ++k) {
+        const int cost = sums.at(x + k, y)[static_cast<std::size_t>(k)];
+        if (cost >= least) continue;
+        least = cost;
+        best.right[sums.Pixel(x, y)] = k;
+      }
+    }
+  }
+  MarkAgreement(sums, &best);
+  return best;
+}
+
+}  // namespace scalar
+}  // namespace submarine::internal
