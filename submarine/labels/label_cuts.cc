@@ -149,6 +149,43 @@ Matrix<double> CutDistance(const LabelCuts& cuts, std::span<const double> length
   return distance;
 }
 
+MetricFit FitOf(const LabelCuts& cuts, const LabelMetric& metric) {
+  const Matrix<double> below = CutDistance(cuts, metric.length);
+  MetricFit fit{0.0, 0.0};
+  double pairs = 0.0;
+  for (std::size_t i = 0; i < below.rows(); ++i) {
+    for (std::size_t j = i + 1; j < below.cols(); ++j) {
+      if (metric.distance(i, j) == 0.0) continue;
+      const double ratio = metric.distance(i, j) / below(i, j);
+      fit.mean += ratio;
+      pairs += 1.0;
+      if (ratio <= fit.worst) continue;
+      fit.worst = ratio;
+      fit.i = static_cast<int>(i);
+      fit.j = static_cast<int>(j);
+    }
+  }
+  if (pairs == 0.0) return {};
+  fit.mean /= pairs;
+  return fit;
+}
+
+std::string MetricText(const LabelSpace& labels) {
+  std::string text = labels.metrics.size() == 1 ? labels.metrics[0].name
+                                                : fmt::format("{} metrics", labels.metrics.size());
+  if (labels.exact()) return text;
+  double worst = 1.0, mean = 0.0;
+  for (const LabelMetric& metric : labels.metrics) {
+    const MetricFit fit = FitOf(*labels.cuts, metric);
+    worst = std::max(worst, fit.worst);
+    mean += fit.mean / static_cast<double>(labels.metrics.size());
+  }
+  return text +
+         fmt::format(" (upper and dual bound through cuts d' <= d, worst ratio d/d' {:.4g}, mean "
+                     "{:.4g})",
+                     worst, mean);
+}
+
 void CheckLabelSpace(const LabelSpace& labels) {
   if (labels.cuts == nullptr) throw InvalidInput("the label space has no label cuts");
   const auto num_labels = static_cast<std::size_t>(labels.num_labels());
@@ -170,6 +207,20 @@ void CheckLabelSpace(const LabelSpace& labels) {
             fmt::format("cut {} of label metric {} has length {}, expected a finite number >= 0", c,
                         m, metric.length[c]));
       }
+    }
+  }
+  if (!labels.names.empty() && labels.names.size() != num_labels) {
+    throw InvalidInput(fmt::format("the label space has {} names for {} labels",
+                                   labels.names.size(), num_labels));
+  }
+  for (std::size_t g = 0; g < labels.groups.size(); ++g) {
+    const LabelGroup& group = labels.groups[g];
+    const bool inside = !group.labels.empty() && group.labels.front() >= 0 &&
+                        group.labels.back() < labels.num_labels();
+    if (!inside || !std::is_sorted(group.labels.begin(), group.labels.end()) ||
+        group.parent < -1 || group.parent >= static_cast<int>(g)) {
+      throw InvalidInput(fmt::format("label group {} is not a sorted list of labels below {} with a parent before it", g,
+                                     num_labels));
     }
   }
 }

@@ -65,10 +65,20 @@ struct LabelMetric {
   double distortion = 1.0;     // max over i != j of d / d': 1 when the cuts express d exactly
 };
 
+// Labels that a hierarchy puts together, such as all vehicles.
+struct LabelGroup {
+  std::string name;
+  std::vector<int> labels;  // ascending
+  int parent = -1;          // the smallest group around it; -1: none
+};
+
 // A family of cuts and the metrics expressed in it.
 struct LabelSpace {
   std::shared_ptr<const LabelCuts> cuts;
   std::vector<LabelMetric> metrics;
+  // For people, who may have named labels and groups; bounds and marginals do not depend on them.
+  std::vector<std::string> names = {};    // of the labels, or none
+  std::vector<LabelGroup> groups = {};    // parents first
 
   int num_labels() const { return cuts->num_labels(); }
   // True when the cuts of every metric reproduce its distances.
@@ -83,6 +93,17 @@ void CheckLabelSpace(const LabelSpace& labels);
 LabelSpace PottsLabels(int num_labels);
 LabelSpace LinearLabels(int num_labels);
 LabelSpace TruncatedLinearLabels(int num_labels, int truncation);  // min(|i-j|, truncation)
+
+// How far the cuts of a metric fall short of it: d/d' over the pairs of labels at a distance.
+struct MetricFit {
+  double worst = 1.0;
+  double mean = 1.0;
+  int i = 0, j = 0;  // a pair with the worst ratio
+};
+MetricFit FitOf(const LabelCuts& cuts, const LabelMetric& metric);
+
+// The metrics as certificates name them: where the cuts do not express them, also what d' is.
+std::string MetricText(const LabelSpace& labels);
 
 // d'(i,j) of the lengths `length` on `cuts`, by definition.
 Matrix<double> CutDistance(const LabelCuts& cuts, std::span<const double> length);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -176,6 +177,37 @@ Matrix<double> PathLengths(const BranchingTree& tree, int num_labels) {
   return distance;
 }
 
+void AddNames(const std::vector<TreeNode>& nodes, LabelSpace* space) {
+  const auto children = ChildrenOf(nodes);
+  const std::vector<int> order = TopDown(children, FindRoot(nodes));
+  std::vector<std::vector<int>> below(nodes.size());
+  bool named = false;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const int n = order[k];
+    if (nodes[n].label >= 0) {
+      below[n] = {nodes[n].label};
+      named = named || !nodes[n].name.empty();
+    }
+    std::sort(below[n].begin(), below[n].end());
+    if (nodes[n].parent == -1) continue;
+    std::vector<int>& up = below[nodes[n].parent];
+    up.insert(up.end(), below[n].begin(), below[n].end());
+  }
+  std::vector<int> group(nodes.size(), -1);  // of the node, or the nearest above it
+  if (named) space->names.resize(space->num_labels());
+  for (int n : order) {
+    if (nodes[n].label >= 0) {
+      if (named) space->names[nodes[n].label] = nodes[n].name;
+      continue;
+    }
+    if (nodes[n].parent == -1) continue;
+    group[n] = group[nodes[n].parent];
+    if (nodes[n].name.empty()) continue;
+    space->groups.push_back({nodes[n].name, below[n], group[n]});
+    group[n] = static_cast<int>(space->groups.size()) - 1;
+  }
+}
+
 }  // namespace
 
 LabelTree::LabelTree(std::vector<TreeNode> nodes) : nodes_(std::move(nodes)) {
@@ -265,6 +297,7 @@ LabelSpace LabelTree::ToLabels(const std::string& name) const {
   LabelSpace space;
   space.cuts = std::make_shared<const LabelCuts>(num_labels_, std::move(composite));
   space.metrics.push_back(std::move(metric));
+  AddNames(nodes_, &space);
   return space;
 }
 

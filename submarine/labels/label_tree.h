@@ -14,6 +14,7 @@ struct TreeNode {
   int parent = -1;      // -1 for the root
   double length = 0.0;  // of the edge to the parent
   int label = -1;       // >= 0 exactly at the leaves
+  std::string name = {};  // of the label or group, or none
 };
 
 class LabelTree {
@@ -35,6 +36,7 @@ class LabelTree {
   // as long as the edge above it): one sentence per violated rule, empty when there is none.
   std::vector<std::string> HstViolations() const;
 
+  // Nodes that have names become its groups, those with a single label, too, but not the root.
   LabelSpace ToLabels(const std::string& name = "tree") const;
 
  private:

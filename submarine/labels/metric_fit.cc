@@ -7,12 +7,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "submarine/base/error.h"
 #include "submarine/labels/cut_lp.h"
+#include "submarine/labels/random_tree.h"
 
 namespace submarine {
 namespace {
@@ -23,6 +25,7 @@ using internal::CutMask;
 using internal::CutValue;
 using internal::LabelsOf;
 using internal::NearerSides;
+using internal::RandomTree;
 
 constexpr double kRelativeTolerance = 1e-9;  // for recognising known metrics
 constexpr double kExactWithin = 1e-8;        // d/d' - 1 that counts as exact
@@ -35,6 +38,9 @@ constexpr double kLeastGain = 1e-6;
 constexpr double kLeastSharedGain = 1e-5;
 constexpr double kLeastShape = 1e-3;    // smaller distances get the weight of this one
 constexpr std::size_t kFewLabels = 32;  // with more labels there are too many pairs to start from
+constexpr std::size_t kSidesPerLabel = 4;
+constexpr int kStartTrees = 4;
+constexpr int kMixedTrees = 8;  // where there are too many labels for the LP
 
 // Relative to the largest distance; shorter cuts are artefacts of the simplex method's tolerance.
 constexpr double kDust = 2e-9;
@@ -179,7 +185,8 @@ std::set<CutMask> Balls(const Matrix<double>& shape) {
 }
 
 // Cuts to start from: single labels, prefixes, pairs of labels, and the labels nearer to one label
-// than to another. A metric with few different balls is close to a tree, and the balls are the cuts
+// than to another. With many labels there would be too many of the last, and the clusters of random
+// trees help out. A metric with few different balls is close to a tree, and the balls are the cuts
 // of that tree. Labels at distance 0 count as one.
 void AddSimpleCuts(const Matrix<double>& shape, CutLp& lp) {
   const std::size_t labels = shape.rows();
@@ -200,7 +207,19 @@ void AddSimpleCuts(const Matrix<double>& shape, CutLp& lp) {
   if (balls.size() <= 4 * labels) {
     for (CutMask ball : balls) lp.AddCut(ball);
   } else {
-    for (CutMask side : NearerSides(shape)) lp.AddCut(side);
+    const std::vector<CutMask> sides = NearerSides(shape);
+    const std::size_t step = labels > kFewLabels ? sides.size() / (kSidesPerLabel * labels) : 1;
+    for (std::size_t k = 0; k < sides.size(); k += std::max<std::size_t>(1, step)) lp.AddCut(sides[k]);
+  }
+  if (labels <= kFewLabels) return;
+  std::mt19937_64 random(labels);
+  for (int t = 0; t < kStartTrees; ++t) {
+    const std::shared_ptr<const LabelCuts> tree = RandomTree(shape, random).ToLabels().cuts;
+    for (int c = 0; c < tree->num_cuts(); ++c) {
+      CutMask cut = 0;
+      for (int i : tree->set(c)) cut |= CutMask{1} << i;
+      lp.AddCut(cut);
+    }
   }
 }
 
@@ -269,6 +288,80 @@ std::vector<SparseLengths> FitGeneral(const std::vector<const Matrix<double>*>& 
     fitted.push_back(Stretched(Lengths(shared, normalised), largest));
   }
   return fitted;
+}
+
+// Too many labels for the LP: a mixture of random trees, or of cuts around single labels, whichever
+// is nearer to d, whose cuts are then lengthened, small ones first, as far as d' <= d allows.
+SparseLengths MixTrees(const Matrix<double>& d) {
+  const std::size_t labels = d.rows();
+  const int num_labels = static_cast<int>(labels);
+  SparseLengths trees, around;
+  std::mt19937_64 random(labels);
+  for (int t = 0; t < std::max(1, kMixedTrees * internal::kMaxMaskLabels / num_labels); ++t) {
+    const LabelSpace tree = RandomTree(d, random).ToLabels();
+    for (int c = 0; c < tree.cuts->num_cuts(); ++c)
+      trees[CanonicalSide(tree.cuts->set(c), num_labels)] += tree.metrics[0].length[c];
+  }
+  for (std::size_t i = 0; i < labels; ++i) {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < labels; ++j) {
+      if (j != i) nearest = std::min(nearest, d(i, j));
+    }
+    around[{static_cast<int>(i)}] = nearest / 2;
+    trees.try_emplace({static_cast<int>(i)}, 0.0);
+  }
+  const auto distances = [&](const SparseLengths& lengths) {
+    Matrix<double> sum(labels, labels);
+    for (const auto& [set, length] : lengths) {
+      std::vector<char> inside(labels, 0);
+      for (int i : set) inside[i] = 1;
+      for (int i : set) {
+        for (std::size_t j = 0; j < labels; ++j) {
+          if (!inside[j]) sum(i, j) = sum(j, i) += length;
+        }
+      }
+    }
+    return sum;
+  };
+  const auto lengthen = [&](SparseLengths* lengths) {
+    Matrix<double> sum = distances(*lengths);
+    double scale = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < d.size(); ++k) {
+      if (sum.data()[k] > 0) scale = std::min(scale, d.data()[k] / sum.data()[k]);
+    }
+    for (std::size_t k = 0; k < d.size(); ++k) sum.data()[k] *= scale;
+    std::vector<SparseLengths::iterator> by_size;
+    for (auto cut = lengths->begin(); cut != lengths->end(); ++cut) {
+      cut->second *= scale;
+      by_size.push_back(cut);
+    }
+    std::stable_sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) {
+      return a->first.size() < b->first.size();
+    });
+    for (const auto& cut : by_size) {
+      std::vector<char> inside(labels, 0);
+      for (int i : cut->first) inside[i] = 1;
+      double slack = std::numeric_limits<double>::infinity();
+      for (int i : cut->first) {
+        for (std::size_t j = 0; j < labels; ++j) {
+          if (!inside[j]) slack = std::min(slack, d(i, j) - sum(i, j));
+        }
+      }
+      if (!(slack > 0)) continue;
+      cut->second += slack;
+      for (int i : cut->first) {
+        for (std::size_t j = 0; j < labels; ++j) {
+          if (!inside[j]) sum(i, j) = sum(j, i) += slack;
+        }
+      }
+    }
+    double total = 0.0;
+    for (std::size_t k = 0; k < d.size(); ++k) {
+      if (d.data()[k] > 0) total += sum.data()[k] / d.data()[k];
+    }
+    return total;
+  };
+  return lengthen(&trees) > lengthen(&around) ? trees : around;
 }
 
 bool Separates(const std::vector<int>& set, int i, int j) {
@@ -439,15 +532,14 @@ LabelSpace FitMetrics(const std::vector<Matrix<double>>& distances,
     }
   }
   if (!general.empty()) {
-    if (labels > kMaxFittedLabels) {
-      throw NotExpressible(fmt::format(
-          "a label metric of {} labels is neither Potts nor linear nor truncated linear, and other "
-          "metrics are fitted up to {} labels only",
-          labels, kMaxFittedLabels));
-    }
     std::vector<const Matrix<double>*> tables;
     for (std::size_t k : general) tables.push_back(different[k]);
-    std::vector<SparseLengths> fitted = FitGeneral(tables, options);
+    std::vector<SparseLengths> fitted;
+    if (labels <= kMaxFittedLabels) {
+      fitted = FitGeneral(tables, options);
+    } else {
+      for (const Matrix<double>* table : tables) fitted.push_back(MixTrees(*table));
+    }
     for (std::size_t k = 0; k < general.size(); ++k) {
       lengths[general[k]] = std::move(fitted[k]);
       SeparateAll(*tables[k], lengths[general[k]]);
@@ -457,6 +549,58 @@ LabelSpace FitMetrics(const std::vector<Matrix<double>>& distances,
   LabelSpace all{space.cuts, {}};
   for (std::size_t k : index_of) all.metrics.push_back(space.metrics[k]);
   return all;
+}
+
+std::optional<TriangleViolation> WorstTriangle(const Matrix<double>& d) {
+  std::optional<TriangleViolation> worst;
+  double most = kRelativeTolerance * Largest(d);
+  for (std::size_t i = 0; i < d.rows(); ++i) {
+    for (std::size_t k = 0; k < d.rows(); ++k) {
+      for (std::size_t j = i + 1; j < d.rows(); ++j) {
+        const double excess = d(i, j) - (d(i, k) + d(k, j));
+        if (!(excess > most)) continue;
+        most = excess;
+        worst = {static_cast<int>(i), static_cast<int>(j), static_cast<int>(k)};
+      }
+    }
+  }
+  return worst;
+}
+
+Matrix<double> LargestMetricBelow(const Matrix<double>& d) {
+  Matrix<double> below = d;
+  for (std::size_t k = 0; k < d.rows(); ++k) {
+    for (std::size_t i = 0; i < d.rows(); ++i) {
+      for (std::size_t j = 0; j < d.rows(); ++j)
+        below(i, j) = std::min(below(i, j), below(i, k) + below(k, j));
+    }
+  }
+  return below;
+}
+
+LabelSpace MetricLabels(const Matrix<double>& distance, NoMetric no_metric,
+                        const std::string& name) {
+  CheckDistances({distance});
+  const std::optional<TriangleViolation> worst = WorstTriangle(distance);
+  if (worst && no_metric == NoMetric::kRefuse) {
+    const auto& [i, j, k] = *worst;
+    throw InvalidInput(fmt::format(
+        "the matrix is no metric: d({0},{1}) = {3:.9g} exceeds d({0},{2}) + d({2},{1}) = {4:.9g}",
+        i, j, k, distance(i, j), distance(i, k) + distance(k, j)));
+  }
+  LabelSpace labels = FitMetrics({worst ? LargestMetricBelow(distance) : distance});
+  LabelMetric& metric = labels.metrics.front();
+  if (worst && no_metric == NoMetric::kKeep) {
+    // Shortest paths add up roundings, and d is what d' must not exceed.
+    metric.distance = distance;
+    metric.distortion =
+        Distortion(distance, ShortenBelow(distance, *labels.cuts, metric.length));
+    metric.name = "of no metric, cuts of the largest metric below it";
+    if (!name.empty()) metric.name = name + " (" + metric.name + ")";
+  } else if (!name.empty()) {
+    metric.name = name;
+  }
+  return labels;
 }
 
 }  // namespace submarine

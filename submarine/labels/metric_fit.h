@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "submarine/base/matrix.h"
@@ -24,7 +25,7 @@ struct KnownMetric {
 // square.
 std::optional<KnownMetric> RecogniseMetric(const Matrix<double>& d);
 
-// General tables are fitted for up to this many labels; known metrics for up to kMaxLabels.
+// Beyond this many labels, general tables get the cuts of random trees, and are fitted less well.
 inline constexpr int kMaxFittedLabels = 64;
 
 struct MetricFitOptions {
@@ -32,9 +33,9 @@ struct MetricFitOptions {
   // about 1 gives up exactness (a few percent of d) for half as many cuts and sometimes a slightly
   // tighter bound.
   double spread_weight = 1e-3;
-  // Limits on CutLp::work (3e7 is about half a minute): for finding the cuts of the mean metric,
+  // Limits on CutLp::work (1e7 is about ten seconds): for finding the cuts of the mean metric,
   // and for adding cuts for all single metrics together.
-  double max_work = 3e7;
+  double max_work = 1e7;
   double max_shared_work = 2e7;
   // Single metrics add cuts to those of the mean only while there are fewer than this per label.
   int max_cuts_per_label = 16;
@@ -46,8 +47,29 @@ struct MetricFitOptions {
 // left out.
 //
 // Throws InvalidInput unless the matrices are symmetric and of one size with zero diagonals and
-// finite entries >= 0; NotExpressible for an unknown metric of more than kMaxFittedLabels labels.
+// finite entries >= 0. The triangle inequality is not checked; no d' violates it.
 LabelSpace FitMetrics(const std::vector<Matrix<double>>& distances,
                       const MetricFitOptions& options = {});
+
+// d(i,j) > d(i,k) + d(k,j) by more than 1e-9 of the largest distance, the worst triple first.
+struct TriangleViolation {
+  int i, j, k;
+};
+std::optional<TriangleViolation> WorstTriangle(const Matrix<double>& d);
+
+// The largest d' <= d that satisfies the triangle inequality: lengths of shortest paths. d is
+// symmetric, with a zero diagonal and entries >= 0.
+Matrix<double> LargestMetricBelow(const Matrix<double>& d);
+
+// What a matrix that violates the triangle inequality is taken for.
+enum class NoMetric {
+  kRefuse,  // InvalidInput names three labels
+  kRepair,  // the model has the largest metric below it
+  kKeep,    // the model has the matrix, upper bounds the cuts of the largest metric below it
+};
+
+// One metric given as a matrix, called `name` if that is not empty. Throws as FitMetrics does.
+LabelSpace MetricLabels(const Matrix<double>& distance, NoMetric no_metric = NoMetric::kRefuse,
+                        const std::string& name = "");
 
 }  // namespace submarine

@@ -135,7 +135,7 @@ std::string DenseCrf::Description(std::span<const std::string> scale_sources) co
                            kernel.weight, scale_text(kernel));
   }
   return fmt::format("dense CRF, {} variables, {} labels, metric {}, {}, {}", num_variables(),
-                     num_labels(), metric().name,
+                     num_labels(), MetricText(labels_),
                      kernels.empty() ? "no kernels" : "kernels " + kernels,
                      counting_ == PairCounting::kOrdered ? "ordered pairs" : "pairs counted once");
 }

@@ -120,17 +120,8 @@ double SparseCrf::Energy(std::span<const int> labeling) const {
 }
 
 std::string SparseCrf::Description() const {
-  std::string metric_name = labels_.metrics.size() == 1
-                                ? labels_.metrics[0].name
-                                : fmt::format("{} metrics", labels_.metrics.size());
-  if (!labels_.exact()) {
-    double worst = 1.0;
-    for (const LabelMetric& m : labels_.metrics) worst = std::max(worst, m.distortion);
-    metric_name +=
-        fmt::format(" (upper and dual bound through cuts d' <= d, worst ratio d/d' {:.4g})", worst);
-  }
   return fmt::format("sparse CRF with {} variables, {} edges, {} labels, metric {}",
-                     num_variables(), num_edges(), num_labels(), metric_name);
+                     num_variables(), num_edges(), num_labels(), MetricText(labels_));
 }
 
 std::vector<Edge> GridEdges(int width, int height, int connectivity, double weight) {

@@ -31,7 +31,7 @@ std::string BundlePathProblem(const std::string& name) {
 }
 
 void CheckBundleMetric(const std::string& spec, const std::filesystem::path& directory) {
-  const std::optional<std::string> file = TreeFileOf(spec);
+  const std::optional<std::string> file = MetricFileOf(spec);
   if (!file) return;
   if (const std::string problem = BundlePathProblem(*file); !problem.empty()) {
     throw InvalidInput(problem);

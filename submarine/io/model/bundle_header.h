@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 // the directory of the header or below, so that a bundle from elsewhere cannot name other files.
 std::string BundlePathProblem(const std::string& name);
 
-// Throws InvalidInput if the metric is a tree in a file that a header in this directory may not name,
+// Throws InvalidInput if the metric is in a file that a header in this directory may not name,
 // FileError if links lead out of the directory.
 void CheckBundleMetric(const std::string& spec, const std::filesystem::path& directory);
 

@@ -4,7 +4,13 @@
 //   linear                d = |i - j|
 //   truncated:T           d = min(|i - j|, T)
 //   tree:5x4:1,0.5        a label tree inline, in either form of tree_spec.h
-//   tree:animals.json     a label tree from a file
+//   tree1, tree2          the paper's trees, tree:5x4:1,0.5 and tree:2x2x5:1,1,0.5; of the second
+//                         the paper gives no lengths: tree2b has 2,1,0.5, those of an r-HST
+//   animals.tsv           a matrix or a label tree from a file (metric_file.h) that ends in .csv,
+//                         .tsv, .txt, .json or .npy; of a tree, ":1,0.5" may follow: lengths by
+//                         level, from the root down. "tree:" may stand before it
+//   repair:costs.csv      the largest metric below a matrix that violates the triangle inequality
+//   compatibility:costs.csv   that matrix itself, with upper bounds by the largest metric below it
 #pragma once
 
 #include <filesystem>
@@ -13,18 +19,27 @@
 #include <vector>
 
 #include "submarine/labels/label_cuts.h"
+#include "submarine/labels/label_tree.h"
 
 namespace submarine {
 
 // Reasons why a tree is not an r-HST are appended to `warnings` (which may be null), or thrown as
-// InvalidInput if `strict_hst`. Tree files are relative to `directory`. Throws InvalidInput for a
-// text that is not a metric and for a tree that does not have exactly `num_labels` labels;
-// FileError for the tree's file.
+// InvalidInput if `strict_hst`. Files are relative to `directory`. Throws InvalidInput for a text
+// or a matrix that is not a metric and for one that does not have exactly `num_labels` labels;
+// FileError for the file.
 LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
                            std::vector<std::string>* warnings,
                            const std::filesystem::path& directory = {});
 
-// The FILE of "tree:FILE"; none if the metric does not come from a file.
-std::optional<std::string> TreeFileOf(const std::string& spec);
+// The name of the file that the metric comes from; none if it does not come from one.
+std::optional<std::string> MetricFileOf(const std::string& spec);
+
+// A metric that comes from a file, with as many labels as it has, and the tree that it is of, if it
+// is. Throws as ParseMetricSpec does.
+struct MetricOfFile {
+  LabelSpace labels;
+  std::optional<LabelTree> tree = {};
+};
+MetricOfFile ReadMetric(const std::string& spec, const std::filesystem::path& directory = {});
 
 }  // namespace submarine
