@@ -13,9 +13,6 @@ import tempfile
 import time
 import unittest
 
-import numpy as np
-from PIL import Image
-
 PROGRAM = os.environ["SUBMARINE_PROGRAM"]
 EXPERIMENTS = f"{PROGRAM}-experiments"  # beside it
 SOURCE_DIR = pathlib.Path(os.environ["SUBMARINE_SOURCE_DIR"])
@@ -76,10 +73,14 @@ def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS, before=()):
         return Run(process.returncode, *texts, usage.ru_maxrss / 1024)
 
 
+# numpy and Pillow are imported where they are needed: the peak memory of a child counts from what this process held when it
+# started it.
+
 # ---- .npy ----
 
 def npy_bytes(shape, values, dtype="<f8"):
     """The shape need not fit the number of values."""
+    import numpy as np
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": tuple(shape)})
     return file.getvalue() + np.array(list(values), dtype).tobytes()
@@ -93,6 +94,7 @@ class Array:
     """A .npy file: its shape, its type and its values in C order, as Python's numbers."""
 
     def __init__(self, path):
+        import numpy as np
         array = np.load(path)
         self.shape, self.dtype, self.values = array.shape, array.dtype.str, array.ravel().tolist()
 
@@ -128,6 +130,8 @@ def read_pr(path):
 
 def png_bytes(width, height, channels, samples):
     """A PNG written without the program under test."""
+    import numpy as np
+    from PIL import Image
     array = np.array(samples, np.uint8).reshape((height, width, channels)[:2 + (channels > 1)])
     file = io.BytesIO()
     Image.fromarray(array).save(file, "PNG")
@@ -135,6 +139,7 @@ def png_bytes(width, height, channels, samples):
 
 
 def png_size(path):
+    from PIL import Image
     with Image.open(path, formats=["PNG"]) as image:
         image.load()  # all of it
         return image.size
