@@ -1,5 +1,5 @@
-# The headers that are installed. Everything else is in submarine::internal and may change from one version to the
-# next. tools/check_includes.py sees to it that these include one another only.
+# The headers that are installed (docs/README.md, "API", says what each is for). Everything else is in submarine::internal
+# and may change from one version to the next. tools/check_includes.py sees to it that these include and name one another only.
 set(PUBLIC_HEADERS
   submarine/submarine.h
   submarine/base/aligned_memory.h

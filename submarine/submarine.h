@@ -5,8 +5,8 @@
 //   submarine::SparseCrf model(unary, submarine::GridEdges(width, height, 4, 2.0), submarine::PottsLabels(20));
 //   const submarine::SolveResult result = submarine::Solve(model, {.limits = {.gap = 1e-4}});
 //
-// Example programs are in examples/; file formats (images, UAI models, bundles) are in
-// submarine/io, a separate library.
+// Which header has what: docs/README.md, "API". Example programs are in examples/; file formats
+// (images, UAI models, bundles) are in submarine/io, a separate library.
 #pragma once
 
 #include "submarine/base/error.h"

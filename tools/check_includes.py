@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the direction of dependencies between the folders of submarine/, that only io does I/O, and that public
-headers include public headers only.
+headers include public headers only and point to no others.
 Headers named *_internal.h belong to their folder and the folders below it, and no program includes one.
 
 The rule is stated once, by the submarine_folder(NAME USES ... TEST_USES ...) lines of CMakeLists.txt: a folder
@@ -19,6 +19,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 FOLDER = re.compile(r"^submarine_folder\(([\w/]+)([^)]*)\)", re.MULTILINE)
 COMMENT_OR_LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+
+NAMED_HEADER = re.compile(r"[\w/]+\.h\b")
 
 IO_FOLDER = "io"
 KEYWORDS = {"USES", "TEST_USES", "LINK"}
@@ -73,6 +75,15 @@ def read_public_headers(cmake_list):
     if not cmake_list.exists():
         return set()
     return set(re.findall(r"^\s+(submarine/[\w/]+\.h)\)?$", cmake_list.read_text(), re.MULTILINE))
+
+
+def check_pointers(where, text, public):
+    """The headers that a public one names in its comments are installed, too."""
+    for number, line in enumerate(text.splitlines(), 1):
+        _, _, comment = line.partition("//")
+        for name in NAMED_HEADER.findall(comment):
+            if not any(f"/{header}".endswith(f"/{name}") for header in public):
+                yield f"{where}:{number}: a public header points to {name}, which is not installed"
 
 
 def folder_of(path):
@@ -137,6 +148,8 @@ def main():
     files = sorted(p for p in (root / "submarine").rglob("*") if p.suffix in (".h", ".cc"))
     for path in files:
         where = str(path.relative_to(root))
+        if where in public:
+            problems.extend(check_pointers(where, path.read_text(), public))
         folder = folder_of(where)
         if where in UMBRELLAS:
             continue

@@ -39,7 +39,7 @@ struct GenerateOptions {
   bool segmentation = false;
   std::string softmax;
   int unknown = 255;
-  MadeSoftmax made;  // except for the seed
+  SyntheticSoftmax softmax_options;  // except for the seed
   int width = 100;
   int height = 100;
   int labels = 20;
@@ -156,14 +156,14 @@ void GenerateForSegmentation(const GenerateOptions& options) {
         "apply");
   }
   CheckLabelCount(options.labels);
-  MadeSoftmax made = options.made;
-  made.seed = options.seed;
+  SyntheticSoftmax disturbances = options.softmax_options;
+  disturbances.seed = options.seed;
   if (!options.segmentation) {
-    GenerateSoftmax(options.softmax, options.labels, options.unknown, made, options.output);
+    GenerateSoftmax(options.softmax, options.labels, options.unknown, disturbances, options.output);
     return;
   }
   CheckPixels(options);
-  GenerateSegmentation(options.output, options.width, options.height, options.labels, made);
+  GenerateSegmentation(options.output, options.width, options.height, options.labels, disturbances);
 }
 
 void RunGenerate(const GenerateOptions& options) {
@@ -201,18 +201,18 @@ void RunGenerate(const GenerateOptions& options) {
 
 void AddSoftmaxOptions(CLI::App* command, GenerateOptions* options) {
   const char* group = "Softmaxes";
-  MadeSoftmax* made = &options->made;
-  command->add_option("--cell", made->cell, "Pixels along the side of a cell of the classifier")
+  SyntheticSoftmax* softmax = &options->softmax_options;
+  command->add_option("--cell", softmax->cell, "Pixels along the side of a cell of the classifier")
       ->capture_default_str()
       ->group(group);
-  command->add_option("--blur", made->blur, "Smoothing, in cells")
+  command->add_option("--blur", softmax->blur, "Smoothing, in cells")
       ->capture_default_str()
       ->group(group);
-  command->add_option("--noise", made->noise, "Noise of the logits of every cell, in nats")
+  command->add_option("--noise", softmax->noise, "Noise of the logits of every cell, in nats")
       ->capture_default_str()
       ->group(group);
   command
-      ->add_option("--confusion", made->confusion,
+      ->add_option("--confusion", softmax->confusion,
                    "Share of patches of 4 x 4 cells that lean to another label")
       ->capture_default_str()
       ->group(group);

@@ -28,7 +28,7 @@ void WriteSoftmax(const std::string& file, const Matrix<float>& softmax, int wid
 }  // namespace
 
 void GenerateSegmentation(const std::string& name, int width, int height, int labels,
-                          const MadeSoftmax& options) {
+                          const SyntheticSoftmax& options) {
   if (labels > kMostLabelsOfAPng) {
     throw InvalidInput(fmt::format("--labels is {}, expected at most {} for a picture of labels",
                                    labels, kMostLabelsOfAPng));
@@ -56,8 +56,8 @@ void GenerateSegmentation(const std::string& name, int width, int height, int la
                   name, width, height, labels));
 }
 
-void GenerateSoftmax(const std::string& truth, int labels, int unknown, const MadeSoftmax& options,
-                     const std::string& output) {
+void GenerateSoftmax(const std::string& truth, int labels, int unknown,
+                     const SyntheticSoftmax& options, const std::string& output) {
   const Image image = ReadLabelImage(truth);
   const Matrix<float> softmax =
       SoftmaxFromTruth(internal::LabelsFromImage(image, labels, unknown, truth), image.width,

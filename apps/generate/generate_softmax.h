@@ -4,17 +4,17 @@
 
 #include <string>
 
-#include "apps/generate/made_softmax.h"
+#include "apps/generate/synthetic_softmax.h"
 
 namespace submarine::apps {
 
 // Writes NAME.png, NAME.labels.png and NAME.softmax.npy. Throws InvalidInput, FileError.
 void GenerateSegmentation(const std::string& name, int width, int height, int labels,
-                          const MadeSoftmax& options);
+                          const SyntheticSoftmax& options);
 
 // Writes the softmax for a label map, whose sample `unknown` means unknown, as OUTPUT.npy of shape
 // (height, width, labels).
-void GenerateSoftmax(const std::string& truth, int labels, int unknown, const MadeSoftmax& options,
-                     const std::string& output);
+void GenerateSoftmax(const std::string& truth, int labels, int unknown,
+                     const SyntheticSoftmax& options, const std::string& output);
 
 }  // namespace submarine::apps

@@ -7,7 +7,7 @@
 namespace submarine {
 
 namespace internal {
-class BoundMaker;  // bound/bound_internal.h
+class BoundMaker;
 }
 
 enum class Provenance {
@@ -19,8 +19,8 @@ enum class Provenance {
 };
 std::string_view ToString(Provenance provenance);
 
-// Only the code of bound/ makes one (bound/bound_internal.h), so that a value that a solver
-// computed cannot end up in a certificate; the exception is bound/exact_bounds.h. It converts to a
+// Only verifiers and exact inference make one, so that a value that a solver computed cannot end up
+// in a certificate. It converts to a
 // plain double, and whatever is computed from it is a plain double again. Which side it bounds from
 // is not part of the type.
 class Bound {

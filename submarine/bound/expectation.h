@@ -10,7 +10,7 @@
 namespace submarine {
 
 namespace internal {
-class TiltedUpper;  // bound/tilted_upper.h
+class TiltedUpper;
 }
 
 // A labeling drawn from the model has its sum within the credible ends with at least this probability.

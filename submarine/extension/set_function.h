@@ -1,5 +1,5 @@
-// Edmonds' greedy algorithm for any set function given as an oracle: the reference implementation of the closed
-// forms in sparse_extension.h. n + 1 evaluations of F.
+// Edmonds' greedy algorithm for any set function given as an oracle: a reference implementation of
+// the closed forms in sparse_extension.h. n + 1 evaluations of F.
 #pragma once
 
 #include <cstddef>

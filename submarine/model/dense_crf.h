@@ -50,7 +50,7 @@ class DenseCrf {
   double PairWeight(std::size_t a, std::size_t b) const;
 
   // By definition, over all pairs: O(N^2 kernels). For bounds that scale, see
-  // bound/verify/dense/dense_verifier.h.
+  // evaluate/evaluate.h.
   double Energy(std::span<const int> labeling) const;
 
   // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) +

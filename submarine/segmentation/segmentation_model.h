@@ -60,8 +60,8 @@ struct PictureView {
   std::span<const float> samples = {};
 };
 
-// The kernels of positive weight, marked for their normalisation
-// (bound/verify/dense/normalisation.h).
+// The kernels of positive weight, marked for their normalisation,
+// which Solve does.
 std::vector<GaussianKernel> SegmentationKernels(const PictureView& picture,
                                                 const SegmentationParameters& parameters);
 

@@ -216,7 +216,7 @@ class Refused(ReportTest):
         for page, link, target in ((panel, "link", "secret.png"), (figure, "link", "secret.png"), (value, "link", "secret.npy"),
                                    (marginals, "link", "secret_m.npy"), (top, "link", "secret_m.npy"),
                                    (None, "labels.npy", "secret.npy"), (None, "marginals.npy", "secret_m.npy"),
-                                   (None, "picture.png", "secret.png"), (None, "figure.png", "secret.png"),
+                                   (None, "picture.png", "secret.png"),
                                    ({"panels": [{"file": "d/secret.png"}]}, "d", ""), (None, "summary.json", "secret.json")):
             with self.subTest(page=page, link=link):
                 self.bundle(page, {"m.npy": npy_bytes((3, 4, 2), [0.5] * 24)})

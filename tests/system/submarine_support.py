@@ -1,19 +1,17 @@
 """What the system tests share: running the command, the files it reads and writes, and a model read without it."""
 
-import ast
 import decimal
+import io
 import itertools
 import json
 import math
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import tempfile
 import time
 import unittest
-import zlib
 
 PROGRAM = os.environ["SUBMARINE_PROGRAM"]
 EXPERIMENTS = f"{PROGRAM}-experiments"  # beside it
@@ -75,17 +73,17 @@ def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS, before=()):
         return Run(process.returncode, *texts, usage.ru_maxrss / 1024)
 
 
+# numpy and Pillow are imported where they are needed: the peak memory of a child counts from what this process held when it
+# started it.
+
 # ---- .npy ----
 
-_NPY_CODES = {"<f8": "d", "<f4": "f", "<i4": "i", "<i8": "q", "|u1": "B"}
-
-
 def npy_bytes(shape, values, dtype="<f8"):
-    header = repr({"descr": dtype, "fortran_order": False, "shape": tuple(shape)})
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    values = list(values)
-    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode("latin1")
-            + struct.pack(f"<{len(values)}{_NPY_CODES[dtype]}", *values))
+    """The shape need not fit the number of values."""
+    import numpy as np
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": tuple(shape)})
+    return file.getvalue() + np.array(list(values), dtype).tobytes()
 
 
 def write_npy(path, shape, values, dtype="<f8"):
@@ -93,21 +91,12 @@ def write_npy(path, shape, values, dtype="<f8"):
 
 
 class Array:
-    """A .npy file: its shape, its type and its values in C order."""
+    """A .npy file: its shape, its type and its values in C order, as Python's numbers."""
 
     def __init__(self, path):
-        data = pathlib.Path(path).read_bytes()
-        assert data[:8] == b"\x93NUMPY\x01\x00", f"{path} is no .npy file of version 1"
-        (length,) = struct.unpack("<H", data[8:10])
-        header = ast.literal_eval(data[10:10 + length].decode("latin1"))
-        assert not header["fortran_order"]
-        self.shape = header["shape"]
-        self.dtype = header["descr"]
-        code = _NPY_CODES[self.dtype]
-        count = math.prod(self.shape)
-        body = data[10 + length:]
-        assert len(body) == count * struct.calcsize(code), f"{path} has {len(body)} bytes for shape {self.shape}"
-        self.values = list(struct.unpack(f"<{count}{code}", body))
+        import numpy as np
+        array = np.load(path)
+        self.shape, self.dtype, self.values = array.shape, array.dtype.str, array.ravel().tolist()
 
     def rows(self):
         """The values, cut along the last axis."""
@@ -139,24 +128,21 @@ def read_pr(path):
     return float(value)
 
 
-def png_bytes(width, height, channels, samples, depth=8):
+def png_bytes(width, height, channels, samples):
     """A PNG written without the program under test."""
-    form = ">" + "BH"[depth == 16] * (width * channels)
-    rows = [samples[y * width * channels:(y + 1) * width * channels] for y in range(height)]
-    raw = b"".join(b"\0" + struct.pack(form, *row) for row in rows)
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    colour = {1: 0, 3: 2}[channels]
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+    import numpy as np
+    from PIL import Image
+    array = np.array(samples, np.uint8).reshape((height, width, channels)[:2 + (channels > 1)])
+    file = io.BytesIO()
+    Image.fromarray(array).save(file, "PNG")
+    return file.getvalue()
 
 
 def png_size(path):
-    data = pathlib.Path(path).read_bytes()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR", f"{path} is no PNG"
-    assert data[-8:-4] == b"IEND", f"{path} is truncated"
-    return struct.unpack(">II", data[16:24])
+    from PIL import Image
+    with Image.open(path, formats=["PNG"]) as image:
+        image.load()  # all of it
+        return image.size
 
 
 def uai_text(cardinalities, factors):

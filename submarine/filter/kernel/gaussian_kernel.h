@@ -27,7 +27,7 @@ struct GaussianKernel {
   Matrix<double> features;  // N x D, minus a constant per column, divided by the sigmas
   double weight = 1.0;      // w^(m) >= 0 of the model (docs/conventions.md, "Pair counting")
   // r_a >= 0, empty for all ones. Also empty for a kernel that is marked for normalisation and not
-  // normalised yet (bound/verify/dense/normalisation.h); until then its model cannot be used.
+  // normalised yet, as Solve does it; until then its model cannot be used.
   std::vector<double> scale = {};
   KernelNormalisation normalisation = KernelNormalisation::kNone;
   // The exact products r_a r_b are between 1 - scale_error and 1 + scale_error times the stored

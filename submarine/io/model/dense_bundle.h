@@ -23,7 +23,7 @@ namespace submarine {
 
 struct LoadedDense {
   // Its kernels are marked for the normalisation that the header specifies, but not normalised yet,
-  // which takes sums over all pairs (bound/verify/dense/normalisation.h).
+  // which takes sums over all pairs, as Solve does it.
   DenseCrf model;
   int width = 0;  // 0 unless the variables are pixels or voxels
   int height = 0;

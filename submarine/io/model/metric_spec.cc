@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "submarine/base/error.h"
-#include "submarine/io/file/number_text.h"
+#include "submarine/base/number_text.h"
 #include "submarine/io/file/text_scanner.h"
 #include "submarine/io/model/metric_file.h"
 #include "submarine/io/model/tree_spec.h"

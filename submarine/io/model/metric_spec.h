@@ -3,10 +3,10 @@
 //   potts                 d = 1 between different labels
 //   linear                d = |i - j|
 //   truncated:T           d = min(|i - j|, T)
-//   tree:5x4:1,0.5        a label tree inline, in either form of tree_spec.h
+//   tree:5x4:1,0.5        a label tree inline, in either form of docs/formats.md, "Metrics"
 //   tree1, tree2          the paper's trees, tree:5x4:1,0.5 and tree:2x2x5:1,1,0.5; of the second
 //                         the paper gives no lengths: tree2b has 2,1,0.5, those of an r-HST
-//   animals.tsv           a matrix or a label tree from a file (metric_file.h) that ends in .csv,
+//   animals.tsv           a matrix or a label tree from a file whose name ends in .csv,
 //                         .tsv, .txt, .json or .npy; of a tree, ":1,0.5" may follow: lengths by
 //                         level, from the root down. "tree:" may stand before it
 //   repair:costs.csv      the largest metric below a matrix that violates the triangle inequality

@@ -19,7 +19,7 @@ namespace submarine {
 enum class Certify {
   kAuto,  // the exact Gaussian model where enumerating its pairs takes seconds, else the operator's
   kExact,     // the exact Gaussian model, however long that takes
-  kOperator,  // the model with the operator's pair weights (bound/verify/dense/operator_verifier.h)
+  kOperator,  // the model with the operator's pair weights (docs/filters.md)
   kLower,     // the same model, but only the lower bound of the marginals: one product each
   kNone,      // nothing: marginals and labels only
 };

@@ -17,7 +17,7 @@
 namespace submarine {
 
 namespace internal {
-class TiltedUpper;  // bound/tilted_upper.h
+class TiltedUpper;
 }
 
 struct SolveRecord {

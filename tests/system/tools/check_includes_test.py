@@ -108,6 +108,12 @@ class CheckIncludes(unittest.TestCase):
         self.assert_flaw("submarine/base/b.h:1", {"cmake/public_headers.cmake": headers,
                                                   "submarine/base/b.h": '#include "submarine/base/c.h"\n'})
 
+    def test_public_headers_point_to_public_ones(self):
+        headers = "set(PUBLIC_HEADERS\n  submarine/base/a.h\n  submarine/base/b.h)\n"
+        self.assert_clean({"cmake/public_headers.cmake": headers, "submarine/base/b.h": "int b;  // see base/a.h\n"})
+        self.assert_flaw("submarine/base/b.h:2", {"cmake/public_headers.cmake": headers,
+                                                  "submarine/base/b.h": "int b;\n// See base/c.h.\n"})
+
 
 if __name__ == "__main__":
     unittest.main()

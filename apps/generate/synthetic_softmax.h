@@ -10,7 +10,7 @@
 
 namespace submarine::apps {
 
-struct MadeSoftmax {
+struct SyntheticSoftmax {
   int cell = 8;            // side of the square cells that share their logits, in pixels, 1 to 256
   double blur = 1.0;       // standard deviation of the smoothing, in cells, 0 to 20
   double noise = 1.0;      // standard deviation of Gaussian noise of the logits, per cell, 0 to 20
@@ -22,6 +22,6 @@ struct MadeSoftmax {
 // there all labels are equally likely before noise. The same arguments give the same numbers on
 // every platform. Throws InvalidInput.
 Matrix<float> SoftmaxFromTruth(std::span<const int> truth, int width, int height, int num_labels,
-                               const MadeSoftmax& options);
+                               const SyntheticSoftmax& options);
 
 }  // namespace submarine::apps

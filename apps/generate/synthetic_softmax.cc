@@ -1,4 +1,4 @@
-#include "apps/generate/made_softmax.h"
+#include "apps/generate/synthetic_softmax.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ struct Cells {
 };
 
 void Check(std::span<const int> truth, int width, int height, int num_labels,
-           const MadeSoftmax& options) {
+           const SyntheticSoftmax& options) {
   const auto number = [](const char* name, double value, double low, double high) {
     if (!(value >= low && value <= high)) {
       throw InvalidInput(
@@ -162,7 +162,7 @@ void Enlarge(const Cells& logits, int cell, double x, double y, std::span<float>
 }  // namespace
 
 Matrix<float> SoftmaxFromTruth(std::span<const int> truth, int width, int height, int num_labels,
-                               const MadeSoftmax& options) {
+                               const SyntheticSoftmax& options) {
   Check(truth, width, height, num_labels, options);
   std::mt19937_64 rng(options.seed);
   Cells cells = Shares(truth, width, height, static_cast<std::size_t>(num_labels), options.cell);

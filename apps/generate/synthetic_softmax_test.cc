@@ -1,4 +1,4 @@
-#include "apps/generate/made_softmax.h"
+#include "apps/generate/synthetic_softmax.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ double Accuracy(const Matrix<float>& softmax, const std::vector<int>& truth) {
   return internal::ScoreLabels(internal::CountLabels(truth, labels, kLabels)).accuracy;
 }
 
-Matrix<float> Make(const MadeSoftmax& options) {
+Matrix<float> Make(const SyntheticSoftmax& options) {
   return SoftmaxFromTruth(Truth(), kWidth, kHeight, kLabels, options);
 }
 
@@ -54,14 +54,14 @@ TEST(SoftmaxFromTruth, IsTheTruthWhereNothingDisturbsIt) {
 
 TEST(SoftmaxFromTruth, GetsWorseWithEveryDisturbance) {
   const std::vector<int> truth = Truth();
-  const MadeSoftmax clean{.cell = 2, .blur = 0.0, .noise = 0.0, .confusion = 0.0, .seed = 3};
+  const SyntheticSoftmax clean{.cell = 2, .blur = 0.0, .noise = 0.0, .confusion = 0.0, .seed = 3};
   const double best = Accuracy(Make(clean), truth);
-  MadeSoftmax coarse = clean, blurred = clean, noisy = clean, confused = clean;
+  SyntheticSoftmax coarse = clean, blurred = clean, noisy = clean, confused = clean;
   coarse.cell = 16;
   blurred.blur = 4.0;
   noisy.noise = 4.0;
   confused.confusion = 0.7;
-  for (const MadeSoftmax& worse : {coarse, blurred, noisy, confused}) {
+  for (const SyntheticSoftmax& worse : {coarse, blurred, noisy, confused}) {
     const Matrix<float> softmax = Make(worse);
     EXPECT_EQ(SoftmaxProblem(softmax, kWidth), "");
     EXPECT_LT(Accuracy(softmax, truth), best - 0.01);
