@@ -45,3 +45,7 @@ set(PUBLIC_IO_HEADERS
   submarine/io/model/metric_spec.h
   submarine/io/model/uai.h
   submarine/io/segmentation/segmentation_parameters.h)
+
+# The C interface, libsubmarine_c.
+set(PUBLIC_C_HEADERS
+  submarine/c_api.h)

@@ -50,6 +50,13 @@ use_installed() {  # PREFIX
   "$CXX" -std=c++20 $flags "$source_dir/consumer.cc" -o "$prefix/by-pkg-config" \
     ${libs/-lsubmarine/-Wl,--whole-archive -lsubmarine -Wl,--no-whole-archive}
   LD_LIBRARY_PATH=$library_dir expect_answer "$prefix/by-pkg-config"
+
+  # The C interface, which exports its own functions alone.
+  cc -std=c11 "$SUBMARINE_SOURCE_DIR/examples/c_grid.c" $(pkg-config --cflags --libs submarine_c) -o "$prefix/c_grid"
+  [[ $(LD_LIBRARY_PATH=$library_dir "$prefix/c_grid") == 00002222* ]] || fail "the C interface does not find the labels"
+  if nm -D --defined-only "$library_dir/libsubmarine_c.so" | grep -qv ' T sm_'; then
+    fail "libsubmarine_c exports more than sm_*"
+  fi
 }
 
 headers_stand_alone() {  # PREFIX
@@ -74,6 +81,6 @@ shared_build=$SUBMARINE_BUILD_DIR/shared
 cmake -S "$SUBMARINE_SOURCE_DIR" -B "$shared_build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
   -DSUBMARINE_ENGINE_ARCHIVE="$SUBMARINE_BUILD_DIR/libsubmarine.a" \
   -DSUBMARINE_IO_ARCHIVE="$SUBMARINE_BUILD_DIR/libsubmarine_io.a" -DSUBMARINE_BUILD_{TESTS,APPS,BENCHMARKS}=OFF
-cmake --build "$shared_build" -j2 --target submarine submarine_io
+cmake --build "$shared_build" -j2 --target submarine submarine_io submarine_c
 cmake --install "$shared_build" --prefix "$work/shared" >/dev/null
 use_installed "$work/shared"
