@@ -26,14 +26,6 @@ std::uint64_t Scramble(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// tree1 and tree2 are the paper's.
-LabelSpace SynthLabels(const std::string& metric, int num_labels) {
-  const std::string spec = metric == "tree1"   ? "tree:5x4:1,0.5"
-                           : metric == "tree2" ? "tree:2x2x5:1,1,0.5"
-                                               : metric;
-  return ParseMetricSpec(spec, num_labels, false, nullptr);
-}
-
 // The options with which Solve runs the method, and in *parameters what they depend on. Only the
 // bound and its dual value are needed: no rounding, and no mean field after an upper bound.
 SolveOptions OptionsOf(const SynthSettings& settings, const std::string& method, int instance,
@@ -135,7 +127,7 @@ Matrix<double> SynthUnaries(const SynthSettings& settings, int instance) {
   std::mt19937_64 rng(Scramble(Scramble(settings.seed) ^ static_cast<std::uint64_t>(instance)));
   Matrix<double> unary(
       static_cast<std::size_t>(settings.width) * static_cast<std::size_t>(settings.height),
-      static_cast<std::size_t>(settings.labels));
+      static_cast<std::size_t>(settings.labels, false, nullptr));
   const double low = settings.range[0];
   const double high = settings.range[1];
   // From the generator's bits alone, as distributions may differ between standard libraries.
@@ -151,7 +143,7 @@ SynthTasks::SynthTasks(const SynthSettings& settings)
     methods_.emplace_back("published-alternate");
   }
   for (const std::string& metric : settings.metrics)
-    labels_.push_back(SynthLabels(metric, settings.labels));
+    labels_.push_back(ParseMetricSpec(metric, settings.labels, false, nullptr));
 }
 
 std::size_t SynthTasks::size() const {
