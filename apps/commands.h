@@ -11,6 +11,7 @@ void AddGenerateCommand(CLI::App* app);
 void AddStereoCommand(CLI::App* app);
 void AddSegmentCommand(CLI::App* app);
 void AddFitCommand(CLI::App* app);
+void AddMetricCommand(CLI::App* app);
 void AddReportCommand(CLI::App* app);
 
 }  // namespace submarine::apps

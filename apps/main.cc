@@ -8,5 +8,5 @@ int main(int argc, char** argv) {
                     "marginals of conditional random fields, with a certified interval around the "
                     "log-partition function",
                     {AddSolveCommand, AddGenerateCommand, AddStereoCommand, AddSegmentCommand,
-                     AddFitCommand, AddReportCommand});
+                     AddFitCommand, AddMetricCommand, AddReportCommand});
 }

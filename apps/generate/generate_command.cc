@@ -268,7 +268,8 @@ void AddGenerateCommand(CLI::App* app) {
   command->add_option("--high", options->high, "Largest unary")->capture_default_str();
   command
       ->add_option("--metric", options->metric,
-                   "potts, linear, truncated:T, tree:SPEC or tree:FILE.json (beside the output)")
+                   "potts, linear, truncated:T, tree:SPEC, or a file beside the output of a matrix or of a "
+                   "label tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str();
   command->add_flag("--strict-hst", options->strict_hst, "Refuse trees that break the r-HST rules");
   command->add_option("--seed", options->seed, "Seed of the random numbers")

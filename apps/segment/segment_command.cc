@@ -220,7 +220,8 @@ void AddSegmentCommand(CLI::App* app) {
       ->capture_default_str();
   const char* group = "Model";
   sub->add_option("--metric", settings.metric,
-                  "Distance of labels: potts, linear, truncated:T, tree:FILE")
+                  "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
+                  "tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
   sub->add_option(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/report/writing_time.h"
+#include "apps/solve/group_output.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
@@ -110,6 +111,7 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   for (const std::string* file :
        {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth})
     json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));
+  if (const auto metric = MetricFileOf(settings.metric)) json["stamps"].push_back(Stamp(*metric));
   const SolveOptions& solve = settings.dense.solve;
   json["solve"] = {
       {"method", ToString(solve.method)},
@@ -144,6 +146,10 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   ModelInput input;
   const SegmentationParameters parameters = ParametersOf(settings, &done.picture);
   input.dense = BuildModel(settings, parameters, &done.picture);
+  const std::vector<LabelGroup> groups = input.dense->labels().groups;
+  if (settings.reading.classes.empty() && job.files.scribbles.empty() &&
+      !input.dense->labels().names.empty())
+    done.picture.names = input.dense->labels().names;
   Bundle bundle(job.directory);
   const WritingTime writing(input.dense->num_variables(), done.picture.names.size());
   const double limit = solve.limits.time_limit_seconds;
@@ -169,6 +175,13 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   summary["options"]["segment"] = SettingsJson(settings, job.files);
   AddKernels(parameters, &summary["options"]["segment"]);
   summary["segmentation"] = OutcomeJson(done.picture, done.outcome);
+  if (!groups.empty()) {
+    const MarginalRows& marginals = done.outcome.solved.marginals;
+    const Image& image = done.picture.image;
+    summary["groups"] = GroupsJson(groups, done.picture.names, marginals);
+    WriteGroups(bundle.File("groups.npy").string(), groups, marginals,
+                {image.height, image.width});
+  }
   if (done.proof.agreement)
     summary["expectations"] = ProofJson(done.proof, done.outcome.solved.labels.size());
   summary["request"] = request;

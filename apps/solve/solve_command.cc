@@ -24,6 +24,7 @@
 #include "apps/report/picture_page.h"
 #include "apps/report/writing_time.h"
 #include "apps/solve/bundle.h"
+#include "apps/solve/group_output.h"
 #include "apps/solve/solve_output.h"
 #include "apps/solve/solve_progress.h"
 #include "submarine/base/error.h"
@@ -37,6 +38,7 @@
 namespace submarine::apps {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using internal::AtomicFile;
 using internal::NpyShape;
 using internal::Stopwatch;
@@ -197,16 +199,25 @@ void CheckOutputs(const SolveCommand& command, const ModelInput& input) {
 struct Layout {
   NpyShape shape;  // without labels
   bool dense;
+  std::vector<LabelGroup> groups = {};
+  std::vector<std::string> names = {};  // of the labels
 };
 
 Layout LayoutOf(const ModelInput& input) {
   const bool dense = input.dense.has_value();
-  if (input.depth > 0) return {{input.depth, input.height, input.width}, dense};
-  if (input.width > 0) return {{input.height, input.width}, dense};
+  std::vector<LabelGroup> groups;
+  std::vector<std::string> names;
+  if (dense || input.crf) {
+    const LabelSpace& labels = dense ? input.dense->labels() : input.crf->labels();
+    groups = labels.groups;
+    names = labels.names;
+  }
+  if (input.depth > 0) return {{input.depth, input.height, input.width}, dense, groups, names};
+  if (input.width > 0) return {{input.height, input.width}, dense, groups, names};
   const std::size_t variables = input.dense ? input.dense->num_variables()
                                 : input.crf ? input.crf->unary().rows()
                                             : input.graph->cardinality.size();
-  return {{static_cast<std::int64_t>(variables)}, dense};
+  return {{static_cast<std::int64_t>(variables)}, dense, groups, names};
 }
 
 void WriteMarginals(const std::string& file, const MarginalRows& marginals, NpyShape shape) {
@@ -219,6 +230,13 @@ void WriteMarginals(const std::string& file, const MarginalRows& marginals, NpyS
         }
       },
       marginals);
+}
+
+Json SummaryOf(const SolveCommand& command, const SolveResult& outcome, const Layout& layout) {
+  Json json = SummaryJson(outcome, command.solve, command.model, layout.dense);
+  if (!layout.groups.empty())
+    json["groups"] = GroupsJson(layout.groups, layout.names, outcome.marginals);
+  return json;
 }
 
 void WriteOutputs(const SolveCommand& command, const SolveResult& outcome, const Layout& layout) {
@@ -246,8 +264,7 @@ void WriteOutputs(const SolveCommand& command, const SolveResult& outcome, const
                  static_cast<int>(layout.shape[0]));
   }
   if (!command.json.empty()) {
-    WriteFileAtomically(command.json,
-                        JsonText(SummaryJson(outcome, command.solve, command.model, layout.dense)));
+    WriteFileAtomically(command.json, JsonText(SummaryOf(command, outcome, layout)));
   }
 }
 
@@ -261,6 +278,8 @@ void WriteArrays(const SolveCommand& command, const SolveResult& outcome, const 
   inside.entropy = file("entropy.npy");
   const bool even = !std::holds_alternative<std::vector<std::vector<double>>>(outcome.marginals);
   inside.marginals = even ? file("marginals.npy") : "";
+  if (!layout.groups.empty())
+    WriteGroups(file("groups.npy"), layout.groups, outcome.marginals, layout.shape);
   WriteOutputs(inside, outcome, layout);
 }
 
@@ -299,11 +318,11 @@ void RunSolve(SolveCommand command) {
   if (bundle) {
     WriteArrays(command, outcome, layout, *bundle);
     const auto report = writing.PageInTime(ReportOptions(), clock.Seconds(), limit, &outcome.notes);
-    FinishBundle(SummaryJson(outcome, command.solve, command.model, layout.dense), "solve", nullptr,
-                 &*bundle, report);
+    FinishBundle(SummaryOf(command, outcome, layout), "solve", nullptr, &*bundle, report);
   }
   progress.Clear();
-  if (!command.quiet) PrintText(Summary(outcome));
+  if (!command.quiet)
+    PrintText(Summary(outcome) + GroupsText(layout.groups, layout.names, outcome.marginals));
   CheckComplete(outcome);
 }
 

@@ -246,7 +246,8 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
     if (check) check(BuildKernels(spec), ParseMetricSpec(spec.metric, labels, false, nullptr));
   };
   if (settings->disparities == 0) {
-    check_for(kFewestDisparities);
+    // A metric from a file has its own number of labels.
+    if (!MetricFileOf(spec.metric)) check_for(kFewestDisparities);
     settings->disparities = GuessDisparities(pair.LeftView(), pair.RightView());
   }
   check_for(settings->disparities);

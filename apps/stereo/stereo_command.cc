@@ -345,8 +345,8 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
       ->default_str(fmt::format("{:g}", settings.matching.factor))
       ->group(group);
   sub->add_option("--metric", command->plain.metric,
-                  "With --unary, distance of disparities: potts, linear, truncated:T, "
-                  "tree:FILE")
+                  "With --unary, distance of disparities: potts, linear, truncated:T, or a file of a "
+                  "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
   AddKernelOptions(sub, &command->spatial, &command->bilateral);

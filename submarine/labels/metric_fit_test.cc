@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "submarine/base/error.h"
 #include "submarine/labels/label_tree.h"
+#include "submarine/labels/random_tree.h"
 
 namespace submarine::internal {
 namespace {
@@ -327,10 +329,173 @@ TEST(MetricFitTest, RefusesWhatIsNoDistance) {
   EXPECT_THAT(RefusalOf({d}), HasSubstr("d(2,2) = 0.1 on the diagonal"));
 }
 
-TEST(MetricFitTest, RefusesGeneralMetricsOfManyLabels) {
+TEST(MetricFitTest, GeneralMetricsOfManyLabels) {
   std::mt19937_64 random(15);
-  EXPECT_THROW(FitMetrics({RandomMetric(65, random)}), NotExpressible);
-  EXPECT_THAT(RefusalOf({RandomMetric(65, random)}), HasSubstr("65 labels"));
+  EXPECT_LT(Fit({RandomMetric(65, random)}).metrics[0].distortion, 2.0 + 1e-9);
+  // Five points far apart, around each of which there are 20 nearby.
+  Matrix<double> d(100, 100);
+  const Matrix<double> far = RandomMetric(5, random), near = RandomMetric(100, random);
+  for (std::size_t i = 0; i < 100; ++i) {
+    for (std::size_t j = 0; j < 100; ++j) {
+      if (i != j) d(i, j) = i / 20 == j / 20 ? 0.1 * near(i, j) : far(i / 20, j / 20);
+    }
+  }
+  const LabelSpace space = Fit({d});
+  EXPECT_LT(space.metrics[0].distortion, 6.0);
+  EXPECT_LT(FitOf(*space.cuts, space.metrics[0]).mean, 3.0);
+}
+
+Matrix<double> EuclideanMetric(int labels, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  Matrix<double> point(labels, 3), d(labels, labels);
+  for (std::size_t k = 0; k < point.size(); ++k) point.data()[k] = normal(random);
+  for (int i = 0; i < labels; ++i) {
+    for (int j = 0; j < i; ++j) {
+      double sum = 0.0;
+      for (int x = 0; x < 3; ++x) sum += std::pow(point(i, x) - point(j, x), 2);
+      d(i, j) = d(j, i) = std::sqrt(sum);
+    }
+  }
+  return d;
+}
+
+// Shortest paths in a random connected graph, of which few edges are not on a tree.
+Matrix<double> GraphMetric(int labels, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(0.1, 1.0);
+  Matrix<double> d(labels, labels, 1e3);
+  for (int i = 0; i < labels; ++i) d(i, i) = 0.0;
+  for (int i = 1; i < labels; ++i) {
+    const int j = static_cast<int>(random() % i);
+    d(i, j) = d(j, i) = uniform(random);
+  }
+  for (int k = 0; k < labels; ++k) {
+    const auto i = random() % labels, j = random() % labels;
+    if (i != j) d(i, j) = d(j, i) = std::min(d(i, j), uniform(random));
+  }
+  return LargestMetricBelow(d);
+}
+
+// max(d(i,k), d(k,j)) >= d(i,j): single linkage of random numbers.
+Matrix<double> Ultrametric(int labels, std::mt19937_64& random) {
+  Matrix<double> d = RandomMetric(labels, random);
+  for (int k = 0; k < labels; ++k) {
+    for (int i = 0; i < labels; ++i) {
+      for (int j = 0; j < labels; ++j) d(i, j) = std::min(d(i, j), std::max(d(i, k), d(k, j)));
+    }
+  }
+  return d;
+}
+
+TEST(MetricFitTest, RandomTreesDominateTheMetric) {
+  std::mt19937_64 random(16);
+  for (int trial = 0; trial < 300; ++trial) {
+    const int labels = 2 + trial % 20;
+    Matrix<double> d = trial % 3 == 0   ? EuclideanMetric(labels, random)
+                       : trial % 3 == 1 ? GraphMetric(labels, random)
+                                        : RandomMetric(labels, random);
+    if (trial % 7 == 0 && labels > 2) {  // two labels at the same place
+      for (int k = 0; k < labels; ++k) d(1, k) = d(k, 1) = k == 1 ? 0.0 : d(0, k);
+    }
+    const LabelSpace tree = RandomTree(d, random).ToLabels();
+    ASSERT_EQ(tree.num_labels(), labels);
+    double stretch = 0.0;
+    for (std::size_t k = 0; k < d.size(); ++k) {
+      const double above = tree.metrics[0].distance.data()[k];
+      EXPECT_GE(above, d.data()[k] * (1 - 1e-12)) << trial;
+      if (d.data()[k] > 0) {
+        stretch += above / d.data()[k];
+      } else {
+        EXPECT_EQ(above, 0.0) << trial;
+      }
+    }
+    EXPECT_LT(stretch / static_cast<double>(d.size()), 60.0) << trial;
+  }
+}
+
+// 3,000 metrics of four kinds; what ExpectValid checks is d' <= d to the last bit.
+TEST(MetricLabelsTest, EveryMetricIsBoundedFromBelow) {
+  std::mt19937_64 random(17);
+  std::uniform_real_distribution<double> noise(0.9, 1.0);
+  for (int trial = 0; trial < 3000; ++trial) {
+    const int labels = 2 + trial / 4 % 7;
+    Matrix<double> d;
+    switch (trial % 4) {
+      case 0:
+        d = EuclideanMetric(labels, random);
+        break;
+      case 1:
+        d = GraphMetric(labels, random);
+        break;
+      case 2:
+        d = Ultrametric(labels, random);
+        break;
+      default:
+        d = EuclideanMetric(labels, random);
+        for (int i = 0; i < labels; ++i) {
+          for (int j = 0; j < i; ++j) d(i, j) = d(j, i) = d(i, j) * noise(random);
+        }
+        d = LargestMetricBelow(d);
+    }
+    const LabelSpace space = MetricLabels(d);
+    ExpectValid(space, {d});
+    EXPECT_LT(space.metrics[0].distortion, 2.0) << trial;
+    // Euclidean metrics and ultrametrics are l1 metrics.
+    EXPECT_TRUE(space.exact() || trial % 2 == 1) << trial;
+  }
+}
+
+TEST(MetricLabelsTest, TruncatedLinearAndItsShuffledLabelsAreExact) {
+  std::mt19937_64 random(18);
+  for (int truncation : {1, 2, 3, 5, 7}) {
+    const Matrix<double> d = TruncatedLinear(8, truncation, 0.7);
+    EXPECT_TRUE(MetricLabels(d).exact());
+    std::vector<std::size_t> order{0, 1, 2, 3, 4, 5, 6, 7};
+    std::shuffle(order.begin(), order.end(), random);
+    Matrix<double> shuffled(8, 8);
+    for (std::size_t i = 0; i < 8; ++i) {
+      for (std::size_t j = 0; j < 8; ++j) shuffled(i, j) = d(order[i], order[j]);
+    }
+    EXPECT_TRUE(MetricLabels(shuffled).exact()) << truncation;
+  }
+}
+
+Matrix<double> NoTriangle() {
+  Matrix<double> d(4, 4, 1.0);
+  for (int i = 0; i < 4; ++i) d(i, i) = 0.0;
+  d(1, 3) = d(3, 1) = 2.5;
+  return d;
+}
+
+TEST(MetricLabelsTest, AViolatedTriangleIsNamed) {
+  try {
+    MetricLabels(NoTriangle());
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_THAT(error.what(), HasSubstr("d(1,3) = 2.5 exceeds d(1,0) + d(0,3) = 2"));
+  }
+  Matrix<double> rounded = TruncatedLinear(6, 3, 0.1);  // 0.1 + 0.1 + 0.1 > 0.3
+  EXPECT_NO_THROW(MetricLabels(rounded));
+}
+
+TEST(MetricLabelsTest, WhatIsNoMetricIsRepairedOrKept) {
+  Matrix<double> below = NoTriangle();
+  below(1, 3) = below(3, 1) = 2.0;
+  EXPECT_EQ(LargestMetricBelow(NoTriangle()), below);
+  const LabelSpace repaired = MetricLabels(NoTriangle(), NoMetric::kRepair, "near");
+  ExpectValid(repaired, {below});
+  EXPECT_TRUE(repaired.exact());
+  EXPECT_EQ(repaired.metrics[0].name, "near");
+  const LabelSpace kept = MetricLabels(NoTriangle(), NoMetric::kKeep, "costs");
+  ExpectValid(kept, {NoTriangle()});
+  EXPECT_NEAR(kept.metrics[0].distortion, 1.25, 1e-9);
+  EXPECT_THAT(MetricText(kept), HasSubstr("costs (of no metric, cuts of the largest metric below"));
+  EXPECT_THAT(MetricText(kept), HasSubstr("worst ratio d/d' 1.25"));
+  const MetricFit fit = FitOf(*kept.cuts, kept.metrics[0]);
+  EXPECT_EQ(fit.i, 1);
+  EXPECT_EQ(fit.j, 3);
+  EXPECT_NEAR(fit.mean, (5 + 1.25) / 6, 1e-9);
+  // A metric is a metric, whatever is asked for.
+  EXPECT_EQ(MetricLabels(below, NoMetric::kKeep, "costs").metrics[0].name, "costs");
 }
 
 }  // namespace
