@@ -28,6 +28,7 @@
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/image_features.h"
 #include "submarine/model/sparse_crf.h"
+#include "submarine/segmentation/calibration.h"
 #include "submarine/segmentation/segmentation_model.h"
 #include "submarine/segmentation/softmax.h"
 #include "submarine/solve/method/expectations.h"

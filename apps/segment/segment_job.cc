@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "apps/report/writing_time.h"
@@ -15,6 +16,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/io/model/metric_spec.h"
+#include "submarine/segmentation/calibration.h"
 
 namespace submarine::apps {
 namespace {
@@ -45,16 +47,33 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
   }
   parameters.normalisation = settings.normalisation;
   if (profile && (settings.spatial.empty() || settings.bilateral.empty())) {
-    picture->notes.push_back(fmt::format(
-        "Kernels: position {:.3g} px, weight {:.3g}; position {:.3g} px and colour {:.3g}, weight "
-        "{:.3g}. They fit a classifier that prefers its first label to its second by {:.3g} nats "
-        "on "
-        "average, and gives {:.2g}% of adjacent pixels different labels.",
-        parameters.position_sigma, parameters.position_weight, parameters.bilateral_sigma,
-        parameters.colour_sigma, parameters.bilateral_weight, profile->confidence,
-        100.0 * profile->disagreement));
+    std::string note = fmt::format("Kernels: position {:.3g} px and colour {:.3g}, weight {:.3g}",
+                                   parameters.bilateral_sigma, parameters.colour_sigma,
+                                   parameters.bilateral_weight);
+    if (parameters.position_weight > 0.0) {
+      note += fmt::format("; position {:.3g} px, weight {:.3g}", parameters.position_sigma,
+                          parameters.position_weight);
+    }
+    picture->notes.push_back(
+        fmt::format("{}. The classifier prefers its first label to its second by {:.3g} nats on "
+                    "average; {:.2g}% of its labels are speckle.",
+                    note, profile->confidence, 100.0 * profile->speckle));
   }
   return parameters;
+}
+
+// Mean field's marginals are too sure. Those of a preset or a file stay as they are.
+void Calibrate(const SegmentSettings& settings, const Matrix<float>& unary, SolveResult* solved) {
+  const bool exact = settings.dense.solve.dense.updates == 0 &&
+                     solved->termination == Termination::kExact;
+  auto* marginals = std::get_if<Matrix<float>>(&solved->marginals);
+  if (settings.parameters || exact || !marginals) return;
+  const double temperature = CalibrateMarginals(unary, marginals);
+  if (temperature > 1.0) {
+    solved->notes.push_back(
+        fmt::format("Marginals are mean field's, made less sure by a temperature of {:.3g}.",
+                    temperature));
+  }
 }
 
 // Moves the unaries, which are the largest part of the picture.
@@ -162,6 +181,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
     throw submarine::Interrupted("interrupted");
   done.proof = ProveShares(done.picture, solved, [&] { return limit - after - clock.Seconds(); });
   solved.tilted.reset();
+  Calibrate(settings, input.dense->unary(), &solved);
   done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
   const std::string title =
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());

@@ -652,6 +652,11 @@ def parameters_for(costs: Array) -> Tuple[float, float, float, float, float]:
     )
 
 
+def calibrated_marginals(costs: Array, marginals: Array) -> Array:
+    rows = marginals.reshape(-1, marginals.shape[-1])
+    return _values(_call("calibrated_marginals", {}, [costs, rows])).reshape(marginals.shape)
+
+
 def colour_map(values: Array) -> Array:
     return _values(_call("colour_map", {}, [values]))
 

@@ -113,6 +113,10 @@ class _Costs(NamedTuple):
         found = _core.parameters_for(np.moveaxis(self.values, self.label_axis, -1))
         return SegmentationParameters(*found)
 
+    def calibrated(self, marginals: Array) -> Array:
+        """Mean field's marginals, less sure."""
+        return _core.calibrated_marginals(np.moveaxis(self.values, self.label_axis, -1), marginals)
+
 
 def costs_for(
     probabilities: Any, image: Any, softmax_temperature: float, label_axis: Optional[int], clip: float
@@ -175,7 +179,9 @@ def refine(
     """Labels and probabilities that follow the picture's edges: ``labels, probabilities = refine(softmax, image)``.
 
     What is done by default is what ``submarine segment`` does, to the same labels: 5 updates of mean field with kernels
-    that fit the picture's size and how sure the classifier is, normalised, and pairs counted once.
+    that fit the picture's size and how sure the classifier is, normalised, and pairs counted once. Mean field's
+    probabilities are too sure; a temperature brings them half-way to what the classifier says of these labels, and
+    leaves the labels as they are. With ``preset="pydensecrf"`` or a file of parameters they stay as they come.
 
     Parameters
     ----------
@@ -199,8 +205,8 @@ def refine(
     gap, time_limit : float, optional
         As for :func:`solve`; a proof takes 30 s at most unless another limit is given.
     preset : {"adapted", "pydensecrf"}, optional
-        Kernels. "adapted", the default: lengths by the size of the picture, weights by how sure the classifier is;
-        "pydensecrf": those of its README.
+        "adapted", the default: lengths of kernels by the size of the picture, weights by how sure the classifier is;
+        "pydensecrf": the kernels of its README, and its probabilities.
     parameters : str, path or SegmentationParameters, optional
         A file of ``submarine fit``, for pictures of samples from 0 to 255. The keywords that follow go before it.
     position_sigma, position_weight : float, optional
@@ -265,7 +271,8 @@ def refine(
     changes = {name: value for name, value in given_here.items() if value is not None}
     temperature = changes.get("softmax_temperature", fitted.softmax_temperature)
     costs = costs_for(probabilities, image, temperature, label_axis, clip)
-    if parameters is None and preset != "pydensecrf" and not all(name in changes for name in _KERNELS):
+    adapts = parameters is None and preset != "pydensecrf"
+    if adapts and not all(name in changes for name in _KERNELS):
         fitted = costs.adapted()
     crf = model_of(costs, fitted._replace(**changes), metric)
     options: Dict[str, Any] = dict(
@@ -279,6 +286,9 @@ def refine(
     result = solve(crf, method, time_limit=time_limit, **options)
     if result.interrupted:
         raise KeyboardInterrupt
+    if adapts and (options["updates"] > 0 or result.termination != "exact"):
+        assert isinstance(result.marginals, np.ndarray)
+        result.marginals = costs.calibrated(result.marginals)
     return refined(result, costs.label_axis)
 
 

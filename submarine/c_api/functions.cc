@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,6 +20,7 @@
 #include "submarine/filter/gaussian_filter.h"
 #include "submarine/io/image/colour_map.h"
 #include "submarine/io/segmentation/segmentation_parameters.h"
+#include "submarine/segmentation/calibration.h"
 #include "submarine/segmentation/segmentation_model.h"
 #include "submarine/stereo/disparity.h"
 #include "submarine/stereo/matching_cost.h"
@@ -101,21 +103,54 @@ Json ParametersJson(const SegmentationParameters& found) {
           {"softmax_temperature", found.softmax_temperature}};
 }
 
-// The pixels lie as in one block, whatever the axis of the labels is in memory.
+// Of a picture or volume, with the labels in the last axis. The pixels lie as in one block, whatever
+// that axis is in memory.
+struct PictureCosts {
+  explicit PictureCosts(const sm_array* given) {
+    const sm_array& costs = Checked(given, "costs");
+    if (costs.dtype != SM_FLOAT32 || costs.ndim < 2)
+      throw InvalidInput(
+          "costs are of single precision and have the labels in the last of their axes");
+    const std::vector<std::int64_t> strides = StridesOf(costs);
+    const auto last = static_cast<std::size_t>(costs.ndim - 1);
+    constexpr std::int64_t kSize = sizeof(float);
+    values = static_cast<const float*>(costs.data);
+    extent.assign(costs.shape, costs.shape + last);
+    labels = static_cast<std::size_t>(costs.shape[last]);
+    pixel_stride = strides[last - 1] / kSize;
+    label_stride = strides[last] / kSize;
+  }
+  std::size_t pixels() const {
+    std::size_t count = 1;
+    for (const int side : extent) count *= static_cast<std::size_t>(side);
+    return count;
+  }
+  const float* values = nullptr;
+  std::vector<int> extent;
+  std::size_t labels = 0;
+  std::ptrdiff_t pixel_stride = 0;
+  std::ptrdiff_t label_stride = 0;
+};
+
 Found FindParametersFor(Options* options, Arrays arrays) {
   options->CheckEmpty();
-  const sm_array& costs = Checked(ArrayAt(arrays, 0), "costs");
-  if (costs.dtype != SM_FLOAT32 || costs.ndim < 2)
-    throw InvalidInput(
-        "costs are of single precision and have the labels in the last of their axes");
-  const std::vector<std::int64_t> strides = StridesOf(costs);
-  const auto last = static_cast<std::size_t>(costs.ndim - 1);
-  const std::vector<int> extent(costs.shape, costs.shape + last);
-  constexpr std::int64_t kSize = sizeof(float);
+  const PictureCosts costs(ArrayAt(arrays, 0));
   return ValuesOf(ParametersJson(
-      ParametersFor(extent, ProfileOf(static_cast<const float*>(costs.data), extent,
-                                      static_cast<std::size_t>(costs.shape[last]),
-                                      strides[last - 1] / kSize, strides[last] / kSize))));
+      ParametersFor(costs.extent, ProfileOf(costs.values, costs.extent, costs.labels,
+                                            costs.pixel_stride, costs.label_stride))));
+}
+
+Found FindCalibratedMarginals(Options* options, Arrays arrays) {
+  options->CheckEmpty();
+  const PictureCosts costs(ArrayAt(arrays, 0));
+  auto marginals = ToMatrix<float>(ArrayAt(arrays, 1), "the marginals");
+  if (marginals.rows() != costs.pixels() || marginals.cols() != costs.labels)
+    throw InvalidInput(fmt::format("the marginals have {} rows of {}, expected {} of {} as the costs",
+                                   marginals.rows(), marginals.cols(), costs.pixels(),
+                                   costs.labels));
+  CalibrateMarginals(costs.values, costs.pixel_stride, costs.label_stride, costs.labels,
+                     {marginals.data(), marginals.size()});
+  return ValuesOf(std::move(marginals));
 }
 
 Found FindParametersIn(Options* options, Arrays /*arrays*/) {
@@ -144,6 +179,7 @@ struct Function {
 };
 
 constexpr Function kFunctions[] = {
+    {"calibrated_marginals", &FindCalibratedMarginals},
     {"colour_map", &FindColours},
     {"grid_edges", &FindGridEdges},
     {"guess_disparities", &FindDisparities},

@@ -35,6 +35,29 @@ void CheckWeight(std::string_view name, double value) {
 // The geometric mean of the sides of the pictures that the rule was found on, 500 x 375.
 constexpr double kSide = 433.0127;  // sqrt(500 * 375)
 
+// Below this a kernel of positions would change next to nothing.
+constexpr double kLeastSpeckle = 0.005;
+
+// The share of pairs that are `apart` along an axis with different labels.
+double Disagreement(std::span<const std::uint16_t> best, std::span<const int> extent,
+                    std::size_t apart) {
+  std::size_t pairs = 0;
+  std::size_t different = 0;
+  std::size_t step = 1;  // between neighbours along an axis, the last one first
+  for (std::size_t axis = extent.size(); axis-- > 0;) {
+    const auto side = static_cast<std::size_t>(extent[axis]);
+    const std::size_t block = step * side;
+    for (std::size_t start = 0; side > 2 && start < best.size(); start += block) {
+      const std::size_t end = start + block - apart * step;
+      for (std::size_t a = start; a < end; ++a)
+        different += best[a] != best[a + apart * step] ? 1 : 0;
+      pairs += end - start;
+    }
+    step = block;
+  }
+  return pairs == 0 ? 0.0 : static_cast<double>(different) / static_cast<double>(pairs);
+}
+
 }  // namespace
 
 ClassifierProfile ProfileOf(const float* costs, std::span<const int> extent, std::size_t labels,
@@ -42,6 +65,7 @@ ClassifierProfile ProfileOf(const float* costs, std::span<const int> extent, std
   std::size_t pixels = 1;
   for (const int side : extent) pixels *= static_cast<std::size_t>(side);
   std::vector<std::uint16_t> best(pixels);
+  const double most = -std::log(kSoftmaxClip);
   double sum = 0.0;
   std::size_t decided = 0;
   for (std::size_t a = 0; a < pixels; ++a) {
@@ -60,25 +84,16 @@ ClassifierProfile ProfileOf(const float* costs, std::span<const int> extent, std
       largest = std::max(largest, *cost);
     }
     if (!(largest > least)) continue;
-    sum += static_cast<double>(second) - static_cast<double>(least);
+    sum += std::min(most, static_cast<double>(second) - static_cast<double>(least));
     ++decided;
   }
-  std::size_t pairs = 0;
-  std::size_t different = 0;
-  std::size_t step = 1;  // between neighbours along an axis, the last one first
-  for (std::size_t axis = extent.size(); axis-- > 0;) {
-    const auto side = static_cast<std::size_t>(extent[axis]);
-    for (std::size_t a = 0; a < pixels; ++a) {
-      if (a / step % side + 1 == side) continue;
-      ++pairs;
-      different += best[a] != best[a + step] ? 1 : 0;
-    }
-    step *= side;
-  }
-  const auto mean = [](double total, std::size_t count) {
-    return count == 0 ? 0.0 : total / static_cast<double>(count);
-  };
-  return {mean(sum, decided), mean(static_cast<double>(different), pairs)};
+  ClassifierProfile profile;
+  if (decided == 0) return profile;
+  profile.decided = static_cast<double>(decided) / static_cast<double>(pixels);
+  profile.confidence = sum / static_cast<double>(decided);
+  profile.speckle =
+      std::clamp(2.0 * Disagreement(best, extent, 1) - Disagreement(best, extent, 2), 0.0, 1.0);
+  return profile;
 }
 
 ClassifierProfile ProfileOf(const Matrix<float>& unary, std::span<const int> extent) {
@@ -89,17 +104,15 @@ ClassifierProfile ProfileOf(const Matrix<float>& unary, std::span<const int> ext
 SegmentationParameters ParametersFor(std::span<const int> extent,
                                      const ClassifierProfile& profile) {
   SegmentationParameters parameters;
-  parameters.position_sigma = 1.0;
-  parameters.bilateral_sigma = 3.0;  // voxels
-  if (extent.size() == 2) {
-    const double side = std::sqrt(static_cast<double>(extent[0]) * extent[1]) / kSide;
-    parameters.position_sigma = std::max(1.0, side);
-    parameters.bilateral_sigma = 67.0 * side;
-  }
-  const double unit = profile.confidence * std::min(2.0, 0.2 + 40.0 * profile.disagreement);
-  parameters.position_weight = 0.75 * unit;
+  const bool picture = extent.size() == 2;
+  if (picture && profile.decided > 0.0 && profile.decided < 0.5) return parameters;
+  const double side = picture ? std::sqrt(static_cast<double>(extent[0]) * extent[1]) / kSide : 1.0;
+  parameters.bilateral_sigma = picture ? 67.0 * side : 3.0;
   parameters.colour_sigma = 8.0;
-  parameters.bilateral_weight = 0.7 * unit;
+  parameters.bilateral_weight = (picture ? 0.5 : 1.0) * profile.confidence;
+  parameters.position_sigma = 1.0;
+  parameters.position_weight =
+      profile.speckle < kLeastSpeckle ? 0.0 : 8.0 * profile.speckle * profile.confidence;
   return parameters;
 }
 

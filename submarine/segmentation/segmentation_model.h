@@ -31,21 +31,25 @@ struct SegmentationParameters {
 
 // What a classifier's costs say about its errors.
 struct ClassifierProfile {
-  // How sure it is: the mean over pixels of the difference between the two least costs, in nats. Pixels
-  // that prefer no label are left out.
+  // The share of pixels with a label that costs less than another; few of them are scribbles.
+  double decided = 0.0;
+  // How sure it is: the mean over these pixels of the difference between the two least costs, in
+  // nats. Differences count up to that of a certain label (kSoftmaxClip).
   double confidence = 0.0;
-  // How noisy: the share of pairs of adjacent pixels with different best labels. Boundaries of objects
-  // are 0.5 to 2% of a picture's, noise in single pixels many more.
-  double disagreement = 0.0;
+  // How speckled, from 0 to 1: 2 D(1) - D(2), where D(k) is the share of pairs of pixels, k apart
+  // along an axis, with different best labels. Across borders of regions D grows with the distance,
+  // so that they add nothing; noise in single pixels makes D(1) = D(2).
+  double speckle = 0.0;
 };
 // `extent` is that of a picture (height, width) or volume; costs in any layout, strides count floats.
 ClassifierProfile ProfileOf(const float* costs, std::span<const int> extent, std::size_t labels,
                             std::ptrdiff_t pixel_stride, std::ptrdiff_t label_stride);
 ClassifierProfile ProfileOf(const Matrix<float>& unary, std::span<const int> extent);
 
-// The default kernels for a picture or volume and its classifier: lengths in units of the picture's
-// size; weights in units of the classifier's confidence, as what moves an unsure classifier too far
-// leaves a sure one as it is; and the larger, the noisier it is (docs/parameters.md).
+// The default kernels (docs/parameters.md). Of positions and colours: its length in units of the
+// picture's size (of a volume: voxels), its weight in units of the classifier's confidence, as what
+// moves an unsure classifier too far leaves a sure one as it is. Of positions, of one pixel: only
+// against speckle, for it rounds off objects. Scribbles on a picture get pydensecrf's.
 SegmentationParameters ParametersFor(std::span<const int> extent, const ClassifierProfile& profile);
 
 // Throws InvalidInput unless sigmas and the temperature are finite and > 0, weights finite and >=

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "submarine/base/error_test_util.h"
+#include "submarine/segmentation/softmax.h"
 
 namespace submarine {
 namespace {
@@ -46,40 +47,90 @@ TEST(SegmentationModel, HasBothKernelsAndTheUnariesOfTheSoftmax) {
             2);
 }
 
-TEST(ClassifierProfileTest, SaysHowSureAndHowNoisy) {
-  // 2 x 3 pixels, 3 labels; the last pixel prefers none.
+TEST(ClassifierProfileTest, SaysHowSureAndHowSpeckled) {
+  // 2 x 3 pixels, 3 labels; the last pixel prefers none, and the one before is as good as certain.
   Matrix<float> unary(6, 3, 4.0F);
   for (std::size_t a = 0; a < 5; ++a) {
     unary(a, a == 1 ? 2 : 0) = 0.0F;  // pixel 1 differs
     unary(a, 1) = 1.0F + static_cast<float>(a);
   }
+  unary(4, 1) = unary(4, 2) = 1e30F;
   const ClassifierProfile profile = ProfileOf(unary, std::array{2, 3});
-  EXPECT_NEAR(profile.confidence, (1.0 + 2.0 + 3.0 + 4.0 + 4.0) / 5.0, 1e-6);
-  // Pairs (0,1), (1,2), (1,4) of 7; pixel 5 counts as its first label.
-  EXPECT_NEAR(profile.disagreement, 3.0 / 7.0, 1e-12);
+  EXPECT_NEAR(profile.decided, 5.0 / 6.0, 1e-12);
+  EXPECT_NEAR(profile.confidence, (1.0 + 2.0 + 3.0 + 4.0 - std::log(kSoftmaxClip)) / 5.0, 1e-6);
+  // Rows only: pairs (0,1), (1,2) of 4 differ, and none of the 2 that are 2 apart.
+  EXPECT_NEAR(profile.speckle, 2.0 * 2.0 / 4.0, 1e-12);
   // The same with the labels first.
   std::vector<float> planes;
   for (std::size_t l = 0; l < 3; ++l)
     for (std::size_t a = 0; a < 6; ++a) planes.push_back(unary(a, l));
   const ClassifierProfile other = ProfileOf(planes.data(), std::array{2, 3}, 3, 1, 6);
+  EXPECT_EQ(profile.decided, other.decided);
   EXPECT_EQ(profile.confidence, other.confidence);
-  EXPECT_EQ(profile.disagreement, other.disagreement);
-  EXPECT_EQ(ProfileOf(Matrix<float>(8, 2, 1.0F), std::array{2, 2, 2}).confidence, 0.0);
+  EXPECT_EQ(profile.speckle, other.speckle);
+  const ClassifierProfile none = ProfileOf(Matrix<float>(8, 2, 1.0F), std::array{2, 2, 2});
+  EXPECT_EQ(none.decided, 0.0);
+  EXPECT_EQ(none.confidence, 0.0);
+}
+
+// Costs of 0 for the label that `labels` has, 3 for the other of two.
+template <class Labels>
+Matrix<float> Certain(int pixels, Labels labels) {
+  Matrix<float> unary(static_cast<std::size_t>(pixels), 2, 3.0F);
+  for (int a = 0; a < pixels; ++a)
+    unary(static_cast<std::size_t>(a), static_cast<std::size_t>(labels(a))) = 0.0F;
+  return unary;
+}
+
+TEST(ClassifierProfileTest, TakesBordersForNoSpeckleAndNoiseForAllItIs) {
+  // Vertical stripes, 10 pixels wide: 9 borders in rows of 100. Pairs across them: 9 of 99 at
+  // distance 1, 18 of 98 at distance 2; none in columns.
+  const Matrix<float> stripes = Certain(10000, [](int a) { return a % 100 / 10 % 2; });
+  EXPECT_LT(ProfileOf(stripes, std::array{100, 100}).speckle, 1e-3);
+  // One pixel in 20 is wrong, far from the others: 2 of 20 pairs differ at either distance.
+  const auto wrong = [](int a) { return (a + 7 * (a / 100)) % 20 == 0 ? 1 : 0; };
+  EXPECT_NEAR(ProfileOf(Certain(10000, wrong), std::array{100, 100}).speckle, 0.1, 0.005);
+  EXPECT_NEAR(ProfileOf(Certain(10000, [](int a) { return (a / 100 + a) % 2; }),
+                        std::array{100, 100})
+                  .speckle,
+              1.0, 1e-12);
+  // A volume, and pictures too narrow to tell.
+  EXPECT_NEAR(ProfileOf(Certain(8000, [](int a) { return a % 40 == 0 ? 1 : 0; }),
+                        std::array{20, 20, 20})
+                  .speckle,
+              2.0 / 3.0 * 0.05, 0.03);
+  EXPECT_EQ(ProfileOf(Certain(2, [](int a) { return a; }), std::array{1, 2}).speckle, 0.0);
+  EXPECT_EQ(ProfileOf(Certain(1, [](int) { return 1; }), std::array{1, 1}).speckle, 0.0);
 }
 
 TEST(ParametersForTest, GrowWithThePictureAndTheClassifiersConfidence) {
-  const SegmentationParameters one = ParametersFor(std::array{375, 500}, {2.0, 0.01});
-  const SegmentationParameters large = ParametersFor(std::array{750, 1000}, {2.0, 0.01});
-  const SegmentationParameters sure = ParametersFor(std::array{375, 500}, {6.0, 0.01});
-  const SegmentationParameters noisy = ParametersFor(std::array{375, 500}, {2.0, 0.3});
+  const auto at = [](int height, int width, double confidence, double speckle) {
+    return ParametersFor(std::array{height, width}, {1.0, confidence, speckle});
+  };
+  const SegmentationParameters one = at(375, 500, 2.0, 0.0);
+  EXPECT_NEAR(one.bilateral_weight, 1.0, 1e-12);
+  EXPECT_NEAR(one.bilateral_sigma, 67.0, 1e-4);
+  EXPECT_EQ(one.position_weight, 0.0);
+  const SegmentationParameters large = at(750, 1000, 2.0, 0.0);
   EXPECT_NEAR(large.bilateral_sigma, 2.0 * one.bilateral_sigma, 1e-9);
   EXPECT_EQ(large.bilateral_weight, one.bilateral_weight);
-  EXPECT_NEAR(sure.bilateral_weight, 3.0 * one.bilateral_weight, 1e-9);
-  EXPECT_NEAR(sure.position_weight, 3.0 * one.position_weight, 1e-9);
-  EXPECT_GT(noisy.bilateral_weight, 2.0 * one.bilateral_weight);
+  EXPECT_NEAR(at(375, 500, 6.0, 0.0).bilateral_weight, 3.0 * one.bilateral_weight, 1e-9);
+  const SegmentationParameters noisy = at(375, 500, 2.0, 0.3);
+  EXPECT_EQ(noisy.bilateral_weight, one.bilateral_weight);
+  EXPECT_NEAR(noisy.position_weight, 8.0 * 0.3 * 2.0, 1e-12);
+  EXPECT_NEAR(at(375, 500, 6.0, 0.3).position_weight, 3.0 * noisy.position_weight, 1e-9);
   // In a volume lengths are a few voxels, however large it is.
-  EXPECT_EQ(ParametersFor(std::array{50, 60, 70}, {2.0, 0.01}).bilateral_sigma,
-            ParametersFor(std::array{5, 6, 7}, {2.0, 0.01}).bilateral_sigma);
+  EXPECT_EQ(ParametersFor(std::array{50, 60, 70}, {1.0, 2.0, 0.0}).bilateral_sigma,
+            ParametersFor(std::array{5, 6, 7}, {1.0, 2.0, 0.0}).bilateral_sigma);
+  EXPECT_EQ(ParametersFor(std::array{50, 60, 70}, {1.0, 2.0, 0.0}).bilateral_weight, 2.0);
+}
+
+TEST(ParametersForTest, ScribblesGetPydensecrfs) {
+  EXPECT_EQ(ParametersFor(std::array{375, 500}, {0.1, 2.0, 0.0}), SegmentationParameters());
+  EXPECT_NE(ParametersFor(std::array{375, 500}, {0.9, 2.0, 0.0}), SegmentationParameters());
+  // No label anywhere: nothing to spread.
+  EXPECT_EQ(ParametersFor(std::array{375, 500}, {}).bilateral_weight, 0.0);
+  CheckParameters(ParametersFor(std::array{1, 1}, {}));
 }
 
 TEST(SegmentationModel, LeavesOutKernelsWithoutWeight) {
