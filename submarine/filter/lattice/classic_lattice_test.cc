@@ -38,14 +38,6 @@ float LargestDifference(const Matrix<float>& x, const Matrix<float>& y) {
 
 using Point = std::vector<int>;
 
-Matrix<float> RandomFeatures(std::size_t rows, std::size_t cols, float range, unsigned seed) {
-  std::mt19937_64 rng(seed);
-  std::uniform_real_distribution<float> uniform(-range, range);
-  Matrix<float> features(rows, cols);
-  for (std::size_t k = 0; k < features.size(); ++k) features.data()[k] = uniform(rng);
-  return features;
-}
-
 // The filter by its definition, in double, over points found by search instead of by rounding.
 class Reference {
  public:
