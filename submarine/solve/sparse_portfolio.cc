@@ -110,7 +110,7 @@ SolveResult TakeResult(SparseState* state) {
       VerifiedUnaryUpper(state->model, state->options.temperature, &solved.tilted);
   }
   const bool alone = state->options.method == Method::kMeanField;
-  if (alone) state->TakeLabels(state->Rounded(state->mean_field));
+  if (alone && state->mean_field.size() > 0) state->TakeLabels(state->Rounded(state->mean_field));
   solved.certificate.model = state->model.Description();
   solved.method =
       state->options.method == Method::kAuto ? state->view.upper_by : state->options.method;

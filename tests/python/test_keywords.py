@@ -44,7 +44,7 @@ def test_solve_takes_every_option_of_the_library():
         if name in _solve._CHOICES:
             value = typing.get_args(_solve._CHOICES[name])[0]
         if value is not None:  # a word that the library does not know is refused by it
-            method = {"rho": "trw", "rho_steps": "trw"}.get(name, "auto")
+            method = {"rho_steps": "trw"}.get(name, "auto")
             assert sm.solve(GRID, method, **{name: value}).options[name] == value
     assert sm.solve(GRID, "pdhg", max_iterations=5, gap=0.0).records[-1].k <= 5
 

@@ -207,8 +207,19 @@ Method TightestThatFits(const SparseView& v) {
   return Method::kAuto;
 }
 
+namespace {
+
+// For the method asked for: the unaries have to do. Exact inference has limits of its own.
+bool IsTooLate(const SparseView& v) {
+  return v.method != Method::kAuto && v.method != Method::kExact && !FitsTime(v, v.method);
+}
+
+}  // namespace
+
 bool WantsUnaries(const SparseView& v) {
-  return !v.has_unaries && (v.method == Method::kAuto || v.gave_up);
+  const bool began = v.tried_upper || v.has_mean_field;
+  return !v.has_unaries &&
+         (v.method == Method::kAuto || v.gave_up || (!began && IsTooLate(v)));
 }
 
 bool WantsExact(const SparseView& v) {
@@ -218,14 +229,14 @@ bool WantsExact(const SparseView& v) {
 
 bool WantsUpper(const SparseView& v) {
   if (v.tried_upper || v.is_exact || v.stopped) return false;
-  return CostOf(v, v.method).is_upper ||
+  return (CostOf(v, v.method).is_upper && !IsTooLate(v)) ||
          (v.method == Method::kAuto && TightestThatFits(v) != Method::kAuto);
 }
 
 bool WantsMeanField(const SparseView& v) {
   if (v.has_mean_field || v.is_exact) return false;
-  return v.method == Method::kMeanField ||
-         (!v.zero_temperature && !v.gave_up && !v.stopped && v.starts > 0 &&
+  return (v.method == Method::kMeanField && !IsTooLate(v)) ||
+         (v.method != Method::kMeanField && !v.zero_temperature && !v.gave_up && !v.stopped && v.starts > 0 &&
           v.left > CostOf(v, Method::kMeanField).seconds &&
           HeldBytes(kMeanFieldHeld, v.size) <= v.room);
 }
