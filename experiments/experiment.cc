@@ -64,7 +64,7 @@ std::string CsvLine(const std::vector<std::string>& fields) {
 Experiment::Experiment(const std::filesystem::path& directory, const std::string& command,
                        std::vector<std::string> columns, std::size_t wanted, bool quiet)
     : directory_(directory),
-      store_(directory, command),
+      store_(directory, "submarine-experiments " + command),
       columns_(std::move(columns)),
       wanted_(wanted),
       quiet_(quiet),

@@ -121,7 +121,7 @@ Matrix<double> SynthUnaries(const SynthSettings& settings, int instance) {
   std::mt19937_64 rng(Scramble(Scramble(settings.seed) ^ static_cast<std::uint64_t>(instance)));
   Matrix<double> unary(
       static_cast<std::size_t>(settings.width) * static_cast<std::size_t>(settings.height),
-      static_cast<std::size_t>(settings.labels, false, nullptr));
+      static_cast<std::size_t>(settings.labels));
   const double low = settings.range[0];
   const double high = settings.range[1];
   // From the generator's bits alone, as distributions may differ between standard libraries.

@@ -49,7 +49,7 @@ void RunFit(const FitCommand& command) {
     pictures.push_back(ReadLabelledPicture(files, command.unknown));
   CheckFit(pictures, command.settings);
   const ThreadLimit thread_limit(command.threads);
-  RunStore store(command.output, "fit");
+  RunStore store(command.output, "submarine fit");
   CatchInterrupts();
   ProgressLine line(command.quiet);
   const FitResult result =

@@ -47,7 +47,7 @@ void RunStore::Store(const std::string& name, const nlohmann::ordered_json& reco
 }
 
 void RunStore::Refuse(const std::string& name) const {
-  throw FileError(fmt::format("{} is not what submarine {} wrote; delete it to run this again",
+  throw FileError(fmt::format("{} is not what {} wrote; delete it to run this again",
                               FileOf(name).string(), command_));
 }
 

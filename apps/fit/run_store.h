@@ -14,7 +14,7 @@ namespace submarine::apps {
 
 class RunStore {
  public:
-  // Makes the directory; `command` is for messages. Throws FileError, and InvalidInput when another
+  // Makes the directory; `command` is for messages ("submarine fit"). Throws FileError, and InvalidInput when another
   // process writes to it, because the tables of one would be mixed with the summary of the other.
   RunStore(const std::filesystem::path& directory, std::string command);
 

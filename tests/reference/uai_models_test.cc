@@ -103,7 +103,7 @@ Truth Enumerate(const FactorGraph& graph) {
 }
 
 // Models of the kinds of the public ones, written to files and read again.
-class MadeModels : public ::testing::Test {
+class SyntheticModels : public ::testing::Test {
  protected:
   double Uniform(double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random_);
@@ -167,7 +167,7 @@ class MadeModels : public ::testing::Test {
   std::mt19937_64 random_{30};
 };
 
-TEST_F(MadeModels, ExactValueIsReproducedAndInsideTheInterval) {
+TEST_F(SyntheticModels, ExactValueIsReproducedAndInsideTheInterval) {
   for (const FactorGraph& graph : Attractive()) {
     const Truth truth = Enumerate(graph);
     WriteUaiMar(directory_ / "model.uai.MAR", truth.marginals);
@@ -178,13 +178,13 @@ TEST_F(MadeModels, ExactValueIsReproducedAndInsideTheInterval) {
   }
 }
 
-TEST_F(MadeModels, LeastEnergyIsInsideTheMapInterval) {
+TEST_F(SyntheticModels, LeastEnergyIsInsideTheMapInterval) {
   for (const FactorGraph& graph : Attractive()) {
     ExpectInsideTheMapInterval(graph, Enumerate(graph).least_energy);
   }
 }
 
-TEST_F(MadeModels, SpinGlassesAreSolvedExactlyAndRefusedAsCrf) {
+TEST_F(SyntheticModels, SpinGlassesAreSolvedExactlyAndRefusedAsCrf) {
   const FactorGraph graph = ThroughFile(Grid(4, 3, 2, -4.0, 4.0));
   const Truth truth = Enumerate(graph);
   ExpectExact(graph, truth.log_partition, truth.marginals);

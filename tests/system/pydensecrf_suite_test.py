@@ -108,7 +108,7 @@ def main():
             (folder / "shown.npz").unlink(missing_ok=True)
             assert python(folder / script).returncode == 0, f"{script} fails"
             drawn = python("-c", DRAWN, stdout=subprocess.PIPE, text=True).stdout.split()
-            print(f"{script}: {len(drawn)} pictures, of so many values: {' '.join(drawn)}")
+            print(f"{script}: {len(drawn)} pictures, of these numbers of values: {' '.join(drawn)}")
             assert drawn and drawn[-1] == "2", "the square that only the picture shows is not in the last labels"
         for number in (1, 2, 3):
             examples = copy / "examples"

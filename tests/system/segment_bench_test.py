@@ -183,7 +183,7 @@ class Resume(BenchTest):
         self.bench("pictures", "--methods", "unary")
         self.write("out/runs/one.default.unary.json", "[]")
         finished = self.run_command("segment-bench", "pictures", "-o", "out", "--methods", "unary")
-        self.assert_one_sentence(finished, ["one.default.unary.json", "not what submarine segment-bench wrote"])
+        self.assert_one_sentence(finished, ["one.default.unary.json", "not what submarine-experiments segment-bench wrote"])
 
 
 class BadInput(BenchTest):

@@ -151,7 +151,7 @@ class Resuming(BenchTest):
         self.write("out/runs/one.mf.default.json", "{}")
         refused = self.run_command("stereo-bench", "one", "-o", "out", "--methods", "mf")
         self.assertEqual(refused.code, 2)
-        self.assertIn("one.mf.default.json is not what submarine stereo-bench wrote", refused.stderr)
+        self.assertIn("one.mf.default.json is not what submarine-experiments stereo-bench wrote", refused.stderr)
 
 
 class BadInput(BenchTest):

@@ -165,7 +165,7 @@ def _rounded(value, decimals, rounding):
 
 
 def rounded_down(value, decimals=6):
-    """With so many decimals, never above the number."""
+    """With this number of decimals, never above the number."""
     return _rounded(value, decimals, decimal.ROUND_FLOOR)
 
 
