@@ -116,7 +116,7 @@ TEST(ParametersForTest, GrowWithThePictureAndTheClassifiersConfidence) {
   EXPECT_EQ(large.bilateral_weight, one.bilateral_weight);
   EXPECT_NEAR(at(375, 500, 6.0, 0.0).bilateral_weight, 3.0 * one.bilateral_weight, 1e-9);
   const SegmentationParameters noisy = at(375, 500, 2.0, 0.3);
-  EXPECT_EQ(noisy.bilateral_weight, one.bilateral_weight);
+  EXPECT_NEAR(noisy.bilateral_weight, (0.5 + 2.0 * 0.3) * 2.0, 1e-12);
   EXPECT_NEAR(noisy.position_weight, 8.0 * 0.3 * 2.0, 1e-12);
   EXPECT_NEAR(at(375, 500, 6.0, 0.3).position_weight, 3.0 * noisy.position_weight, 1e-9);
   // In a volume lengths are a few voxels, however large it is.
