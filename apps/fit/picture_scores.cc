@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "submarine/base/argmax.h"
 #include "submarine/segmentation/evaluation.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/common/dense_result.h"

@@ -89,20 +89,20 @@ def calibration_error(probabilities, truth):
 
 
 def test_probabilities_are_less_sure_than_mean_fields():
-    """A classifier that is right as often as it says, about regions of one colour each."""
+    """A classifier that is right as often as it says, about bands of one colour each, and a strong kernel."""
     rng = np.random.default_rng(3)
     share = np.repeat(np.repeat(rng.uniform(0.05, 0.95, (12, 16)), 8, 0), 8, 1)  # of label 1, in blocks
     truth = (rng.random(share.shape) < share).astype(int)
     softmax = np.stack([1 - share, share], -1)
     image = np.repeat((255 * rng.random(share.shape[:1] + (1, 3))).astype(np.uint8), share.shape[1], 1)
-    labels, probabilities = sm.refine(softmax, image)
-    by_hand = dict(parameters=costs_for(softmax, image, 1.0, None, 1e-5).adapted())
-    raw = sm.refine(softmax, image, **by_hand)
+    labels, probabilities = sm.refine(softmax, image, bilateral_weight=3.0)
+    adapted = costs_for(softmax, image, 1.0, None, 1e-5).adapted()
+    raw = sm.refine(softmax, image, parameters=adapted._replace(bilateral_weight=3.0))
     np.testing.assert_array_equal(labels, raw.labels)
     np.testing.assert_array_equal(labels, probabilities.argmax(-1))
     np.testing.assert_allclose(probabilities.sum(-1), 1, atol=1e-5)
     assert calibration_error(probabilities, truth) < 0.8 * calibration_error(raw.probabilities, truth)
-    first = sm.refine(np.moveaxis(softmax, -1, 0), image).probabilities
+    first = sm.refine(np.moveaxis(softmax, -1, 0), image, bilateral_weight=3.0).probabilities
     np.testing.assert_allclose(np.moveaxis(first, 0, -1), probabilities, atol=1e-6)
 
 
