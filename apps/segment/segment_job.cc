@@ -62,17 +62,18 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
   return parameters;
 }
 
-// Mean field's marginals are too sure. Those of a preset or a file stay as they are.
-void Calibrate(const SegmentSettings& settings, const Matrix<float>& unary, SolveResult* solved) {
-  const bool exact = settings.dense.solve.dense.updates == 0 &&
-                     solved->termination == Termination::kExact;
+// Mean field's marginals are too sure of what a classifier says. Those of scribbles, a preset or a file
+// stay as they are.
+void Calibrate(const SegmentSettings& settings, const SegmentPicture& picture,
+               const Matrix<float>& unary, SolveResult* solved) {
+  const bool exact =
+      settings.dense.solve.dense.updates == 0 && solved->termination == Termination::kExact;
   auto* marginals = std::get_if<Matrix<float>>(&solved->marginals);
-  if (settings.parameters || exact || !marginals) return;
+  if (settings.parameters || picture.scribbled || exact || !marginals) return;
   const double temperature = CalibrateMarginals(unary, marginals);
   if (temperature > 1.0) {
-    solved->notes.push_back(
-        fmt::format("Marginals are mean field's, made less sure by a temperature of {:.3g}.",
-                    temperature));
+    solved->notes.push_back(fmt::format(
+        "Marginals are mean field's, made less sure by a temperature of {:.3g}.", temperature));
   }
 }
 
@@ -181,7 +182,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
     throw submarine::Interrupted("interrupted");
   done.proof = ProveShares(done.picture, solved, [&] { return limit - after - clock.Seconds(); });
   solved.tilted.reset();
-  Calibrate(settings, input.dense->unary(), &solved);
+  Calibrate(settings, done.picture, input.dense->unary(), &solved);
   done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
   const std::string title =
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
@@ -199,8 +200,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
     const MarginalRows& marginals = done.outcome.solved.marginals;
     const Image& image = done.picture.image;
     summary["groups"] = GroupsJson(groups, done.picture.names, marginals);
-    WriteGroups(bundle.File("groups.npy").string(), groups, marginals,
-                {image.height, image.width});
+    WriteGroups(bundle.File("groups.npy").string(), groups, marginals, {image.height, image.width});
   }
   if (done.proof.agreement)
     summary["expectations"] = ProofJson(done.proof, done.outcome.solved.labels.size());

@@ -4,8 +4,8 @@
 usage: PYTHONPATH=build/python segmentation_defaults.py [--data DIRECTORY] [--seeds N] [--threads N] [--csv FILE]
 
 DIRECTORY (SUBMARINE_DATA, else ../shared/data) has the four pictures of Pascal VOC with their labels, two of MSRC-21
-with their labels and published unaries, and a network's masks of persons for two of those of VOC. Six classifiers are
-made from true labels, by smooth and by white noise; that makes 264 cases at three sizes with two seeds. Scores are in
+with their labels and published unaries, and a network's masks of persons for two of those of VOC. Eight classifiers
+are made from true labels, by smooth and by white noise; that makes 300 cases at three sizes with two seeds. Scores are in
 points: pixels right and mean IoU (over classes that occur in the truth) against the classifier's, and the expected
 calibration error (15 bins) of what came in and of what is returned.
 """

@@ -145,9 +145,9 @@ Found FindCalibratedMarginals(Options* options, Arrays arrays) {
   const PictureCosts costs(ArrayAt(arrays, 0));
   auto marginals = ToMatrix<float>(ArrayAt(arrays, 1), "the marginals");
   if (marginals.rows() != costs.pixels() || marginals.cols() != costs.labels)
-    throw InvalidInput(fmt::format("the marginals have {} rows of {}, expected {} of {} as the costs",
-                                   marginals.rows(), marginals.cols(), costs.pixels(),
-                                   costs.labels));
+    throw InvalidInput(
+        fmt::format("the marginals have {} rows of {}, expected {} of {} as the costs",
+                    marginals.rows(), marginals.cols(), costs.pixels(), costs.labels));
   CalibrateMarginals(costs.values, costs.pixel_stride, costs.label_stride, costs.labels,
                      {marginals.data(), marginals.size()});
   return ValuesOf(std::move(marginals));

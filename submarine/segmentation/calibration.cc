@@ -118,7 +118,8 @@ double CalibrateMarginals(const float* costs, std::ptrdiff_t pixel_stride,
   if (temperature == 1.0) return temperature;
   const auto inverse = static_cast<float>(1.0 / temperature);
   ParallelFor(marginals.size() / labels, kRowGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) Temper(inverse, marginals.subspan(a * labels, labels));
+    for (std::size_t a = begin; a < end; ++a)
+      Temper(inverse, marginals.subspan(a * labels, labels));
   });
   return temperature;
 }

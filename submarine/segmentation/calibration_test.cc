@@ -52,7 +52,8 @@ std::vector<std::size_t> Best(const Matrix<float>& p) {
   std::vector<std::size_t> best;
   for (std::size_t a = 0; a < p.rows(); ++a) {
     const auto row = p.row(a);
-    best.push_back(static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+    best.push_back(
+        static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
   }
   return best;
 }

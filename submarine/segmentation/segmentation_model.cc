@@ -109,7 +109,8 @@ SegmentationParameters ParametersFor(std::span<const int> extent,
   const double side = picture ? std::sqrt(static_cast<double>(extent[0]) * extent[1]) / kSide : 1.0;
   parameters.bilateral_sigma = picture ? 67.0 * side : 3.0;
   parameters.colour_sigma = 8.0;
-  parameters.bilateral_weight = (picture ? 0.5 : 1.0) * profile.confidence;
+  parameters.bilateral_weight =
+      ((picture ? 0.5 : 1.0) + 2.0 * profile.speckle) * profile.confidence;
   parameters.position_sigma = 1.0;
   parameters.position_weight =
       profile.speckle < kLeastSpeckle ? 0.0 : 8.0 * profile.speckle * profile.confidence;

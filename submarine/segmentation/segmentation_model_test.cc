@@ -90,15 +90,15 @@ TEST(ClassifierProfileTest, TakesBordersForNoSpeckleAndNoiseForAllItIs) {
   // One pixel in 20 is wrong, far from the others: 2 of 20 pairs differ at either distance.
   const auto wrong = [](int a) { return (a + 7 * (a / 100)) % 20 == 0 ? 1 : 0; };
   EXPECT_NEAR(ProfileOf(Certain(10000, wrong), std::array{100, 100}).speckle, 0.1, 0.005);
-  EXPECT_NEAR(ProfileOf(Certain(10000, [](int a) { return (a / 100 + a) % 2; }),
-                        std::array{100, 100})
-                  .speckle,
-              1.0, 1e-12);
+  EXPECT_NEAR(
+      ProfileOf(Certain(10000, [](int a) { return (a / 100 + a) % 2; }), std::array{100, 100})
+          .speckle,
+      1.0, 1e-12);
   // A volume, and pictures too narrow to tell.
-  EXPECT_NEAR(ProfileOf(Certain(8000, [](int a) { return a % 40 == 0 ? 1 : 0; }),
-                        std::array{20, 20, 20})
-                  .speckle,
-              2.0 / 3.0 * 0.05, 0.03);
+  EXPECT_NEAR(
+      ProfileOf(Certain(8000, [](int a) { return a % 40 == 0 ? 1 : 0; }), std::array{20, 20, 20})
+          .speckle,
+      2.0 / 3.0 * 0.05, 0.03);
   EXPECT_EQ(ProfileOf(Certain(2, [](int a) { return a; }), std::array{1, 2}).speckle, 0.0);
   EXPECT_EQ(ProfileOf(Certain(1, [](int) { return 1; }), std::array{1, 1}).speckle, 0.0);
 }
@@ -116,7 +116,7 @@ TEST(ParametersForTest, GrowWithThePictureAndTheClassifiersConfidence) {
   EXPECT_EQ(large.bilateral_weight, one.bilateral_weight);
   EXPECT_NEAR(at(375, 500, 6.0, 0.0).bilateral_weight, 3.0 * one.bilateral_weight, 1e-9);
   const SegmentationParameters noisy = at(375, 500, 2.0, 0.3);
-  EXPECT_EQ(noisy.bilateral_weight, one.bilateral_weight);
+  EXPECT_NEAR(noisy.bilateral_weight, (0.5 + 2.0 * 0.3) * 2.0, 1e-12);
   EXPECT_NEAR(noisy.position_weight, 8.0 * 0.3 * 2.0, 1e-12);
   EXPECT_NEAR(at(375, 500, 6.0, 0.3).position_weight, 3.0 * noisy.position_weight, 1e-9);
   // In a volume lengths are a few voxels, however large it is.

@@ -39,7 +39,7 @@ def test_defaults_are_five_updates():
     model = model_of(costs, costs.adapted())
 
     def updated(updates):
-        return sm.solve(model, "mf", certify="none", pairs="lattice", updates=updates).marginals
+        return costs.calibrated(sm.solve(model, "mf", certify="none", pairs="lattice", updates=updates).marginals)
 
     five = updated(5)
     np.testing.assert_array_equal(sm.refine(softmax, image).probabilities, five)
@@ -52,18 +52,20 @@ def test_defaults_are_five_updates():
     np.testing.assert_array_equal(converged.probabilities, updated(0))
     assert converged.result.termination == "converged" and not np.array_equal(converged.probabilities, five)
     no_number = costs.adapted()._replace(iterations=0)  # as submarine fit says it
-    np.testing.assert_array_equal(
-        sm.refine(softmax, image, parameters=no_number).probabilities, converged.probabilities)
+    np.testing.assert_array_equal(sm.refine(softmax, image, parameters=no_number).labels, converged.labels)
 
 
 def test_kernels_fit_the_picture_and_the_classifier():
     truth, softmax, image = noisy_halves(375, 500)
     costs = costs_for(softmax, image, 1.0, None, 1e-5)
     adapted = costs.adapted()
-    assert adapted.position_weight == pytest.approx(0.75 * 2 * np.log(0.7 / 0.3), rel=1e-5)  # noise in every pixel
+    sure = np.log(0.7 / 0.3)
+    # 15% of the pixels are wrong, so that 2 x 0.15 x 0.85 of pairs differ at any distance.
+    assert adapted.position_weight == pytest.approx(8 * 0.255 * sure, rel=0.05)
+    assert adapted.bilateral_weight == pytest.approx((0.5 + 2 * 0.255) * sure, rel=0.05)
     assert adapted.bilateral_sigma == pytest.approx(67, rel=1e-5)
     clean = costs_for(np.where(np.arange(2) == truth[..., None], 0.7, 0.3), image, 1.0, None, 1e-5).adapted()
-    assert clean.bilateral_weight < adapted.bilateral_weight / 5
+    assert clean.position_weight == 0 and clean.bilateral_weight == pytest.approx(0.5 * sure, rel=0.01)
     doubled = costs_for(softmax, image, 0.5, None, 1e-5).adapted()  # trusts the classifier twice as much
     assert doubled.bilateral_weight == pytest.approx(2 * adapted.bilateral_weight, rel=1e-5)
     first = costs_for(np.moveaxis(softmax, -1, 0), image, 1.0, None, 1e-5).adapted()
@@ -72,10 +74,51 @@ def test_kernels_fit_the_picture_and_the_classifier():
     assert half.bilateral_sigma == pytest.approx(33.5, rel=0.01)
     volume = costs_for(np.full((4, 5, 6, 2), 0.5), np.zeros((4, 5, 6)), 1.0, None, 1e-5).adapted()
     assert (volume.bilateral_sigma, volume.bilateral_weight) == (3, 0)
-    readme = sm.refine(softmax, image, preset="pydensecrf").probabilities
-    by_hand = sm.refine(softmax, image, position_sigma=3, position_weight=3, bilateral_sigma=80, colour_sigma=13,
-                        bilateral_weight=10).probabilities
-    np.testing.assert_array_equal(readme, by_hand)
+    readme = dict(position_sigma=3, position_weight=3, bilateral_sigma=80, colour_sigma=13, bilateral_weight=10)
+    np.testing.assert_array_equal(
+        sm.refine(softmax, image, preset="pydensecrf").labels, sm.refine(softmax, image, **readme).labels)
+    few = np.full_like(softmax, 0.5)
+    few[5:9, 5:9] = softmax[5:9, 5:9]
+    assert costs_for(few, image, 1.0, None, 1e-5).adapted()[:5] == tuple(readme.values())  # scribbles
+
+
+def calibration_error(probabilities, truth):
+    sure, right = probabilities.max(-1).ravel(), (probabilities.argmax(-1) == truth).ravel()
+    bins = np.minimum((15 * sure).astype(int), 14)
+    return np.abs(np.bincount(bins, sure, 15) - np.bincount(bins, right, 15)).sum() / sure.size
+
+
+def test_probabilities_are_less_sure_than_mean_fields():
+    """A classifier that is right as often as it says, about bands of one colour each, and a strong kernel."""
+    rng = np.random.default_rng(3)
+    share = np.repeat(np.repeat(rng.uniform(0.05, 0.95, (12, 16)), 8, 0), 8, 1)  # of label 1, in blocks
+    truth = (rng.random(share.shape) < share).astype(int)
+    softmax = np.stack([1 - share, share], -1)
+    image = np.repeat((255 * rng.random(share.shape[:1] + (1, 3))).astype(np.uint8), share.shape[1], 1)
+    labels, probabilities = sm.refine(softmax, image, bilateral_weight=3.0)
+    adapted = costs_for(softmax, image, 1.0, None, 1e-5).adapted()
+    raw = sm.refine(softmax, image, parameters=adapted._replace(bilateral_weight=3.0))
+    np.testing.assert_array_equal(labels, raw.labels)
+    np.testing.assert_array_equal(labels, probabilities.argmax(-1))
+    np.testing.assert_allclose(probabilities.sum(-1), 1, atol=1e-5)
+    assert calibration_error(probabilities, truth) < 0.8 * calibration_error(raw.probabilities, truth)
+    first = sm.refine(np.moveaxis(softmax, -1, 0), image, bilateral_weight=3.0).probabilities
+    np.testing.assert_allclose(np.moveaxis(first, 0, -1), probabilities, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (30, 1), (2, 3), (16, 20), (4, 5, 6)])
+@pytest.mark.parametrize("kind", ["ties", "certain", "random"])
+@pytest.mark.parametrize("labels", [2, 21])
+def test_odd_pictures_and_classifiers(shape, kind, labels):
+    rng = np.random.default_rng(1)
+    softmax = rng.dirichlet(np.ones(labels), shape) if kind == "random" else np.full(shape + (labels,), 1 / labels)
+    if kind == "certain":
+        softmax = np.eye(labels)[rng.integers(0, labels, shape)]
+    refined = sm.refine(softmax, np.full(shape, 77, np.uint8), label_axis=-1)
+    assert np.isfinite(refined.probabilities).all() and refined.labels.shape == shape
+    np.testing.assert_allclose(refined.probabilities.sum(-1), 1, atol=1e-5)
+    if kind == "ties":
+        np.testing.assert_allclose(refined.probabilities, softmax, atol=1e-6)
 
 
 def test_the_interval_is_there_when_asked_for():

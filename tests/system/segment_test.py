@@ -140,10 +140,26 @@ class Labels(SegmentTest):
         costs = [[-math.log(max(p, 1e-5)) for p in row] for row in rows]
         sure = sum(sorted(cost)[1] - min(cost) for cost in costs) / len(costs)
         best = [cost.index(min(cost)) for cost in costs]
-        pairs = [(a, a + step) for a in range(len(best)) for step, fits in ((1, a % WIDTH + 1 < WIDTH),
-                                                                            (WIDTH, a + WIDTH < len(best))) if fits]
-        noise = sum(best[a] != best[b] for a, b in pairs) / len(pairs)
-        self.assertAlmostEqual(adapted["spatial"][1] / (sure * min(2, 0.2 + 40 * noise)), 0.75, places=4)
+
+        def differ(apart):
+            pairs = [(a, a + apart * step)
+                     for a in range(len(best))
+                     for step, fits in ((1, a % WIDTH + apart < WIDTH), (WIDTH, a + apart * WIDTH < len(best))) if fits]
+            return sum(best[a] != best[b] for a, b in pairs) / len(pairs)
+
+        speckle = 2 * differ(1) - differ(2)
+        self.assertGreater(speckle, 0.01)
+        self.assertAlmostEqual(adapted["spatial"][1] / (8 * speckle * sure), 1, places=4)
+        self.assertAlmostEqual(adapted["bilateral"][2] / ((0.5 + 2 * speckle) * sure), 1, places=4)
+        calibrated = Array(self.directory / "out/marginals.npy").values
+        labels = Array(self.directory / "out/labels.npy").values
+        self.write("same.json", {"submarine": "segmentation", "position_sigma": adapted["spatial"][0], "position_weight":
+                                 adapted["spatial"][1], "bilateral_sigma": adapted["bilateral"][0], "colour_sigma":
+                                 adapted["bilateral"][1], "bilateral_weight": adapted["bilateral"][2]})
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "same.json", "-o", "out")
+        raw = Array(self.directory / "out/marginals.npy").values
+        self.assertEqual(Array(self.directory / "out/labels.npy").values, labels)
+        self.assertLess(sum(p * p for p in calibrated), sum(p * p for p in raw))  # less sure
         self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--preset", "pydensecrf", "-o", "out")
         settings = read_json(self.directory / "out/summary.json")["options"]["segment"]
         self.assertEqual((settings["spatial"], settings["bilateral"]), ([3, 3], [80, 13, 10]))
