@@ -22,6 +22,7 @@
 #include "apps/report/picture_page.h"
 #include "apps/report/writing_time.h"
 #include "apps/solve/bundle.h"
+#include "apps/solve/proven_values.h"
 #include "apps/solve/solve_output.h"
 #include "apps/solve/solve_progress.h"
 #include "apps/stereo/stereo.h"
@@ -59,6 +60,7 @@ struct StereoCommand {
   StereoCamera camera;
   std::string truth;
   std::string mask;
+  std::string region;
   DenseCommand dense;
 };
 
@@ -194,7 +196,11 @@ class StereoRun {
       : command_(command),
         settings_(SettingsOf(sub, command)),
         solve_(SolveOptionsOf(sub, settings_, command)),
-        progress_(solve_, command.dense.quiet) {}
+        progress_(solve_, command.dense.quiet) {
+    solve_.expectations = solve_.method != Method::kMeanField &&
+                          solve_.dense.certify != Certify::kNone &&
+                          solve_.dense.certify != Certify::kLower;
+  }
 
   void Run() {
     Read();
@@ -202,6 +208,7 @@ class StereoRun {
     Build();
     if (input_.dense) Solve();
     const StereoResult result = ConcludeStereo(outcome(), evidence(), truth_);
+    Prove(result);
     const PicturePage page = StereoPage(
         &bundle,
         fmt::format("Stereo: {}", std::filesystem::path(command_.left).filename().string()), pair_,
@@ -212,6 +219,7 @@ class StereoRun {
     progress_.Clear();
     if (!command_.dense.quiet) {
       if (solved_) PrintText(Summary(*solved_));
+      PrintText(ProvenText(proven_, !region_.empty()));
       if (result.judgement) PrintText(JudgementText(*result.judgement));
       PrintLine("Results: " +
                 (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
@@ -233,6 +241,13 @@ class StereoRun {
     pair_ = ReadStereoPair(command_.left, command_.right, command_.shrink, limits);
     if (!command_.truth.empty())
       truth_.disparity = ReadTruth(command_.truth, pair_, command_.shrink, limits);
+    if (!command_.region.empty()) {
+      region_ = ReadMask(command_.region, pair_, command_.shrink, limits);
+      if (std::find(region_.begin(), region_.end(), 1) == region_.end()) {
+        throw InvalidInput(fmt::format("\"{}\" is black everywhere, expected a region in white",
+                                       command_.region));
+      }
+    }
     if (command_.mask.empty()) return;
     if (command_.truth.empty()) throw InvalidInput("--mask needs --truth");
     truth_.mask = ReadMask(command_.mask, pair_, command_.shrink, limits);
@@ -270,10 +285,25 @@ class StereoRun {
 
   void Solve() {
     writing_.emplace(input_.dense->num_variables(), static_cast<std::size_t>(settings_.disparities));
-    solved_ = SolveInTime(input_, solve_, clock_,
-                          writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
+    const auto labels = static_cast<std::size_t>(settings_.disparities);
+    const double proving =
+        solve_.expectations
+            ? ReserveForProving(pixels(), labels, kProvenOfStereo, solve_.limits.time_limit_seconds)
+            : 0.0;
+    solved_ = SolveInTime(input_, solve_, clock_, TimeAfter() + proving, &progress_);
     // Its unaries are as large as the marginals.
     input_.dense.reset();
+  }
+
+  double TimeAfter() const { return writing_->Reserve(pages(), solve_.limits.time_limit_seconds); }
+
+  void Prove(const StereoResult& result) {
+    if (!solved_ || !solved_->tilted) return;
+    if (solved_->certificate.upper &&
+        clock_.Seconds() + TimeAfter() < solve_.limits.time_limit_seconds)
+      proven_ = ProveDisparities(*solved_, result, truth_, region_);
+    solved_->tilted.reset();
+    solved_->mean_field = {};
   }
 
   std::optional<ReportOptions> ReportInTime() {
@@ -292,6 +322,7 @@ class StereoRun {
     }
     summary["options"]["stereo"] =
         SettingsJson(settings_, command_.left, command_.right, command_.shrink);
+    if (!proven_.empty()) summary["expectations"] = ProvenJson(proven_);
     if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command_.truth);
     return summary;
   }
@@ -304,6 +335,8 @@ class StereoRun {
   const std::function<bool()> interrupted_ = [] { return Interrupted(); };
   StereoPair pair_;
   StereoTruth truth_;
+  std::vector<std::uint8_t> region_;  // empty: the whole picture
+  std::vector<ProvenValue> proven_;
   std::optional<internal::SemiGlobalMatch> match_;
   ModelInput input_;
   std::optional<WritingTime> writing_;
@@ -388,6 +421,9 @@ void AddStereoCommand(CLI::App* app) {
       "--mask", command->mask,
       "Mask of non-occluded pixels (brighter than half of white): errors are also reported for "
       "these alone");
+  sub->add_option("--region", command->region,
+                  "With --certify: a picture of the left view's size; what is proven, such as the "
+                  "mean disparity, is about the pixels that are white in it");
   sub->add_flag("--fast", command->fast,
                 "What semi-global matching says, without the CRF: no marginals, no uncertainty, no "
                 "report.html");
