@@ -198,6 +198,8 @@ void PicturePage::AddLead(const std::string& number, const std::string& what) {
   page_["lead"].push_back({number, what});
 }
 
+void PicturePage::SetVerdict(const std::string& sentence) { page_["verdict"] = sentence; }
+
 void PicturePage::AddFact(const std::string& what, const std::string& value) {
   page_["facts"].push_back({what, value});
 }

@@ -46,6 +46,8 @@ class PicturePage {
                     const std::vector<std::string>& names);
   // The main result, in large digits at the top: the number, and the rest of the sentence.
   void AddLead(const std::string& number, const std::string& what);
+  // One sentence about the results, below the lead.
+  void SetVerdict(const std::string& sentence);
   void AddFact(const std::string& what, const std::string& value);
   // A setting that made a difference.
   void AddParameter(const std::string& what, const std::string& value);

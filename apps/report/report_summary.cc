@@ -177,6 +177,7 @@ void ReadPage(const Node& page, ReportSummary* summary) {
     summary->marginals = ReadMarginalsFile(*marginals);
   for (const Node& item : page.Items("gallery")) summary->gallery.push_back(ReadGalleryItem(item));
   CheckPairs(page, "lead");
+  page.TextOr("verdict", "");
   CheckPairs(page, "facts");
   CheckPairs(page, "parameters");
   for (const Node& change : page.Items("changes")) {

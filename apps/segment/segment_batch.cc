@@ -260,7 +260,7 @@ struct Total {
     };
     lead(comparison->mean_iou, fmt::format("mean IoU of {} pictures together", comparison->pictures));
     lead(comparison->accuracy, "of the known pixels right");
-    (*page)["facts"].push_back({"does it help?", ComparisonText(*comparison, names)});
+    (*page)["verdict"] = ComparisonText(*comparison, names);
     const auto change = [&](const std::string& name, const internal::Change& of) {
       Json entry = {{"name", name}, {"before", of.before}, {"after", of.after}};
       if (of.interval) entry["interval"] = *of.interval;

@@ -94,6 +94,7 @@ void AddScores(const SegmentPicture& picture, const SegmentScores& scores, Pictu
   if (!compared) return;
   const std::vector<internal::ComparedPicture> one = {*compared};
   const internal::Comparison comparison = internal::Compare(one);
+  page->SetVerdict(ComparisonText(comparison, picture.names));
   if (comparison.thin)
     page->AddChange("thin parts (pixels right)", comparison.thin->before, comparison.thin->after);
 }

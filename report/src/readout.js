@@ -16,7 +16,8 @@ export class Readout {
     this.live = element("p", {class: "hidden-visually", id: "readout-live", role: "status"});
     const numbers = element("dl", {class: "numbers"}, element("dt", {}, "pixel"), this.pixel,
       values.flatMap(({name}, k) => [element("dt", {}, name), this.valueNodes[k]]));
-    this.node = element("div", {class: marginals ? "readout" : "readout alone", id: "readout"}, this.live);
+    this.node = element("div", {class: marginals ? "readout idle" : "readout alone idle", id: "readout"}, this.live,
+      element("p", {class: "hint"}, "Point at a pixel to see its numbers here."));
     if (marginals) {
       this.best = element("ol", {class: "best", id: "readout-best"});
       this.bars = new MarginalBars(marginals, colourOf);
@@ -35,7 +36,7 @@ export class Readout {
       this.node.append(numbers);
     }
     view.onChange(drawSoon(() => {
-      this.node.classList.add("used");
+      if (view.pointed) this.node.classList.replace("idle", "used");
       this.update();
     }));
     this.update();

@@ -27,18 +27,18 @@ double StudentQuantile(int degrees) {
   return degrees <= kListed ? kTable[degrees - 1] : 1.96 + 2.5 / (degrees - 0.5);
 }
 
-// What is left out at either end, so that the percentiles are as wide as an interval for a mean of
-// `pictures` numbers should be.
-double TailOf(int pictures) {
+// Student's interval with the bootstrap's standard error. Percentiles of the resamples would end at
+// the pictures' extremes, far too early for few of them; sqrt(n / (n - 1)) takes out their bias.
+std::optional<std::array<double, 2>> Interval(double change, const std::vector<double>& resampled,
+                                              int pictures) {
+  if (pictures < 2 || resampled.size() < 2) return std::nullopt;
   const double n = pictures;
-  return 0.5 * std::erfc(std::sqrt(n / (n - 1.0)) * StudentQuantile(pictures - 1) / std::sqrt(2.0));
-}
-
-std::optional<std::array<double, 2>> Percentiles(std::vector<double> changes, int pictures) {
-  if (pictures < 2 || changes.empty()) return std::nullopt;
-  std::sort(changes.begin(), changes.end());
-  const auto left = static_cast<std::size_t>(TailOf(pictures) * static_cast<double>(changes.size()));
-  return std::array{changes[left], changes[changes.size() - 1 - left]};
+  const auto count = static_cast<double>(resampled.size());
+  const double mean = std::accumulate(resampled.begin(), resampled.end(), 0.0) / count;
+  double squares = 0.0;
+  for (const double x : resampled) squares += (x - mean) * (x - mean);
+  const double by = StudentQuantile(pictures - 1) * std::sqrt(n / (n - 1.0) * squares / count);
+  return std::array{change - by, change + by};
 }
 
 bool Compares(const LabelCounts& counts) {
@@ -136,20 +136,22 @@ Comparison Compare(std::span<const ComparedPicture> pictures) {
   const std::size_t labels = before.iou.size();
   const Resampled resampled = Resample(pictures, labels);
   const int all = comparison.pictures;
-  comparison.mean_iou = {before.mean_iou, after.mean_iou, Percentiles(resampled.mean_iou, all)};
-  comparison.accuracy = {before.accuracy, after.accuracy, Percentiles(resampled.accuracy, all)};
+  comparison.mean_iou = {before.mean_iou, after.mean_iou, Interval(after.mean_iou - before.mean_iou, resampled.mean_iou, all)};
+  comparison.accuracy = {before.accuracy, after.accuracy, Interval(after.accuracy - before.accuracy, resampled.accuracy, all)};
   comparison.iou.resize(labels);
   for (std::size_t l = 0; l < labels; ++l) {
     if (std::isnan(before.iou[l])) continue;
     const int with =
         Count(pictures, [l](const ComparedPicture& p) { return p.before.truth[l] > 0; });
-    comparison.iou[l] = {before.iou[l], after.iou[l], Percentiles(resampled.iou[l], with)};
+    comparison.iou[l] = {before.iou[l], after.iou[l], Interval(after.iou[l] - before.iou[l], resampled.iou[l], with)};
   }
   if (Compares(sum.thin_before)) {
     const int with =
         Count(pictures, [](const ComparedPicture& p) { return Compares(p.thin_before); });
-    comparison.thin = {AccuracyOf(sum.thin_before), AccuracyOf(sum.thin_after),
-                       Percentiles(resampled.thin, with)};
+    const double thin_before = AccuracyOf(sum.thin_before);
+    const double thin_after = AccuracyOf(sum.thin_after);
+    comparison.thin = {thin_before, thin_after,
+                       Interval(thin_after - thin_before, resampled.thin, with)};
   }
   return comparison;
 }
@@ -165,7 +167,7 @@ Change ChangeOver(
     const auto [old, now] = values(drawn);
     changes.push_back(now - old);
   });
-  return {before, after, Percentiles(std::move(changes), static_cast<int>(pictures))};
+  return {before, after, Interval(after - before, changes, static_cast<int>(pictures))};
 }
 
 std::string PointsText(const Change& change) {

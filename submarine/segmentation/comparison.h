@@ -28,9 +28,8 @@ ComparedPicture ComparePicture(std::span<const int> truth, std::span<const int> 
 struct Change {
   double before = 0.0;
   double after = 0.0;
-  // Of after - before on other pictures of this kind, with 95%: percentiles of 2000 resamples of the
-  // pictures, widened for few of them (Hesterberg, What Teachers Should Know About the Bootstrap,
-  // 2015). None for one picture.
+  // Of after - before on other pictures of this kind, with 95%: Student's, its standard error by
+  // 2000 resamples of the pictures. None for one picture.
   std::optional<std::array<double, 2>> interval = {};
 
   double by() const { return after - before; }

@@ -40,13 +40,15 @@ TEST(Compare, CountsByHand) {
   EXPECT_DOUBLE_EQ(found.mean_iou.before, 0.5 * (200.0 / 300.0 + 30.0 / 130.0));
   EXPECT_DOUBLE_EQ(found.mean_iou.after, 0.5 * (230.0 / 300.0 + 30.0 / 100.0));
   ASSERT_EQ(found.iou.size(), 3u);
-  EXPECT_DOUBLE_EQ(found.iou[0]->by(), 0.1);
+  EXPECT_NEAR(found.iou[0]->by(), 0.1, 1e-12);
   EXPECT_FALSE(found.iou[2].has_value());
   EXPECT_FALSE(found.thin.has_value());
-  // Three pictures: as far as resamples go, from three times the worst to three times the best.
+  // Changes of 10, -10 and 30 of 110 pixels: a standard deviation of 20, a standard error of
+  // 20 / sqrt(3), and 4.303 of those for three pictures.
   ASSERT_TRUE(found.accuracy.interval.has_value());
-  EXPECT_NEAR((*found.accuracy.interval)[0], -10.0 / 110.0, 1e-12);
-  EXPECT_NEAR((*found.accuracy.interval)[1], 30.0 / 110.0, 1e-12);
+  const auto [low, high] = *found.accuracy.interval;
+  EXPECT_NEAR(0.5 * (low + high), 10.0 / 110.0, 1e-12);
+  EXPECT_NEAR(0.5 * (high - low), 4.303 * 20.0 / std::sqrt(3.0) / 110.0, 0.03);
   EXPECT_FALSE(found.accuracy.helps());
   EXPECT_FALSE(found.accuracy.hurts());
   EXPECT_THAT(ComparisonText(found, kNames),
@@ -87,7 +89,7 @@ TEST(Compare, IntervalsContainTheTruthAboutAsOftenAsTheySay) {
       });
       inside += (*found.interval)[0] <= 0.02 && 0.02 <= (*found.interval)[1] ? 1 : 0;
     }
-    EXPECT_GE(inside, 0.88 * kTrials) << pictures;
+    EXPECT_GE(inside, 0.9 * kTrials) << pictures;
     EXPECT_LT(inside, kTrials) << pictures;
   }
 }
