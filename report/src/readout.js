@@ -29,7 +29,10 @@ export class Readout {
             element("thead", {}, element("tr", {},
               element("th", {scope: "col"}, marginals.axis), element("th", {scope: "col"}, "probability"))),
             this.table)));
-      this.details.addEventListener("toggle", () => this.update());
+      this.details.addEventListener("toggle", () => {
+        if (this.details.open) view.point();
+        this.update();
+      });
       this.node.append(element("div", {}, numbers, element("p", {class: "caption"}, `most probable ${marginals.axis}`), this.best),
         this.bars.node, this.details);
     } else {

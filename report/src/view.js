@@ -65,6 +65,12 @@ export class View {
     this.changed();
   }
 
+  /** Shows the cursor where it is. */
+  point() {
+    this.pointed = true;
+    this.changed();
+  }
+
   pin(pinned) {
     this.pointed ||= pinned;
     this.pinned = pinned;
