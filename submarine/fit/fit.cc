@@ -14,6 +14,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/fit/nelder_mead.h"
+#include "submarine/segmentation/calibration.h"
 #include "submarine/segmentation/softmax.h"
 #include "submarine/solve/solve.h"
 
@@ -193,8 +194,10 @@ HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold,
     *of_thin = CountLabels(picture.truth, BestLabels(rows), picture.num_labels(), thin);
   };
   score(picture.softmax, &held_out.classifier, &held_out.thin_classifier);
-  score(MeanFieldMarginals(picture, DefaultsFor(picture, iterations), iterations),
-        &held_out.defaults, &held_out.thin_defaults);
+  Matrix<float> defaults =
+      MeanFieldMarginals(picture, DefaultsFor(picture, iterations), iterations);
+  CalibrateMarginals(UnariesFromSoftmax(picture.softmax), &defaults);
+  score(defaults, &held_out.defaults, &held_out.thin_defaults);
   score(MeanFieldMarginals(picture, fitted, iterations), &held_out.fitted, &held_out.thin_fitted);
   return held_out;
 }
