@@ -86,24 +86,26 @@ void AddNumbers(CLI::App* sub, const std::string& option, std::vector<double>* n
            const std::vector<std::string> parts = CLI::detail::split(text, ',');
            std::vector<double> read;
            for (const std::string& part : parts) read.push_back(ParseNumber(part));
-           const bool well = std::none_of(read.begin(), read.end(), [](double x) { return std::isnan(x); });
+           const bool well =
+               std::none_of(read.begin(), read.end(), [](double x) { return std::isnan(x); });
            if (!well || read.size() != count) {
              throw CLI::ValidationError(
-                 option, fmt::format("expected {} numbers, {}: {}; not \"{}\"", count, names, what, text));
+                 option,
+                 fmt::format("expected {} numbers, {}: {}; not \"{}\"", count, names, what, text));
            }
            *numbers = read;
          },
          help)
       ->type_name(names)
-      ->default_str(numbers->empty() ? "by --preset" : fmt::format("{:g}", fmt::join(*numbers, ",")))
+      ->default_str(numbers->empty() ? "by --preset"
+                                     : fmt::format("{:g}", fmt::join(*numbers, ",")))
       ->group("Model");
 }
 
 }  // namespace
 
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
-  AddNumbers(sub, "--spatial", spatial, "SIGMA,WEIGHT",
-             "sigma in pixels and weight",
+  AddNumbers(sub, "--spatial", spatial, "SIGMA,WEIGHT", "sigma in pixels and weight",
              "Position kernel: sigma in pixels, weight (0: no such kernel)");
   AddNumbers(sub, "--bilateral", bilateral, "SXY,SRGB,WEIGHT",
              "sigma in pixels, sigma in grey levels and weight",

@@ -57,11 +57,11 @@ void RunFit(const FitCommand& command) {
   StoredScores memory(pictures, command.settings, &store);
   CatchInterrupts();
   ProgressLine line(command.quiet);
-  const FitResult result =
-      internal::FitParameters(pictures, command.settings, &memory, [&line](const std::string& doing) {
-        line.Show(doing);
-        return !Interrupted();
-      });
+  const FitResult result = internal::FitParameters(pictures, command.settings, &memory,
+                                                   [&line](const std::string& doing) {
+                                                     line.Show(doing);
+                                                     return !Interrupted();
+                                                   });
   WriteResults(command.output, result, command.settings);
   line.Clear();
   if (!command.quiet) {
@@ -77,7 +77,8 @@ void AddFitCommand(CLI::App* app) {
   auto command = std::make_shared<FitCommand>();
   FitOptions& settings = command->settings;
   CLI::App* sub = app->add_subcommand(
-      "fit", "Parameters of segmentation from a few labelled pictures, and whether they help, held out");
+      "fit",
+      "Parameters of segmentation from a few labelled pictures, and whether they help, held out");
   sub->add_option(
          "INPUT", command->inputs,
          "Directories with X.png (jpg, bmp, ...), X.softmax.npy and X.labels.png for every "

@@ -79,9 +79,10 @@ std::string AdviceText(const FitResult& result) {
            "parameters.json has weights of 0.";
   }
   const bool fitted = result.advice == FitAdvice::kFitted;
-  std::string text = fitted ? "Held out, the fitted parameters are best"
-                            : "Held out, the fitted parameters are no better than the defaults: use the "
-                              "defaults, or more pictures";
+  std::string text =
+      fitted ? "Held out, the fitted parameters are best"
+             : "Held out, the fitted parameters are no better than the defaults: use the "
+               "defaults, or more pictures";
   if (!(fitted ? result.fitted_value : result.defaults_value).helps())
     text += "; with these pictures that they help is not beyond chance";
   return text + ".";
@@ -211,9 +212,10 @@ Json ToJson(const SegmentationParameters& parameters) {
 }
 
 Json FitSummary(const FitResult& result, const FitOptions& settings) {
-  Json facts = Json::array({{"parameters", ParameterText(result.all.parameters)},
-                            {"fitted, held out", ComparisonText(result.fitted, LabelNames(result.fitted))},
-                            {"what to do", AdviceText(result)}});
+  Json facts =
+      Json::array({{"parameters", ParameterText(result.all.parameters)},
+                   {"fitted, held out", ComparisonText(result.fitted, LabelNames(result.fitted))},
+                   {"what to do", AdviceText(result)}});
   for (const FitScore score : kScores)
     facts.push_back({NameOf(score), HeldOutSentence(result, score)});
   return {{"kind", "fit"},

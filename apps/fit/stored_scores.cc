@@ -49,13 +49,12 @@ std::optional<PictureScores> StoredScores::Find(std::size_t picture, const std::
 
 void StoredScores::Keep(std::size_t picture, const std::string& key, const PictureScores& scores) {
   Picture& stored = pictures_[picture];
-  stored.known[key] = {
-      {"truth", scores.counts.truth},
-      {"given", scores.counts.given},
-      {"right", scores.counts.right},
-      {"pixels", scores.probabilities.pixels},
-      {"calibration_error", scores.probabilities.calibration_error},
-      {"negative_log_likelihood", scores.probabilities.negative_log_likelihood}};
+  stored.known[key] = {{"truth", scores.counts.truth},
+                       {"given", scores.counts.given},
+                       {"right", scores.counts.right},
+                       {"pixels", scores.probabilities.pixels},
+                       {"calibration_error", scores.probabilities.calibration_error},
+                       {"negative_log_likelihood", scores.probabilities.negative_log_likelihood}};
   store_->Store(stored.name, {{"parameters", stored.about}, {"result", stored.known}});
 }
 

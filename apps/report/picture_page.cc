@@ -77,7 +77,8 @@ void WriteLabels(const std::filesystem::path& path, int width, int height,
 PicturePage::PicturePage(const Bundle* bundle, int width, int height, const std::string& title)
     : bundle_(*bundle), width_(width), height_(height) {
   page_["title"] = title;
-  for (const char* part : {"lead", "panels", "values", "facts", "parameters", "changes", "plots", "notes"})
+  for (const char* part :
+       {"lead", "panels", "values", "facts", "parameters", "changes", "plots", "notes"})
     page_[part] = Json::array();
 }
 

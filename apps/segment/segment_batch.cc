@@ -255,10 +255,11 @@ struct Total {
   void AddTo(Json* page) const {
     const auto lead = [&](const internal::Change& change, const std::string& what) {
       (*page)["lead"].push_back(
-          {Percent(change.after, 1), fmt::format("{}, {} before: {}", what,
-                                                 Percent(change.before, 1), PointsText(change))});
+          {Percent(change.after, 1),
+           fmt::format("{}, {} before: {}", what, Percent(change.before, 1), PointsText(change))});
     };
-    lead(comparison->mean_iou, fmt::format("mean IoU of {} pictures together", comparison->pictures));
+    lead(comparison->mean_iou,
+         fmt::format("mean IoU of {} pictures together", comparison->pictures));
     lead(comparison->accuracy, "of the known pixels right");
     (*page)["verdict"] = ComparisonText(*comparison, names);
     const auto change = [&](const std::string& name, const internal::Change& of) {
@@ -321,7 +322,8 @@ std::vector<SegmentJob> SegmentJobs(const SegmentInputs& inputs, const std::stri
           "two pictures are called \"{}\", expected names that tell their results apart", name));
     }
     SegmentJob job;
-    job.files = {image, Companion(inputs.softmax, name, kArrayEndings),
+    job.files = {image,
+                 Companion(inputs.softmax, name, kArrayEndings),
                  Companion(inputs.unary, name, kArrayEndings),
                  Companion(inputs.scribbles, name, kPictureEndings),
                  Companion(inputs.truth, name, kLabelEndings),

@@ -124,10 +124,9 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   }
   const ThreadLimit thread_limit(settings.dense.threads);
   const SegmentInputs& inputs = command.inputs;
-  const SegmentJob job{
-      {inputs.images.front(), inputs.softmax, inputs.unary, inputs.scribbles, inputs.truth,
-       inputs.region},
-      command.directory};
+  const SegmentJob job{{inputs.images.front(), inputs.softmax, inputs.unary, inputs.scribbles,
+                        inputs.truth, inputs.region},
+                       command.directory};
   SolveProgress progress(settings.dense.solve, settings.dense.quiet);
   const SegmentDone done = RunSegmentJob(settings, job, false, &progress);
   progress.Clear();
@@ -220,9 +219,10 @@ void AddSegmentCommand(CLI::App* app) {
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
   const char* group = "Model";
-  sub->add_option("--metric", settings.metric,
-                  "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
-                  "tree (.csv, .tsv, .txt, .json, .npy)")
+  sub->add_option(
+         "--metric", settings.metric,
+         "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
+         "tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
   sub->add_option(

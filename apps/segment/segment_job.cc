@@ -64,15 +64,14 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
 
 // Mean field's marginals are too sure. Those of a preset or a file stay as they are.
 void Calibrate(const SegmentSettings& settings, const Matrix<float>& unary, SolveResult* solved) {
-  const bool exact = settings.dense.solve.dense.updates == 0 &&
-                     solved->termination == Termination::kExact;
+  const bool exact =
+      settings.dense.solve.dense.updates == 0 && solved->termination == Termination::kExact;
   auto* marginals = std::get_if<Matrix<float>>(&solved->marginals);
   if (settings.parameters || exact || !marginals) return;
   const double temperature = CalibrateMarginals(unary, marginals);
   if (temperature > 1.0) {
-    solved->notes.push_back(
-        fmt::format("Marginals are mean field's, made less sure by a temperature of {:.3g}.",
-                    temperature));
+    solved->notes.push_back(fmt::format(
+        "Marginals are mean field's, made less sure by a temperature of {:.3g}.", temperature));
   }
 }
 
@@ -94,7 +93,7 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
                                    {"unary", files.unary},
                                    {"scribbles", files.scribbles},
                                    {"truth", files.truth},
-                                  {"region", files.region}}) {
+                                   {"region", files.region}}) {
     if (!file.empty()) json[name] = file;
   }
   if (!files.scribbles.empty()) json["confidence"] = settings.reading.confidence;
@@ -202,10 +201,9 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   const double limit = solve.limits.time_limit_seconds;
   const double after = writing.Reserve(settings.report.has_value(), limit);
   const std::size_t labels = done.picture.names.size();
-  const double proving = solve.expectations
-                             ? ReserveForProving(input.dense->num_variables(), labels,
-                                                 MostProven(labels), limit)
-                             : 0.0;
+  const double proving = solve.expectations ? ReserveForProving(input.dense->num_variables(),
+                                                                labels, MostProven(labels), limit)
+                                            : 0.0;
   SolveResult solved = SolveInTime(input, solve, clock, after + proving, progress);
   if (complete && solved.termination == Termination::kInterrupted)
     throw submarine::Interrupted("interrupted");
@@ -230,8 +228,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
     const MarginalRows& marginals = done.outcome.solved.marginals;
     const Image& image = done.picture.image;
     summary["groups"] = GroupsJson(groups, done.picture.names, marginals);
-    WriteGroups(bundle.File("groups.npy").string(), groups, marginals,
-                {image.height, image.width});
+    WriteGroups(bundle.File("groups.npy").string(), groups, marginals, {image.height, image.width});
   }
   if (done.proof.agreement) summary["expectations"] = ProvenJson(done.proof.all());
   summary["request"] = request;

@@ -80,8 +80,9 @@ void AddScores(const SegmentPicture& picture, const SegmentScores& scores, Pictu
   const auto of_before = [known = before.has_value()](double value) {
     return known ? fmt::format(", {} before", Percent(value, 1)) : std::string();
   };
-  page->AddLead(Percent(after.mean_iou, 1),
-                fmt::format("mean intersection over union{}", of_before(before ? before->mean_iou : 0.0)));
+  page->AddLead(
+      Percent(after.mean_iou, 1),
+      fmt::format("mean intersection over union{}", of_before(before ? before->mean_iou : 0.0)));
   page->AddLead(Percent(after.accuracy, 1),
                 fmt::format("of {} known pixels have their true label{}", after.pixels,
                             of_before(before ? before->accuracy : 0.0)));
@@ -110,10 +111,10 @@ void AddErrors(const SegmentPicture& picture, const SolveResult& solved, Picture
     const bool same = !decided || right == (picture.before[a] == picture.truth[a]);
     kinds[a] = right ? (same ? kRight : kPutRight) : (same ? kWrong : kMadeWrong);
   }
-  page->AddLabels("errors", "errors", kinds,
-                  {"right", "put right", decided ? "wrong before and after" : "wrong", "made wrong"},
-                  {{{52, 58, 66}, {64, 180, 120}, {235, 200, 90}, {230, 75, 60}}},
-                  PanelRole::kPlain);
+  page->AddLabels(
+      "errors", "errors", kinds,
+      {"right", "put right", decided ? "wrong before and after" : "wrong", "made wrong"},
+      {{{52, 58, 66}, {64, 180, 120}, {235, 200, 90}, {230, 75, 60}}}, PanelRole::kPlain);
 }
 
 Json CountsJson(const internal::LabelCounts& before, const internal::LabelCounts& after) {
@@ -190,10 +191,10 @@ std::string OutcomeText(const SegmentPicture& picture, const SegmentOutcome& out
   if (!outcome.scores) return text;
   const SegmentScores& scores = *outcome.scores;
   const auto& before = scores.before;
-  text += fmt::format("Pixels right: {}; calibration error: {}.\n",
-                      Compared(scores.after.accuracy,
-                               before ? std::optional(before->accuracy) : std::nullopt),
-                      Compared(scores.calibration_after, scores.calibration_before));
+  text += fmt::format(
+      "Pixels right: {}; calibration error: {}.\n",
+      Compared(scores.after.accuracy, before ? std::optional(before->accuracy) : std::nullopt),
+      Compared(scores.calibration_after, scores.calibration_before));
   if (!scores.compared)
     return text + fmt::format("Mean IoU: {}.\n", Percent(scores.after.mean_iou, 1));
   const std::vector<internal::ComparedPicture> one = {*scores.compared};

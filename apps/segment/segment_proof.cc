@@ -82,10 +82,11 @@ SegmentProof ProveShares(const SegmentPicture& picture, const SolveResult& solve
   for (std::size_t a = 0; a < n; ++a) {
     if (!region.Has(a)) inside[a] = kUnknownLabel;
   }
-  proof.agreement = ProvenValue{.name = fmt::format("labels{} that are right if the model is", where),
-                                .unit = "%",
-                                .scale = scale,
-                                .found = AgreementOf(solved, inside)};
+  proof.agreement =
+      ProvenValue{.name = fmt::format("labels{} that are right if the model is", where),
+                  .unit = "%",
+                  .scale = scale,
+                  .found = AgreementOf(solved, inside)};
   double longest = clock.Seconds();
   Matrix<double> values(n, picture.names.size(), 0.0);
   for (const std::size_t label : region.LargestFirst(solved.labels, picture.names.size())) {
@@ -111,7 +112,8 @@ std::string ProofText(const SegmentProof& proof) {
     return "There was no time to say what the interval proves about labels and areas.\n";
   const char* where = proof.of_region ? " in the region" : "";
   if (TooWide(*proof.agreement))
-    return fmt::format("The interval is too wide to say how many of the labels{} are right.\n", where);
+    return fmt::format("The interval is too wide to say how many of the labels{} are right.\n",
+                       where);
   std::string text = fmt::format(
       "Proven: with a probability of at least 99.9%, {} of these labels{} are right if the model "
       "is.{}\n",

@@ -85,8 +85,7 @@ double ReserveForProving(std::size_t pixels, std::size_t labels, std::size_t cou
                          double time_limit) {
   constexpr double kShare = 0.15;
   if (!std::isfinite(time_limit)) return 0.0;
-  return std::min(kShare * time_limit,
-                  static_cast<double>(count) * ProvingSeconds(pixels, labels));
+  return std::min(kShare * time_limit, static_cast<double>(count) * ProvingSeconds(pixels, labels));
 }
 
 }  // namespace submarine::apps

@@ -311,8 +311,7 @@ void RunSolve(SolveCommand command) {
   std::optional<Bundle> bundle;
   if (!command.bundle.empty()) bundle.emplace(command.bundle);
   const WritingTime writing = TimeToWrite(input);
-  const auto wanted =
-      bundle && !command.no_report ? std::optional(ReportOptions()) : std::nullopt;
+  const auto wanted = bundle && !command.no_report ? std::optional(ReportOptions()) : std::nullopt;
   const double limit = command.solve.limits.time_limit_seconds;
   const double reserve =
       bundle || !command.marginals.empty() ? writing.Reserve(wanted.has_value(), limit) : 0.0;

@@ -183,10 +183,11 @@ void RequireMatchingFits(std::size_t pixels, int disparities, const SolveOptions
   const auto limit =
       static_cast<double>(solve.limits.max_bytes > 0 ? solve.limits.max_bytes : DefaultMemory());
   if (bytes <= limit) return;
-  throw TooLarge(fmt::format(
-      "semi-global matching of {} pixels with {} disparities needs {:.1f} GB, more than the limit of "
-      "{:.1f} GB",
-      pixels, disparities, bytes / 1e9, limit / 1e9));
+  throw TooLarge(
+      fmt::format("semi-global matching of {} pixels with {} disparities needs {:.1f} GB, more "
+                  "than the limit of "
+                  "{:.1f} GB",
+                  pixels, disparities, bytes / 1e9, limit / 1e9));
 }
 
 // The model of a pair and what is solved of it.
@@ -221,8 +222,9 @@ class StereoRun {
       if (solved_) PrintText(Summary(*solved_));
       PrintText(ProvenText(proven_, !region_.empty()));
       if (result.judgement) PrintText(JudgementText(*result.judgement));
-      PrintLine("Results: " +
-                (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
+      PrintLine(
+          "Results: " +
+          (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
     }
     if (solved_) CheckComplete(*solved_);
   }
@@ -244,8 +246,8 @@ class StereoRun {
     if (!command_.region.empty()) {
       region_ = ReadMask(command_.region, pair_, command_.shrink, limits);
       if (std::find(region_.begin(), region_.end(), 1) == region_.end()) {
-        throw InvalidInput(fmt::format("\"{}\" is black everywhere, expected a region in white",
-                                       command_.region));
+        throw InvalidInput(
+            fmt::format("\"{}\" is black everywhere, expected a region in white", command_.region));
       }
     }
     if (command_.mask.empty()) return;
@@ -257,9 +259,9 @@ class StereoRun {
   SolveOptions LimitsLeft(int labels) const {
     SolveOptions left = solve_;
     const double limit = solve_.limits.time_limit_seconds;
-    left.limits.time_limit_seconds =
-        std::max(0.0, limit - clock_.Seconds() -
-                          WritingTime(pixels(), static_cast<std::size_t>(labels)).Reserve(pages(), limit));
+    left.limits.time_limit_seconds = std::max(
+        0.0, limit - clock_.Seconds() -
+                 WritingTime(pixels(), static_cast<std::size_t>(labels)).Reserve(pages(), limit));
     return left;
   }
 
@@ -268,8 +270,7 @@ class StereoRun {
     const internal::LoopInterrupt interrupt(interrupted_);
     const auto check = [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
       if (settings_.semi_global) RequireMatchingFits(pixels(), labels.num_labels(), solve_);
-      if (!kernels.empty())
-        RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
+      if (!kernels.empty()) RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
     };
     if (!settings_.semi_global) {
       input_.dense = BuildStereoModel(pair_, &settings_, check);
@@ -278,13 +279,15 @@ class StereoRun {
     StereoProblem problem = MatchStereoPair(pair_, !command_.fast, &settings_, check);
     match_ = std::move(problem.match);
     input_.dense = std::move(problem.model);
-    const auto held = static_cast<std::size_t>(kMatchedBytes * static_cast<double>(match_->sums.cells.size()));
+    const auto held =
+        static_cast<std::size_t>(kMatchedBytes * static_cast<double>(match_->sums.cells.size()));
     if (solve_.limits.max_bytes > 0)
       solve_.limits.max_bytes -= std::min(solve_.limits.max_bytes / 2, held);
   }
 
   void Solve() {
-    writing_.emplace(input_.dense->num_variables(), static_cast<std::size_t>(settings_.disparities));
+    writing_.emplace(input_.dense->num_variables(),
+                     static_cast<std::size_t>(settings_.disparities));
     const auto labels = static_cast<std::size_t>(settings_.disparities);
     const double proving =
         solve_.expectations
@@ -377,9 +380,10 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
       ->check(NumberInside(0, 1e30))
       ->default_str(fmt::format("{:g}", settings.matching.factor))
       ->group(group);
-  sub->add_option("--metric", command->plain.metric,
-                  "With --unary, distance of disparities: potts, linear, truncated:T, or a file of a "
-                  "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
+  sub->add_option(
+         "--metric", command->plain.metric,
+         "With --unary, distance of disparities: potts, linear, truncated:T, or a file of a "
+         "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
   AddKernelOptions(sub, &command->spatial, &command->bilateral);
@@ -405,8 +409,8 @@ void AddStereoCommand(CLI::App* app) {
   solve.method = Method::kMeanField;
   solve.dense.certify = Certify::kNone;
   solve.dense.marginals = DenseMarginals::kMeanField;
-  CLI::App* sub = app->add_subcommand(
-      "stereo", "Two views in; disparities and their uncertainty out");
+  CLI::App* sub =
+      app->add_subcommand("stereo", "Two views in; disparities and their uncertainty out");
   sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, BMP, PGM, PPM)")
       ->required();
   sub->add_option("RIGHT", command->right, "The right view, of the same size, rectified")
@@ -428,9 +432,10 @@ void AddStereoCommand(CLI::App* app) {
                 "What semi-global matching says, without the CRF: no marginals, no uncertainty, no "
                 "report.html");
   sub->add_flag("--no-report", command->no_report, "Write no report.html");
-  sub->add_option("--focal", command->camera.focal,
-                  "Focal length in pixels of the files; with --baseline, depth and its 90% interval "
-                  "are written, too")
+  sub->add_option(
+         "--focal", command->camera.focal,
+         "Focal length in pixels of the files; with --baseline, depth and its 90% interval "
+         "are written, too")
       ->check(NumberInside(0, 1e12));
   sub->add_option("--baseline", command->camera.baseline,
                   "Distance of the cameras, in the unit that depth is wanted in")
@@ -443,7 +448,8 @@ void AddStereoCommand(CLI::App* app) {
       "  submarine stereo left.png right.png -o out\n"
       "  submarine stereo left.png right.png -o out --certify          (the same disparities, and "
       "what is proven of them)\n"
-      "  submarine stereo left.png right.png -o out --focal 1400 --baseline 0.12          (depth in "
+      "  submarine stereo left.png right.png -o out --focal 1400 --baseline 0.12          (depth "
+      "in "
       "metres)\n"
       "  submarine stereo left.png right.png -o out --truth disparity.png,16\n"
       "  submarine stereo left.png right.png -o out --preset paper --disparities 16          (the "

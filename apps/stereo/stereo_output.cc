@@ -113,8 +113,8 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
   }
   if (marginals != nullptr) result.uncertainty = StereoUncertainty(*marginals, result.disparities);
   if (!truth.disparity.empty()) {
-    result.judgement = JudgeStereo(result.disparities, marginals, result.uncertainty,
-                                   truth.disparity, truth.mask);
+    result.judgement =
+        JudgeStereo(result.disparities, marginals, result.uncertainty, truth.disparity, truth.mask);
   }
   return result;
 }
@@ -170,7 +170,8 @@ std::string ProvenText(const std::vector<ProvenValue>& proven, bool of_region) {
   std::string text;
   if (!TooWide(near)) {
     text += fmt::format(
-        "Proven: with a probability of at least 99.9%, {} of these disparities{} are within 1 px of "
+        "Proven: with a probability of at least 99.9%, {} of these disparities{} are within 1 px "
+        "of "
         "the true ones if the model is right.{}\n",
         RangeText(near), where, ClaimText(near));
   }
@@ -183,10 +184,8 @@ std::string ProvenText(const std::vector<ProvenValue>& proven, bool of_region) {
 
 Json SettingsJson(const StereoSettings& settings, const std::string& left, const std::string& right,
                   int shrink) {
-  Json json = {{"left", left},
-               {"right", right},
-               {"shrink", shrink},
-               {"disparities", settings.disparities}};
+  Json json = {
+      {"left", left}, {"right", right}, {"shrink", shrink}, {"disparities", settings.disparities}};
   if (settings.semi_global) {
     const StereoCrfOptions& crf = *settings.semi_global;
     json["unary"] = "semi-global";
@@ -287,7 +286,8 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   }
   if (!result.occluded.empty()) {
     page.AddNote(
-        "Occluded pixels are those whose disparity the right view does not confirm: it is filled in "
+        "Occluded pixels are those whose disparity the right view does not confirm: it is filled "
+        "in "
         "from similar pixels, else from the background.");
   }
   return page;

@@ -79,11 +79,11 @@ def _truth(values: Any, name: str, ignore: Optional[int]) -> Array:
     return truth if ignore is None else np.where(truth == ignore, -1, truth)
 
 
-def _each(values: Any, name: str, count: int) -> List[Any]:
+def _each(values: Any, name: str, count: Optional[int] = None) -> List[Any]:
     if isinstance(values, np.ndarray) and values.ndim == 2:
         raise InvalidInput(f"{name} is one array, expected one for every picture: a list")
     found = list(values)
-    if len(found) != count:
+    if count is not None and len(found) != count:
         raise InvalidInput(f"{name} has {len(found)} entries for {count} pictures")
     return found
 
@@ -128,9 +128,10 @@ def compare_labels(
     >>> truth = np.repeat([[0, 1]], 20, axis=0).repeat(10, axis=1)
     >>> noisy = truth.copy(); noisy[::5, ::4] = 1
     >>> print(compare_labels([truth], [noisy], [truth]))
-    Helps: mean IoU 94.1% before, 100.0% after, +5.9 points.
+    Helps: mean IoU 94.2% before, 100.0% after, +5.8 points.
     """
-    known = [_truth(truth, "a truth", None if ignore is None else as_whole(ignore, "ignore")) for truth in truths]
+    known = [_truth(truth, "a truth", None if ignore is None else as_whole(ignore, "ignore"))
+             for truth in _each(truths, "truths")]
     labels = [
         [as_integers(one, "a labeling") for one in _each(many, name, len(known))]
         for many, name in ((before, "before"), (after, "after"))

@@ -136,9 +136,9 @@ Found FindCalibratedMarginals(Options* options, Arrays arrays, const Told& /*tol
   const PictureCosts costs(ArrayAt(arrays, 0));
   auto marginals = ToMatrix<float>(ArrayAt(arrays, 1), "the marginals");
   if (marginals.rows() != costs.pixels() || marginals.cols() != costs.labels)
-    throw InvalidInput(fmt::format("the marginals have {} rows of {}, expected {} of {} as the costs",
-                                   marginals.rows(), marginals.cols(), costs.pixels(),
-                                   costs.labels));
+    throw InvalidInput(
+        fmt::format("the marginals have {} rows of {}, expected {} of {} as the costs",
+                    marginals.rows(), marginals.cols(), costs.pixels(), costs.labels));
   CalibrateMarginals(costs.values, costs.pixel_stride, costs.label_stride, costs.labels,
                      {marginals.data(), marginals.size()});
   return ValuesOf(std::move(marginals));
@@ -218,7 +218,8 @@ sm_status sm_call(const char* function, const char* options, const sm_array* arr
       Checked(&Given(arrays, "the arrays") + a, "an array");
     Options given(options);
     const Told told = [&](const std::string& doing) {
-      const sm_record none{.k = -1, .seconds = NAN, .upper = NAN, .dual = NAN, .lower = NAN, .done = NAN};
+      const sm_record none{
+          .k = -1, .seconds = NAN, .upper = NAN, .dual = NAN, .lower = NAN, .done = NAN};
       return watch == nullptr || watch(doing.c_str(), &none, context) == 0;
     };
     return called.run(&given, {arrays, num_arrays}, told);

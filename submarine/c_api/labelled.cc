@@ -30,8 +30,8 @@ constexpr std::size_t kEach = 3;  // arrays of a picture
 
 std::size_t PicturesIn(Arrays arrays) {
   if (arrays.empty() || arrays.size() % kEach != 0) {
-    throw InvalidInput(fmt::format("{} arrays were given, expected three of every picture",
-                                   arrays.size()));
+    throw InvalidInput(
+        fmt::format("{} arrays were given, expected three of every picture", arrays.size()));
   }
   return arrays.size() / kEach;
 }
@@ -92,9 +92,9 @@ LabelledPicture PictureOf(Arrays arrays, std::size_t number) {
   CheckExtent(softmax, extent, number, "the softmax");
   CheckExtent(arrays[2], extent, number, "the truth");
   if (softmax.ndim != 3)
-    throw InvalidInput(fmt::format(
-        "the softmax of picture {} has {} axes, expected height, width and labels", number,
-        softmax.ndim));
+    throw InvalidInput(
+        fmt::format("the softmax of picture {} has {} axes, expected height, width and labels",
+                    number, softmax.ndim));
   LabelledPicture labelled{.name = fmt::format("picture {}", number),
                            .width = extent.width,
                            .height = extent.height,

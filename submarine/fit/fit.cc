@@ -184,11 +184,11 @@ std::vector<int> BestLabels(const Matrix<float>& rows) {
   return labels;
 }
 
-HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold,
-                     const SegmentationParameters& fitted, int iterations) {
+HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold, const SegmentationParameters& fitted,
+                     int iterations) {
   HeldOut held_out{.picture = picture.name, .fold = fold};
-  const std::vector<std::uint8_t> thin =
-      ThinParts(picture.truth, picture.width, picture.height, ThinRadius(picture.width, picture.height));
+  const std::vector<std::uint8_t> thin = ThinParts(picture.truth, picture.width, picture.height,
+                                                   ThinRadius(picture.width, picture.height));
   const auto score = [&](const Matrix<float>& rows, PictureScores* scores, LabelCounts* of_thin) {
     *scores = ScorePicture(picture, rows);
     *of_thin = CountLabels(picture.truth, BestLabels(rows), picture.num_labels(), thin);
@@ -205,7 +205,8 @@ HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold,
 using Side = PictureScores HeldOut::*;
 
 // Of one side against the classifier alone.
-Comparison CompareHeldOut(const std::vector<HeldOut>& held_out, Side side, LabelCounts HeldOut::*thin) {
+Comparison CompareHeldOut(const std::vector<HeldOut>& held_out, Side side,
+                          LabelCounts HeldOut::*thin) {
   std::vector<ComparedPicture> pictures;
   for (const HeldOut& h : held_out)
     pictures.push_back({h.classifier.counts, (h.*side).counts, h.thin_classifier, h.*thin});
@@ -334,8 +335,7 @@ LabelledPicture Shrunk(const LabelledPicture& picture, int factor) {
           small.samples[a * channels + c] += share * picture.samples[b * channels + c];
         for (std::size_t l = 0; l < labels; ++l)
           small.softmax(a, l) += share * picture.softmax(b, l);
-        if (picture.truth[b] != kUnknownLabel)
-          ++votes[static_cast<std::size_t>(picture.truth[b])];
+        if (picture.truth[b] != kUnknownLabel) ++votes[static_cast<std::size_t>(picture.truth[b])];
       }
     }
     const auto most = std::max_element(votes.begin(), votes.end());

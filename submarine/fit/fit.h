@@ -71,8 +71,9 @@ struct HeldOut {
 
 struct FitSearch {
   SegmentationParameters parameters;
-  double value = 0.0;               // on the shrunk pictures used for the search
-  std::vector<double> best_so_far;  // values after each evaluation, the first that of the mean defaults
+  double value = 0.0;  // on the shrunk pictures used for the search
+  std::vector<double>
+      best_so_far;  // values after each evaluation, the first that of the mean defaults
 };
 
 enum class FitAdvice { kFitted, kDefaults, kLeaveAlone };

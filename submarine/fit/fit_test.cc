@@ -13,8 +13,8 @@
 namespace submarine::internal {
 namespace {
 
-using testing::ExpectInvalid;
 using ::testing::ElementsAre;
+using testing::ExpectInvalid;
 
 // Left and right halves of different colours; the softmax leans to the truth but is wrong in spots.
 LabelledPicture Halves(const std::string& name, int width, int height, int period) {

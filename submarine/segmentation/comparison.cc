@@ -22,7 +22,8 @@ constexpr double kOnePicture = 0.005;  // what counts as a change where there is
 
 // The 97.5% quantile of Student's distribution; within 0.5% beyond the table.
 double StudentQuantile(int degrees) {
-  constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571,
+                               2.447,  2.365, 2.306, 2.262, 2.228};
   constexpr int kListed = static_cast<int>(std::size(kTable));
   return degrees <= kListed ? kTable[degrees - 1] : 1.96 + 2.5 / (degrees - 0.5);
 }
@@ -105,7 +106,8 @@ ComparedPicture ComparePicture(std::span<const int> truth, std::span<const int> 
                                std::span<const int> after, int width, int height, int num_labels) {
   const std::vector<std::uint8_t> thin = ThinParts(truth, width, height, ThinRadius(width, height));
   return {CountLabels(truth, before, num_labels), CountLabels(truth, after, num_labels),
-          CountLabels(truth, before, num_labels, thin), CountLabels(truth, after, num_labels, thin)};
+          CountLabels(truth, before, num_labels, thin),
+          CountLabels(truth, after, num_labels, thin)};
 }
 
 ComparedPicture& ComparedPicture::operator+=(const ComparedPicture& other) {
@@ -136,14 +138,17 @@ Comparison Compare(std::span<const ComparedPicture> pictures) {
   const std::size_t labels = before.iou.size();
   const Resampled resampled = Resample(pictures, labels);
   const int all = comparison.pictures;
-  comparison.mean_iou = {before.mean_iou, after.mean_iou, Interval(after.mean_iou - before.mean_iou, resampled.mean_iou, all)};
-  comparison.accuracy = {before.accuracy, after.accuracy, Interval(after.accuracy - before.accuracy, resampled.accuracy, all)};
+  comparison.mean_iou = {before.mean_iou, after.mean_iou,
+                         Interval(after.mean_iou - before.mean_iou, resampled.mean_iou, all)};
+  comparison.accuracy = {before.accuracy, after.accuracy,
+                         Interval(after.accuracy - before.accuracy, resampled.accuracy, all)};
   comparison.iou.resize(labels);
   for (std::size_t l = 0; l < labels; ++l) {
     if (std::isnan(before.iou[l])) continue;
     const int with =
         Count(pictures, [l](const ComparedPicture& p) { return p.before.truth[l] > 0; });
-    comparison.iou[l] = {before.iou[l], after.iou[l], Interval(after.iou[l] - before.iou[l], resampled.iou[l], with)};
+    comparison.iou[l] = {before.iou[l], after.iou[l],
+                         Interval(after.iou[l] - before.iou[l], resampled.iou[l], with)};
   }
   if (Compares(sum.thin_before)) {
     const int with =

@@ -11,9 +11,9 @@
 namespace submarine::internal {
 namespace {
 
+using testing::ExpectInvalid;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::ExpectInvalid;
 
 const std::vector<std::string> kNames = {"sky", "cow", "bicycle"};
 
@@ -23,14 +23,11 @@ LabelCounts Counts(const std::vector<std::int64_t>& truth, const std::vector<std
 }
 
 // `right` of 100 pixels of "sky", the others are given as "cow"; 10 pixels of "cow" are right.
-LabelCounts Sky(int right) {
-  return Counts({100, 10, 0}, {right, 110 - right, 0}, {right, 10, 0});
-}
+LabelCounts Sky(int right) { return Counts({100, 10, 0}, {right, 110 - right, 0}, {right, 10, 0}); }
 
 TEST(Compare, CountsByHand) {
-  const std::vector<ComparedPicture> pictures = {{Sky(80), Sky(90), {}, {}},
-                                                 {Sky(70), Sky(60), {}, {}},
-                                                 {Sky(50), Sky(80), {}, {}}};
+  const std::vector<ComparedPicture> pictures = {
+      {Sky(80), Sky(90), {}, {}}, {Sky(70), Sky(60), {}, {}}, {Sky(50), Sky(80), {}, {}}};
   const Comparison found = Compare(pictures);
   EXPECT_EQ(found.pictures, 3);
   EXPECT_EQ(found.better, 2);
@@ -51,9 +48,11 @@ TEST(Compare, CountsByHand) {
   EXPECT_NEAR(0.5 * (high - low), 4.303 * 20.0 / std::sqrt(3.0) / 110.0, 0.03);
   EXPECT_FALSE(found.accuracy.helps());
   EXPECT_FALSE(found.accuracy.hurts());
-  EXPECT_THAT(ComparisonText(found, kNames),
-              HasSubstr("Helps on 2 of 3 pictures, hurts on 1; on the whole no clear difference: mean IoU 44.9% "
-                        "before, 53.3% after, +8.5 points (95% interval"));
+  EXPECT_THAT(
+      ComparisonText(found, kNames),
+      HasSubstr(
+          "Helps on 2 of 3 pictures, hurts on 1; on the whole no clear difference: mean IoU 44.9% "
+          "before, 53.3% after, +8.5 points (95% interval"));
 }
 
 TEST(Compare, NamesWhatIsHurt) {
@@ -108,7 +107,8 @@ TEST(ComparePicture, LooksAtThinParts) {
 
 TEST(Compare, RefusesNothing) {
   ExpectInvalid([] { Compare({}); }, "no pictures");
-  const std::vector<ComparedPicture> unknown(2, {Counts({0}, {0}, {0}), Counts({0}, {0}, {0}), {}, {}});
+  const std::vector<ComparedPicture> unknown(
+      2, {Counts({0}, {0}, {0}), Counts({0}, {0}, {0}), {}, {}});
   ExpectInvalid([&] { Compare(unknown); }, "known true label");
 }
 

@@ -38,8 +38,9 @@ TEST(ScoreLabels, CountsByHand) {
 // Of a data set, counts are summed first: 18 of 20 and 0 of 2 right are 18 of 22, not 45%.
 TEST(ScoreLabels, OfSeveralPicturesAreOfTheirSums) {
   LabelCounts all;
-  all += CountLabels(std::vector<int>(20, 1), std::vector<int>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                               1, 1, 1, 1, 1, 1, 1, 1, 0, 0}, 2);
+  all +=
+      CountLabels(std::vector<int>(20, 1),
+                  std::vector<int>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0}, 2);
   all += CountLabels(std::vector<int>{1, 1}, std::vector<int>{0, 0}, 2);
   EXPECT_DOUBLE_EQ(ScoreLabels(all).mean_iou, 18.0 / 22.0);
   EXPECT_DOUBLE_EQ(ScoreLabels(all).accuracy, 18.0 / 22.0);
@@ -131,8 +132,9 @@ TEST(ThinParts, AgreeWithTheirDefinition) {
   for (int a = 0; a < width * height; ++a) {
     const int x = a % width;
     const int y = a / width;
-    truth[static_cast<std::size_t>(a)] =
-        random() % 60 == 0 ? (random() % 2 == 0 ? kNo : 2) : (x < 9 || y == 12 || x - y == 5 ? 0 : 1);
+    truth[static_cast<std::size_t>(a)] = random() % 60 == 0
+                                             ? (random() % 2 == 0 ? kNo : 2)
+                                             : (x < 9 || y == 12 || x - y == 5 ? 0 : 1);
   }
   for (const int radius : {1, 2, 4}) {
     const std::vector<std::uint8_t> thin = ThinParts(truth, width, height, radius);

@@ -364,7 +364,8 @@ DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& optio
 
 bool KeepsGap(const Certificate& certificate, double gap) {
   return !certificate.upper || !certificate.dual ||
-         RelativeGap(*certificate.upper, *certificate.dual) <= P::kToleranceOfGap * gap + P::kRoundingOfGap;
+         RelativeGap(*certificate.upper, *certificate.dual) <=
+             P::kToleranceOfGap * gap + P::kRoundingOfGap;
 }
 
 namespace {
