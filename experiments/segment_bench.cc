@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <string_view>
 #include <utility>
 
-#include "apps/fit/picture_scores.h"
+#include "apps/fit/fit_output.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/fit/fit.h"
+#include "submarine/segmentation/evaluation.h"
 #include "submarine/segmentation/softmax.h"
 #include "submarine/solve/solve.h"
+#include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/filtered_mean_field.h"
 
 namespace submarine::apps {
@@ -80,7 +84,7 @@ Solved SolveBy(const LabelledPicture& picture, const SegmentationParameters& par
   switch (method.kind) {
     case Kind::kMeanField:
     case Kind::kConverged:
-      return SolveModel(picture, parameters, MeanFieldOptions(method.iterations), watch);
+      return SolveModel(picture, parameters, internal::MeanFieldOptions(method.iterations), watch);
     case Kind::kPydensecrf:
       return {PackageMeanField(picture, parameters, true).Infer(method.iterations),
               "iteration limit"};
@@ -94,6 +98,17 @@ Solved SolveBy(const LabelledPicture& picture, const SegmentationParameters& par
   return {PackageMeanField(picture, parameters, false).Start(), "no iterations"};
 }
 
+// Of pixels so near to a boundary; null if the truth has none.
+Row BoundaryAccuracy(const LabelledPicture& picture, const Matrix<float>& probabilities,
+                     int radius) {
+  const auto band = internal::BoundaryBand(picture.truth, picture.width, picture.height, radius);
+  const internal::LabelCounts counts =
+      CountLabels(picture.truth, internal::ArgmaxLabels(probabilities), picture.num_labels(), band);
+  const bool any =
+      std::any_of(counts.truth.begin(), counts.truth.end(), [](auto n) { return n > 0; });
+  return any ? Row(ScoreLabels(counts).accuracy) : Row(nullptr);
+}
+
 Row RunSegment(const LabelledPicture& picture, const SegmentationParameters& parameters,
                const SegmentMethod& method, double time_limit, const Watch& watch) {
   if (!watch("preparing")) return {};
@@ -103,16 +118,14 @@ Row RunSegment(const LabelledPicture& picture, const SegmentationParameters& par
   const double seconds = clock.Seconds();
   const double cpu_seconds = CpuSeconds() - cpu;
   if (!watch("scoring")) return {};
-  const SegmentResult scores = Score(picture, solved.probabilities);
-  const auto number = [](const std::optional<double>& value) {
-    return value ? Row(*value) : Row(nullptr);
-  };
-  return {{"accuracy", scores.accuracy},
-          {"mean_iou", scores.mean_iou},
-          {"boundary_accuracy_3", number(scores.boundary_3)},
-          {"boundary_accuracy_6", number(scores.boundary_6)},
-          {"calibration_error", scores.calibration_error},
-          {"negative_log_likelihood", scores.negative_log_likelihood},
+  const internal::PictureScores scores = internal::ScorePicture(picture, solved.probabilities);
+  const internal::LabelScores labels = ScoreLabels(scores.counts);
+  return {{"accuracy", labels.accuracy},
+          {"mean_iou", labels.mean_iou},
+          {"boundary_accuracy_3", BoundaryAccuracy(picture, solved.probabilities, 3)},
+          {"boundary_accuracy_6", BoundaryAccuracy(picture, solved.probabilities, 6)},
+          {"calibration_error", scores.probabilities.calibration_error},
+          {"negative_log_likelihood", scores.probabilities.negative_log_likelihood},
           {"seconds", seconds},
           {"cpu_seconds", cpu_seconds},
           {"termination", solved.termination}};

@@ -74,25 +74,43 @@ void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
           fmt::format("{:.1f} on this machine", static_cast<double>(DefaultMemory()) / 1e9));
 }
 
+namespace {
+
+// "SXY,SRGB,WEIGHT" into numbers, one for each of `what`.
+void AddNumbers(CLI::App* sub, const std::string& option, std::vector<double>* numbers,
+                const std::string& names, const std::string& what, const std::string& help) {
+  const std::size_t count = CLI::detail::split(names, ',').size();
+  sub->add_option_function<std::string>(
+         option,
+         [=](const std::string& text) {
+           const std::vector<std::string> parts = CLI::detail::split(text, ',');
+           std::vector<double> read;
+           for (const std::string& part : parts) read.push_back(ParseNumber(part));
+           const bool well =
+               std::none_of(read.begin(), read.end(), [](double x) { return std::isnan(x); });
+           if (!well || read.size() != count) {
+             throw CLI::ValidationError(
+                 option,
+                 fmt::format("expected {} numbers, {}: {}; not \"{}\"", count, names, what, text));
+           }
+           *numbers = read;
+         },
+         help)
+      ->type_name(names)
+      ->default_str(numbers->empty() ? "by --preset"
+                                     : fmt::format("{:g}", fmt::join(*numbers, ",")))
+      ->group("Model");
+}
+
+}  // namespace
+
 void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
-  const char* group = "Model";
-  sub->add_option("--spatial", *spatial,
-                  "Position kernel: sigma in pixels, weight (0: no such kernel)")
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("SIGMA,WEIGHT")
-      ->default_str(spatial->empty() ? "by --preset"
-                                     : fmt::format("{:g}", fmt::join(*spatial, ",")))
-      ->group(group);
-  sub->add_option("--bilateral", *bilateral,
-                  "Position and colour kernel: sigma in pixels, sigma in grey levels (0 to 255), "
-                  "weight (0: no such kernel)")
-      ->delimiter(',')
-      ->expected(3)
-      ->type_name("SXY,SRGB,WEIGHT")
-      ->default_str(bilateral->empty() ? "by --preset"
-                                       : fmt::format("{:g}", fmt::join(*bilateral, ",")))
-      ->group(group);
+  AddNumbers(sub, "--spatial", spatial, "SIGMA,WEIGHT", "sigma in pixels and weight",
+             "Position kernel: sigma in pixels, weight (0: no such kernel)");
+  AddNumbers(sub, "--bilateral", bilateral, "SXY,SRGB,WEIGHT",
+             "sigma in pixels, sigma in grey levels and weight",
+             "Position and colour kernel: sigma in pixels, sigma in grey levels (0 to 255), "
+             "weight (0: no such kernel)");
 }
 
 void CheckKernelOption(const char* option, const std::vector<double>& numbers) {

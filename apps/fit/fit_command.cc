@@ -10,25 +10,29 @@
 #include "apps/cli/option_checks.h"
 #include "apps/cli/terminal.h"
 #include "apps/commands.h"
-#include "apps/fit/fit.h"
 #include "apps/fit/fit_output.h"
 #include "apps/fit/labelled_pictures.h"
 #include "apps/fit/run_store.h"
+#include "apps/fit/stored_scores.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/parallel.h"
+#include "submarine/fit/fit.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/segmentation/segmentation_parameters.h"
 
 namespace submarine::apps {
 namespace {
 
+using internal::FitOptions;
+using internal::FitResult;
+using internal::FitScore;
 using internal::ThreadLimit;
 using internal::WriteFileAtomically;
 
 struct FitCommand {
   std::vector<std::string> inputs;
   std::string output;
-  FitSettings settings;
+  FitOptions settings;
   int unknown = 255;
   int threads = 0;
   bool quiet = false;
@@ -36,8 +40,8 @@ struct FitCommand {
 
 // summary.json comes last, so that all files it names exist.
 void WriteResults(const std::filesystem::path& directory, const FitResult& result,
-                  const FitSettings& settings) {
-  WriteSegmentationParameters(directory / "parameters.json", result.all.parameters,
+                  const FitOptions& settings) {
+  WriteSegmentationParameters(directory / "parameters.json", result.Advised(),
                               FitProvenance(result, settings).dump());
   WriteFileAtomically(directory / "table.md", FitMarkdown(result, settings));
   WriteFileAtomically(directory / "summary.json", JsonText(FitSummary(result, settings)));
@@ -47,16 +51,17 @@ void RunFit(const FitCommand& command) {
   std::vector<LabelledPicture> pictures;
   for (const LabelledFiles& files : FindLabelledPictures(command.inputs))
     pictures.push_back(ReadLabelledPicture(files, command.unknown));
-  CheckFit(pictures, command.settings);
+  internal::CheckFit(pictures, command.settings);
   const ThreadLimit thread_limit(command.threads);
   RunStore store(command.output, "submarine fit");
+  StoredScores memory(pictures, command.settings, &store);
   CatchInterrupts();
   ProgressLine line(command.quiet);
-  const FitResult result =
-      FitParameters(pictures, command.settings, &store, [&line](const std::string& doing) {
-        line.Show(doing);
-        return !Interrupted();
-      });
+  const FitResult result = internal::FitParameters(pictures, command.settings, &memory,
+                                                   [&line](const std::string& doing) {
+                                                     line.Show(doing);
+                                                     return !Interrupted();
+                                                   });
   WriteResults(command.output, result, command.settings);
   line.Clear();
   if (!command.quiet) {
@@ -70,9 +75,10 @@ void RunFit(const FitCommand& command) {
 
 void AddFitCommand(CLI::App* app) {
   auto command = std::make_shared<FitCommand>();
-  FitSettings& settings = command->settings;
+  FitOptions& settings = command->settings;
   CLI::App* sub = app->add_subcommand(
-      "fit", "Parameters of segmentation from a few labelled pictures, with a held-out score");
+      "fit",
+      "Parameters of segmentation from a few labelled pictures, and whether they help, held out");
   sub->add_option(
          "INPUT", command->inputs,
          "Directories with X.png (jpg, bmp, ...), X.softmax.npy and X.labels.png for every "
@@ -87,8 +93,9 @@ void AddFitCommand(CLI::App* app) {
       {{"iou", FitScore::kMeanIou},
        {"accuracy", FitScore::kAccuracy},
        {"nll", FitScore::kLikelihood}},
-      "Score to maximise: mean IoU of a picture, its fraction of correct pixels, or "
-      "the likelihood of the truth (for probabilities to be used as such)");
+      "Score to maximise, of all pictures together: mean IoU over the classes in the truth, the "
+      "fraction of correct pixels, or the likelihood of the truth (for probabilities to be used "
+      "as such)");
   sub->add_option("--iterations", settings.iterations, "Updates of mean field")
       ->check(NumberBetween(1, 1000))
       ->capture_default_str();

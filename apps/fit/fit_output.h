@@ -3,25 +3,22 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
 
-#include "apps/fit/fit.h"
+#include "submarine/fit/fit.h"
 
 namespace submarine::apps {
 
-// Means over held-out pictures, with the fitted parameters and with the defaults.
-struct FitMeans {
-  double fitted = 0.0;
-  double defaults = 0.0;
-  int better = 0;  // number of pictures on which the fitted ones score higher
-};
-FitMeans HeldOutMeans(const FitResult& result, FitScore score);
+using internal::FitOptions;
+using internal::FitResult;
 
-std::string FitText(const FitResult& result, const FitSettings& settings);
-std::string FitMarkdown(const FitResult& result, const FitSettings& settings);
+// Whether the classifier's labels get better, held out, and what to do.
+std::string FitText(const FitResult& result, const FitOptions& settings);
+std::string FitMarkdown(const FitResult& result, const FitOptions& settings);
 // The "fit" of a parameter file: where the parameters come from.
-nlohmann::ordered_json FitProvenance(const FitResult& result, const FitSettings& settings);
+nlohmann::ordered_json FitProvenance(const FitResult& result, const FitOptions& settings);
 // Includes the key "page" (docs/formats.md), for `submarine report`.
-nlohmann::ordered_json FitSummary(const FitResult& result, const FitSettings& settings);
+nlohmann::ordered_json FitSummary(const FitResult& result, const FitOptions& settings);
+
+nlohmann::ordered_json ToJson(const SegmentationParameters& parameters);
 
 }  // namespace submarine::apps

@@ -1,13 +1,11 @@
 // Pictures with a classifier's softmax and true labels, as read by segment-bench and fit.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "submarine/base/matrix.h"
-#include "submarine/segmentation/segmentation_model.h"
+#include "submarine/segmentation/labelled_picture.h"
 
 namespace submarine::apps {
 
@@ -26,19 +24,7 @@ struct LabelledFiles {
 // two softmaxes of the same name.
 std::vector<LabelledFiles> FindLabelledPictures(const std::vector<std::string>& inputs);
 
-struct LabelledPicture {
-  std::string name;
-  int width = 0;
-  int height = 0;
-  int channels = 3;
-  std::vector<float> samples;  // 0 to 255
-  Matrix<float> softmax;
-  std::vector<int> truth;
-  std::uint64_t contents = 0;  // a hash of everything
-
-  PictureView view() const { return {width, height, channels, samples}; }
-  int num_labels() const { return static_cast<int>(softmax.cols()); }
-};
+using internal::LabelledPicture;
 
 // The sample `unknown` in the labels means unknown. Throws FileError and InvalidInput naming the
 // file.

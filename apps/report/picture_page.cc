@@ -77,7 +77,8 @@ void WriteLabels(const std::filesystem::path& path, int width, int height,
 PicturePage::PicturePage(const Bundle* bundle, int width, int height, const std::string& title)
     : bundle_(*bundle), width_(width), height_(height) {
   page_["title"] = title;
-  for (const char* part : {"lead", "panels", "values", "facts", "plots", "notes"})
+  for (const char* part :
+       {"lead", "panels", "values", "facts", "parameters", "changes", "plots", "notes"})
     page_[part] = Json::array();
 }
 
@@ -108,12 +109,13 @@ void PicturePage::AddRole(PanelRole role) {
   if (role == PanelRole::kPlain) return;
   page_["panels"].back()["role"] = role == PanelRole::kPicture  ? "picture"
                                    : role == PanelRole::kBefore ? "before"
-                                                                : "after";
+                                   : role == PanelRole::kAfter  ? "after"
+                                                                : "main";
 }
 
 void PicturePage::AddColoured(const std::string& name, const std::string& file,
                               std::span<const float> values, double low, double high,
-                              const std::string& unit) {
+                              const std::string& unit, PanelRole role) {
   CheckCount(values.size());
   std::vector<std::uint8_t> bytes;
   bytes.reserve(3 * values.size());
@@ -125,6 +127,7 @@ void PicturePage::AddColoured(const std::string& name, const std::string& file,
   page_["panels"].push_back({{"name", name},
                              {"file", file + ".png"},
                              {"scale", {{"low", low}, {"high", high}, {"unit", unit}}}});
+  AddRole(role);
 }
 
 void PicturePage::AddLabels(const std::string& name, const std::string& file,
@@ -196,8 +199,20 @@ void PicturePage::AddLead(const std::string& number, const std::string& what) {
   page_["lead"].push_back({number, what});
 }
 
+void PicturePage::SetVerdict(const std::string& sentence) { page_["verdict"] = sentence; }
+
 void PicturePage::AddFact(const std::string& what, const std::string& value) {
   page_["facts"].push_back({what, value});
+}
+
+void PicturePage::AddParameter(const std::string& what, const std::string& value) {
+  page_["parameters"].push_back({what, value});
+}
+
+void PicturePage::AddChange(const std::string& name, const std::optional<double>& before,
+                            double after) {
+  page_["changes"].push_back(
+      {{"name", name}, {"before", before ? Json(*before) : Json(nullptr)}, {"after", after}});
 }
 
 void PicturePage::AddNote(const std::string& sentence) { page_["notes"].push_back(sentence); }

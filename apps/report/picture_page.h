@@ -17,8 +17,8 @@
 namespace submarine::apps {
 
 // The role of a panel in the overlay, which shows labels over the picture and wipes from before to
-// after.
-enum class PanelRole { kPlain, kPicture, kBefore, kAfter };
+// after. A main panel is shown first, and large.
+enum class PanelRole { kPlain, kPicture, kBefore, kAfter, kMain };
 
 class PicturePage {
  public:
@@ -29,7 +29,8 @@ class PicturePage {
                   std::span<const float> samples, PanelRole role = PanelRole::kPlain);
   // file.png, coloured from dark (low) to light (high). NaN is grey.
   void AddColoured(const std::string& name, const std::string& file, std::span<const float> values,
-                   double low, double high, const std::string& unit);
+                   double low, double high, const std::string& unit,
+                   PanelRole role = PanelRole::kPlain);
   // file.png with one colour per label, and a legend of those that occur; negative labels are
   // unknown. The file has a palette whose indices are the labels, 255 for unknown, unless there are
   // too many labels.
@@ -45,7 +46,13 @@ class PicturePage {
                     const std::vector<std::string>& names);
   // The main result, in large digits at the top: the number, and the rest of the sentence.
   void AddLead(const std::string& number, const std::string& what);
+  // One sentence about the results, below the lead.
+  void SetVerdict(const std::string& sentence);
   void AddFact(const std::string& what, const std::string& value);
+  // A setting that made a difference.
+  void AddParameter(const std::string& what, const std::string& value);
+  // Of a class, between 0 and 1; none before: only after.
+  void AddChange(const std::string& name, const std::optional<double>& before, double after);
   void AddNote(const std::string& sentence);
   void AddPlot(nlohmann::ordered_json plot);
 

@@ -177,13 +177,32 @@ void ReadPage(const Node& page, ReportSummary* summary) {
     summary->marginals = ReadMarginalsFile(*marginals);
   for (const Node& item : page.Items("gallery")) summary->gallery.push_back(ReadGalleryItem(item));
   CheckPairs(page, "lead");
+  page.TextOr("verdict", "");
   CheckPairs(page, "facts");
+  CheckPairs(page, "parameters");
+  for (const Node& change : page.Items("changes")) {
+    change.At("name").Name();
+    if (change.Find("before")) change.ExpectNumber("before");
+    change.ExpectNumber("after");
+  }
   for (const Node& plot : page.Items("plots")) CheckPlot(plot);
   for (const Node& note : page.Items("notes")) note.Text();
 }
 
 void CheckRecords(const Node& root) {
   for (const Node& record : root.Items("iterations")) record.ExpectNumber("seconds");
+}
+
+void CheckExpectations(const Node& root) {
+  for (const Node& value : root.Items("expectations")) {
+    value.At("name").Name();
+    value.TextOr("unit", "");
+    for (const char* key : {"most", "lower", "upper", "credible_lower", "credible_upper"})
+      value.ExpectNumber(key);
+    for (const char* key : {"claimed", "labels", "truth"}) {
+      if (value.Find(key)) value.ExpectNumber(key);
+    }
+  }
 }
 
 }  // namespace
@@ -208,6 +227,7 @@ ReportSummary ReadReportSummary(const std::filesystem::path& bundle) {
   summary.text = ReadWholeFile(file);
   if (summary.text.starts_with("\xef\xbb\xbf")) summary.text.erase(0, 3);
   CheckRecords(root);
+  CheckExpectations(root);
   if (const auto page = root.Find("page")) {
     ReadPage(*page, &summary);
   } else {

@@ -25,6 +25,7 @@
 #include "submarine/base/version.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/file/input_file.h"
+#include "submarine/segmentation/comparison.h"
 
 namespace submarine::apps {
 namespace fs = std::filesystem;
@@ -185,34 +186,18 @@ class Batch {
   ProgressLine line_;
 };
 
-// Means over the pictures with a truth.
-struct Means {
-  double before = 0.0;
-  double after = 0.0;
-  double iou_before = 0.0;
-  double iou_after = 0.0;
-  int with_before = 0;
-  int count = 0;
+std::string Compared(double after, const Json& before, const char* key) {
+  const std::string now = Percent(after, 1);
+  return before.is_null()
+             ? now
+             : fmt::format("{} ({} before)", now, Percent(before[key].get<double>(), 1));
+}
 
-  void Add(const Json& segmentation) {
-    if (!segmentation.contains("after")) return;
-    ++count;
-    after += segmentation["after"]["accuracy"].get<double>();
-    iou_after += segmentation["after"]["mean_iou"].get<double>();
-    if (segmentation["before"].is_null()) return;
-    ++with_before;
-    before += segmentation["before"]["accuracy"].get<double>();
-    iou_before += segmentation["before"]["mean_iou"].get<double>();
-  }
-  std::string BeforeText(double sum_before) const {
-    return with_before < count ? "" : fmt::format(", {} before", Percent(sum_before / count, 1));
-  }
-  std::string Text(double sum, double sum_before) const {
-    const std::string now = Percent(sum / count, 1);
-    return with_before < count ? now
-                               : fmt::format("{} ({} before)", now, Percent(sum_before / count, 1));
-  }
-};
+// "13.2 to 17.5%" of an entry of "expectations".
+std::string ProvenText(const Json& value) {
+  return fmt::format("{} to {}%", RoundedDown(value["credible_lower"].get<double>(), 1),
+                     RoundedUp(value["credible_upper"].get<double>(), 1));
+}
 
 Json GalleryItem(const Entry& entry) {
   const fs::path folder = fs::path(entry.job->directory).filename();
@@ -228,37 +213,82 @@ Json GalleryItem(const Entry& entry) {
   const Json& segmentation = entry.summary["segmentation"];
   Json facts = Json::array();
   if (segmentation.contains("after")) {
-    Means one;
-    one.Add(segmentation);
-    facts.push_back({"pixels right", one.Text(one.after, one.before)});
-    facts.push_back({"mean IoU", one.Text(one.iou_after, one.iou_before)});
+    const Json& after = segmentation["after"];
+    const Json& before = segmentation["before"];
+    facts.push_back({"mean IoU", Compared(after["mean_iou"].get<double>(), before, "mean_iou")});
+    facts.push_back(
+        {"pixels right", Compared(after["accuracy"].get<double>(), before, "accuracy")});
   }
   facts.push_back({"changed", Percent(segmentation["changed"].get<double>(), 1)});
+  if (const auto proven = entry.summary.find("expectations");
+      proven != entry.summary.end() && !proven->front().contains("too_wide"))
+    facts.push_back({"right if the model is", ProvenText(proven->front())});
   item["facts"] = facts;
   return item;
 }
 
-Json IndexSummary(const std::vector<Entry>& entries, std::size_t missing, double seconds) {
+// All pictures together, where their truth is known.
+struct Total {
+  std::optional<internal::Comparison> comparison;
+  std::vector<std::string> names;  // of labels
+
+  explicit Total(const std::vector<Entry>& entries) {
+    std::vector<internal::ComparedPicture> pictures;
+    for (const Entry& entry : entries) {
+      if (entry.job == nullptr || !entry.problem.empty()) continue;
+      const Json& segmentation = entry.summary["segmentation"];
+      const auto compared = ReadCompared(segmentation);
+      if (!compared) continue;
+      // Pictures of other classes cannot be summed; they are in the gallery.
+      if (pictures.empty()) names = segmentation["names"].get<std::vector<std::string>>();
+      if (segmentation["names"] == Json(names)) pictures.push_back(*compared);
+    }
+    if (!pictures.empty()) comparison = internal::Compare(pictures);
+  }
+
+  std::string Text() const {
+    return fmt::format("{}\nPixels right: {} ({} before), {}.\n",
+                       ComparisonText(*comparison, names), Percent(comparison->accuracy.after, 1),
+                       Percent(comparison->accuracy.before, 1), PointsText(comparison->accuracy));
+  }
+
+  void AddTo(Json* page) const {
+    const auto lead = [&](const internal::Change& change, const std::string& what) {
+      (*page)["lead"].push_back(
+          {Percent(change.after, 1),
+           fmt::format("{}, {} before: {}", what, Percent(change.before, 1), PointsText(change))});
+    };
+    lead(comparison->mean_iou,
+         fmt::format("mean IoU of {} pictures together", comparison->pictures));
+    lead(comparison->accuracy, "of the known pixels right");
+    (*page)["verdict"] = ComparisonText(*comparison, names);
+    const auto change = [&](const std::string& name, const internal::Change& of) {
+      Json entry = {{"name", name}, {"before", of.before}, {"after", of.after}};
+      if (of.interval) entry["interval"] = *of.interval;
+      (*page)["changes"].push_back(std::move(entry));
+    };
+    for (std::size_t l = 0; l < names.size(); ++l) {
+      if (comparison->iou[l]) change(names[l], *comparison->iou[l]);
+    }
+    if (comparison->thin) change("thin parts (pixels right)", *comparison->thin);
+  }
+};
+
+Json IndexSummary(const std::vector<Entry>& entries, const Total& total, std::size_t missing,
+                  double seconds) {
   Json page = {{"title", fmt::format("Segmentation of {} pictures", entries.size())},
                {"lead", Json::array()},
                {"gallery", Json::array()},
+               {"changes", Json::array()},
                {"facts", Json::array()},
                {"notes", Json::array()}};
-  Means means;
   std::size_t failed = 0;
   for (const Entry& entry : entries) {
     if (entry.job == nullptr) continue;
     failed += entry.problem.empty() ? 0 : 1;
-    if (entry.problem.empty()) means.Add(entry.summary["segmentation"]);
     page["gallery"].push_back(GalleryItem(entry));
   }
-  if (means.count > 0) {
-    page["lead"].push_back({Percent(means.after / means.count, 1),
-                            fmt::format("of the known pixels right, mean of {} pictures{}",
-                                        means.count, means.BeforeText(means.before))});
-    page["lead"].push_back({Percent(means.iou_after / means.count, 1),
-                            fmt::format("mean IoU{}", means.BeforeText(means.iou_before))});
-  }
+  if (total.comparison) total.AddTo(&page);
   page["facts"].push_back({"pictures", entries.size()});
   page["facts"].push_back({"failed", failed});
   page["facts"].push_back({"time", DurationText(seconds)});
@@ -282,6 +312,7 @@ std::vector<SegmentJob> SegmentJobs(const SegmentInputs& inputs, const std::stri
   RequireDirectory("--unary", inputs.unary, images.size());
   RequireDirectory("--scribbles", inputs.scribbles, images.size());
   RequireDirectory("--truth", inputs.truth, images.size());
+  RequireDirectory("--region", inputs.region, images.size());
   std::vector<SegmentJob> jobs;
   std::set<std::string> names;
   for (const std::string& image : images) {
@@ -291,10 +322,12 @@ std::vector<SegmentJob> SegmentJobs(const SegmentInputs& inputs, const std::stri
           "two pictures are called \"{}\", expected names that tell their results apart", name));
     }
     SegmentJob job;
-    job.files = {image, Companion(inputs.softmax, name, kArrayEndings),
+    job.files = {image,
+                 Companion(inputs.softmax, name, kArrayEndings),
                  Companion(inputs.unary, name, kArrayEndings),
                  Companion(inputs.scribbles, name, kPictureEndings),
-                 Companion(inputs.truth, name, kLabelEndings)};
+                 Companion(inputs.truth, name, kLabelEndings),
+                 Companion(inputs.region, name, kPictureEndings)};
     job.directory = (fs::path(directory) / name).string();
     jobs.push_back(std::move(job));
   }
@@ -314,10 +347,12 @@ void RunSegmentBatch(const SegmentSettings& settings, const std::vector<SegmentJ
     missing += entry.job == nullptr ? 1 : 0;
     failed += entry.problem.empty() ? 0 : 1;
   }
+  const Total total(entries);
   WriteFileAtomically(fs::path(directory) / "summary.json",
-                      JsonText(IndexSummary(entries, missing, clock.Seconds())));
+                      JsonText(IndexSummary(entries, total, missing, clock.Seconds())));
   if (settings.report) WriteReport(directory, *settings.report);
   if (!settings.dense.quiet) {
+    if (total.comparison) PrintText(total.Text());
     PrintLine(fmt::format("{} of {} pictures segmented in {}: {}", jobs.size() - missing - failed,
                           jobs.size(), DurationText(clock.Seconds()),
                           (fs::path(directory) / (settings.report ? "report.html" : "")).string()));

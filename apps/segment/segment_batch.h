@@ -15,6 +15,7 @@ struct SegmentInputs {
   std::string unary;
   std::string scribbles;
   std::string truth;
+  std::string region;
 
   bool several() const;
 };

@@ -35,7 +35,6 @@ struct SegmentCommand {
   Preset preset = Preset::kAdapted;
   bool least_energy = false;
   bool no_report = false;
-  double max_megabytes = ReportOptions().max_megabytes;
   SegmentSettings settings;
 };
 
@@ -110,9 +109,7 @@ SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
     settings.reading.layout =
         command.layout == "labels-last" ? SoftmaxLayout::kLabelsLast : SoftmaxLayout::kLabelsFirst;
   }
-  settings.report = command.no_report
-                        ? std::nullopt
-                        : std::optional(ReportOptions{.max_megabytes = command.max_megabytes});
+  if (command.no_report) settings.report.reset();
   ChooseMethod(sub, command.least_energy, &settings.dense.solve);
   return settings;
 }
@@ -127,9 +124,9 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   }
   const ThreadLimit thread_limit(settings.dense.threads);
   const SegmentInputs& inputs = command.inputs;
-  const SegmentJob job{
-      {inputs.images.front(), inputs.softmax, inputs.unary, inputs.scribbles, inputs.truth},
-      command.directory};
+  const SegmentJob job{{inputs.images.front(), inputs.softmax, inputs.unary, inputs.scribbles,
+                        inputs.truth, inputs.region},
+                       command.directory};
   SolveProgress progress(settings.dense.solve, settings.dense.quiet);
   const SegmentDone done = RunSegmentJob(settings, job, false, &progress);
   progress.Clear();
@@ -141,7 +138,7 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   for (const std::string& note : done.picture.notes) PrintLine(note);
   PrintText(OutcomeText(done.picture, done.outcome));
   PrintText(Summary(done.outcome.solved));
-  PrintText(ProofText(done.proof, done.outcome.solved.labels.size()));
+  PrintText(ProofText(done.proof));
   PrintLine("Results: " +
             (std::filesystem::path(command.directory) / (done.page ? "report.html" : "")).string());
   CheckComplete(done.outcome.solved);
@@ -167,6 +164,9 @@ void AddInputOptions(CLI::App* sub, SegmentCommand* command) {
   sub->add_option("--truth", inputs.truth,
                   "The true labels, as a grey picture, one with a palette, or .npy of integers: "
                   "accuracy and intersection over union before and after");
+  sub->add_option("--region", inputs.region,
+                  "With --certify: a picture of the same size; what is proven is about the pixels "
+                  "that are white in it");
   sub->add_option("--ignore", reading.ignore, "Value of unknown pixels in --truth")
       ->check(NumberBetween(-1, 65535))
       ->capture_default_str();
@@ -206,7 +206,7 @@ void AddSegmentCommand(CLI::App* app) {
                 "Return the labels of the least energy found, with an interval around log Z: lower "
                 "energy is not better labels");
   sub->add_flag("--no-report", command->no_report, "Write no report.html");
-  sub->add_option("--max-mb", command->max_megabytes,
+  sub->add_option("--max-mb", settings.report->max_megabytes,
                   "Show pictures and probabilities at a lower resolution where report.html would "
                   "be larger")
       ->check(NumberBetween(0.1, 1e4))
@@ -219,9 +219,10 @@ void AddSegmentCommand(CLI::App* app) {
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
   const char* group = "Model";
-  sub->add_option("--metric", settings.metric,
-                  "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
-                  "tree (.csv, .tsv, .txt, .json, .npy)")
+  sub->add_option(
+         "--metric", settings.metric,
+         "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
+         "tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
   sub->add_option(

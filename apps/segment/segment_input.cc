@@ -197,6 +197,18 @@ void ReadTruth(const std::string& file, int ignore, const ReadingLimits& limits,
         "\"{}\" is unknown ({}) at every pixel, so nothing can be compared", file, ignore));
 }
 
+void ReadRegion(const std::string& file, const ReadingLimits& limits, SegmentPicture* picture) {
+  ImageReading of_size = limits.For(file);
+  of_size.expected = ImageSize{picture->image.width, picture->image.height};
+  const Image mask = ReadImage(file, of_size);
+  const auto channels = static_cast<std::size_t>(mask.channels);
+  picture->region.resize(Pixels(mask));
+  for (std::size_t a = 0; a < picture->region.size(); ++a)
+    picture->region[a] = 2 * mask.samples[a * channels] > mask.max_value ? 1 : 0;
+  if (std::find(picture->region.begin(), picture->region.end(), 1) == picture->region.end())
+    throw InvalidInput(fmt::format("\"{}\" is black everywhere, expected a region in white", file));
+}
+
 }  // namespace
 
 std::size_t LeastLabels(const SegmentFiles& files) {
@@ -227,6 +239,7 @@ SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReadin
   NameLabels(reading, &picture);
   picture.before = BestByUnaries(picture.unary);
   if (!files.truth.empty()) ReadTruth(files.truth, reading.ignore, limits, &picture);
+  if (!files.region.empty()) ReadRegion(files.region, limits, &picture);
   return picture;
 }
 

@@ -21,6 +21,7 @@ struct SegmentFiles {
   std::string unary;
   std::string scribbles;
   std::string truth;
+  std::string region;
 };
 
 // How to read them.
@@ -40,6 +41,7 @@ struct SegmentPicture {
   std::vector<int>
       before;  // the best label by the unaries; internal::kUnknownLabel where all are equal
   std::vector<int> truth;             // empty: none; internal::kUnknownLabel where unknown
+  std::vector<char> region;           // empty: the whole picture; else not 0 inside
   std::vector<std::string> names;     // of labels
   std::vector<Colour> colours;        // one per label
   std::vector<std::string> notes;     // how the input was interpreted

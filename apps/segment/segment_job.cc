@@ -94,7 +94,8 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
   for (const auto& [name, file] : {std::pair("softmax", files.softmax),
                                    {"unary", files.unary},
                                    {"scribbles", files.scribbles},
-                                   {"truth", files.truth}}) {
+                                   {"truth", files.truth},
+                                   {"region", files.region}}) {
     if (!file.empty()) json[name] = file;
   }
   if (!files.scribbles.empty()) json["confidence"] = settings.reading.confidence;
@@ -113,6 +114,33 @@ void AddKernels(const SegmentationParameters& parameters, Json* json) {
                           parameters.bilateral_weight};
 }
 
+// Those that made a difference.
+void AddParameters(const SegmentSettings& settings, const SegmentationParameters& parameters,
+                   const SolveResult& solved, PicturePage* page) {
+  const SolveOptions& solve = settings.dense.solve;
+  page->AddParameter("labels", solved.updates > 0 || solve.dense.updates > 0
+                                   ? fmt::format("{} updates of mean field", solve.dense.updates)
+                                   : "of the least energy found");
+  const auto kernel = [&](const char* name, double weight, const std::string& sigmas) {
+    page->AddParameter(name, weight > 0.0 ? fmt::format("{}, weight {:.4g}", sigmas, weight)
+                                          : std::string("none"));
+  };
+  kernel("position kernel", parameters.position_weight,
+         fmt::format("{:.4g} px", parameters.position_sigma));
+  kernel("colour kernel", parameters.bilateral_weight,
+         fmt::format("{:.4g} px, {:.4g} grey levels", parameters.bilateral_sigma,
+                     parameters.colour_sigma));
+  page->AddParameter("metric", settings.metric);
+  if (settings.normalisation != KernelNormalisation::kSymmetric)
+    page->AddParameter("normalisation", "none");
+  if (settings.ordered) page->AddParameter("pairs counted", "twice");
+  if (settings.reading.softmax_temperature != 1.0)
+    page->AddParameter("softmax temperature",
+                       fmt::format("{:g}", settings.reading.softmax_temperature));
+  if (std::isfinite(solve.limits.time_limit_seconds))
+    page->AddParameter("time limit", fmt::format("{:g} s", solve.limits.time_limit_seconds));
+}
+
 // Size and modification time; null for a missing file.
 Json Stamp(const std::string& file) {
   std::error_code error;
@@ -129,7 +157,7 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   if (settings.parameters) AddKernels(*settings.parameters, &json["parameters"]);
   json["kernels"] = {settings.spatial, settings.bilateral};
   for (const std::string* file :
-       {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth})
+       {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth, &files.region})
     json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));
   if (const auto metric = MetricFileOf(settings.metric)) json["stamps"].push_back(Stamp(*metric));
   const SolveOptions& solve = settings.dense.solve;
@@ -174,8 +202,9 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   const WritingTime writing(input.dense->num_variables(), done.picture.names.size());
   const double limit = solve.limits.time_limit_seconds;
   const double after = writing.Reserve(settings.report.has_value(), limit);
-  const double proving = solve.expectations ? ProofSeconds(input.dense->num_variables(),
-                                                           done.picture.names.size(), limit)
+  const std::size_t labels = done.picture.names.size();
+  const double proving = solve.expectations ? ReserveForProving(input.dense->num_variables(),
+                                                                labels, MostProven(labels), limit)
                                             : 0.0;
   SolveResult solved = SolveInTime(input, solve, clock, after + proving, progress);
   if (complete && solved.termination == Termination::kInterrupted)
@@ -183,11 +212,12 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   done.proof = ProveShares(done.picture, solved, [&] { return limit - after - clock.Seconds(); });
   solved.tilted.reset();
   Calibrate(settings, done.picture, input.dense->unary(), &solved);
+  solved.mean_field = {};
   done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
   const std::string title =
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
-  const PicturePage page =
-      SegmentPage(&bundle, title, done.picture, done.outcome, settings.dense.top);
+  PicturePage page = SegmentPage(&bundle, title, done.picture, done.outcome, settings.dense.top);
+  AddParameters(settings, parameters, done.outcome.solved, &page);
   const auto report =
       writing.PageInTime(settings.report, clock.Seconds(), solve.limits.time_limit_seconds,
                          &done.outcome.solved.notes);
@@ -202,8 +232,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
     summary["groups"] = GroupsJson(groups, done.picture.names, marginals);
     WriteGroups(bundle.File("groups.npy").string(), groups, marginals, {image.height, image.width});
   }
-  if (done.proof.agreement)
-    summary["expectations"] = ProofJson(done.proof, done.outcome.solved.labels.size());
+  if (done.proof.agreement) summary["expectations"] = ProvenJson(done.proof.all());
   summary["request"] = request;
   if (settings.report && !report) summary["page_left_out"] = true;
   FinishBundle(std::move(summary), "segment", page.json(), &bundle, report);

@@ -38,7 +38,9 @@ SegmentScores Score(const SegmentPicture& picture, const Matrix<float>& unary,
       ScoreProbabilities(std::get<Matrix<float>>(solved.marginals), picture.truth)
           .calibration_error;
   if (!DecidesAll(picture.before)) return scores;
-  scores.before = ScoreLabels(CountLabels(picture.truth, picture.before, labels));
+  scores.compared = internal::ComparePicture(picture.truth, picture.before, solved.labels,
+                                             picture.image.width, picture.image.height, labels);
+  scores.before = ScoreLabels(scores.compared->before);
   Matrix<float> softmax(unary.rows(), unary.cols());
   internal::SoftmaxRows(unary.data(), 1.0F, softmax.rows(), softmax.cols(), softmax.data());
   scores.calibration_before = ScoreProbabilities(softmax, picture.truth).calibration_error;
@@ -74,26 +76,59 @@ std::string Compared(double after, const std::optional<double>& before) {
 }
 
 void AddScores(const SegmentPicture& picture, const SegmentScores& scores, PicturePage* page) {
-  const auto& [before, after, calibration_before, calibration_after] = scores;
+  const auto& [before, after, calibration_before, calibration_after, compared] = scores;
   const auto of_before = [known = before.has_value()](double value) {
     return known ? fmt::format(", {} before", Percent(value, 1)) : std::string();
   };
-  page->AddLead(Percent(after.accuracy, 1),
-                fmt::format("of {} known pixels have their true label{}", after.pixels,
-                            of_before(before ? before->accuracy : 0.0)));
   page->AddLead(
       Percent(after.mean_iou, 1),
       fmt::format("mean intersection over union{}", of_before(before ? before->mean_iou : 0.0)));
-  page->AddFact("pixels right",
-                Compared(after.accuracy, before ? std::optional(before->accuracy) : std::nullopt));
-  page->AddFact("mean IoU",
-                Compared(after.mean_iou, before ? std::optional(before->mean_iou) : std::nullopt));
+  page->AddLead(Percent(after.accuracy, 1),
+                fmt::format("of {} known pixels have their true label{}", after.pixels,
+                            of_before(before ? before->accuracy : 0.0)));
   page->AddFact("expected calibration error", Compared(calibration_after, calibration_before));
   for (std::size_t i = 0; i < picture.names.size(); ++i) {
     if (std::isnan(after.iou[i])) continue;
-    std::optional<double> iou;
-    if (before && !std::isnan(before->iou[i])) iou = before->iou[i];
-    page->AddFact(fmt::format("IoU of {}", picture.names[i]), Compared(after.iou[i], iou));
+    page->AddChange(picture.names[i], before ? std::optional(before->iou[i]) : std::nullopt,
+                    after.iou[i]);
+  }
+  if (!compared) return;
+  const std::vector<internal::ComparedPicture> one = {*compared};
+  const internal::Comparison comparison = internal::Compare(one);
+  page->SetVerdict(ComparisonText(comparison, picture.names));
+  if (comparison.thin)
+    page->AddChange("thin parts (pixels right)", comparison.thin->before, comparison.thin->after);
+}
+
+// Where labels are wrong, and what became of those that were.
+void AddErrors(const SegmentPicture& picture, const SolveResult& solved, PicturePage* page) {
+  enum Kind { kRight, kPutRight, kWrong, kMadeWrong };
+  const bool decided = DecidesAll(picture.before);
+  std::vector<int> kinds(picture.truth.size(), kUnknownLabel);
+  for (std::size_t a = 0; a < kinds.size(); ++a) {
+    if (picture.truth[a] == kUnknownLabel) continue;
+    const bool right = solved.labels[a] == picture.truth[a];
+    const bool same = !decided || right == (picture.before[a] == picture.truth[a]);
+    kinds[a] = right ? (same ? kRight : kPutRight) : (same ? kWrong : kMadeWrong);
+  }
+  page->AddLabels(
+      "errors", "errors", kinds,
+      {"right", "put right", decided ? "wrong before and after" : "wrong", "made wrong"},
+      {{{52, 58, 66}, {64, 180, 120}, {235, 200, 90}, {230, 75, 60}}}, PanelRole::kPlain);
+}
+
+Json CountsJson(const internal::LabelCounts& before, const internal::LabelCounts& after) {
+  return {{"truth", before.truth},
+          {"before", {{"given", before.given}, {"right", before.right}}},
+          {"after", {{"given", after.given}, {"right", after.right}}}};
+}
+
+void ReadCounts(const nlohmann::json& json, internal::LabelCounts* before,
+                internal::LabelCounts* after) {
+  for (const auto& [key, counts] : {std::pair("before", before), {"after", after}}) {
+    json.at("truth").get_to(counts->truth);
+    json.at(key).at("given").get_to(counts->given);
+    json.at(key).at("right").get_to(counts->right);
   }
 }
 
@@ -122,6 +157,7 @@ Json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome) {
   const auto all = static_cast<double>(outcome.solved.labels.size());
   Json json;
   json["changed"] = outcome.changed;
+  json["names"] = picture.names;
   json["share"] = Json::object();
   for (const std::size_t i : Occurring(outcome.pixels))
     json["share"][picture.names[i]] = static_cast<double>(outcome.pixels[i]) / all;
@@ -132,6 +168,11 @@ Json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome) {
                          ? ScoresJson(*scores.before, scores.calibration_before, picture.names)
                          : Json(nullptr);
     json["after"] = ScoresJson(scores.after, scores.calibration_after, picture.names);
+    if (scores.compared) {
+      const internal::ComparedPicture& compared = *scores.compared;
+      json["pixels"] = CountsJson(compared.before, compared.after);
+      json["thin_parts"] = CountsJson(compared.thin_before, compared.thin_after);
+    }
   }
   return json;
 }
@@ -150,12 +191,22 @@ std::string OutcomeText(const SegmentPicture& picture, const SegmentOutcome& out
   if (!outcome.scores) return text;
   const SegmentScores& scores = *outcome.scores;
   const auto& before = scores.before;
-  return text + fmt::format("Pixels right: {}; mean IoU: {}; calibration error: {}.\n",
-                            Compared(scores.after.accuracy,
-                                     before ? std::optional(before->accuracy) : std::nullopt),
-                            Compared(scores.after.mean_iou,
-                                     before ? std::optional(before->mean_iou) : std::nullopt),
-                            Compared(scores.calibration_after, scores.calibration_before));
+  text += fmt::format(
+      "Pixels right: {}; calibration error: {}.\n",
+      Compared(scores.after.accuracy, before ? std::optional(before->accuracy) : std::nullopt),
+      Compared(scores.calibration_after, scores.calibration_before));
+  if (!scores.compared)
+    return text + fmt::format("Mean IoU: {}.\n", Percent(scores.after.mean_iou, 1));
+  const std::vector<internal::ComparedPicture> one = {*scores.compared};
+  return text + ComparisonText(internal::Compare(one), picture.names) + "\n";
+}
+
+std::optional<internal::ComparedPicture> ReadCompared(const nlohmann::json& segmentation) {
+  if (!segmentation.contains("thin_parts")) return std::nullopt;
+  internal::ComparedPicture compared;
+  ReadCounts(segmentation.at("pixels"), &compared.before, &compared.after);
+  ReadCounts(segmentation.at("thin_parts"), &compared.thin_before, &compared.thin_after);
+  return compared;
 }
 
 PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
@@ -174,6 +225,7 @@ PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
   if (!picture.truth.empty()) {
     page.AddLabels("truth", "truth", picture.truth, picture.names, picture.colours,
                    PanelRole::kPlain);
+    AddErrors(picture, solved, &page);
   }
   page.AddColoured("uncertainty", "entropy_colour", entropies, 0.0,
                    std::log(static_cast<double>(picture.names.size())), "nats");

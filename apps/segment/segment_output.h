@@ -9,6 +9,7 @@
 #include "apps/report/picture_page.h"
 #include "apps/segment/segment_input.h"
 #include "apps/solve/bundle.h"
+#include "submarine/segmentation/comparison.h"
 #include "submarine/segmentation/evaluation.h"
 #include "submarine/solve/solve.h"
 
@@ -20,6 +21,8 @@ struct SegmentScores {
   internal::LabelScores after;
   std::optional<double> calibration_before;  // expected calibration error
   double calibration_after = 0.0;
+  // Before and after, if the input decides all pixels.
+  std::optional<internal::ComparedPicture> compared;
 };
 
 struct SegmentOutcome {
@@ -31,6 +34,9 @@ struct SegmentOutcome {
 
 SegmentOutcome ConcludeSegment(const SegmentPicture& picture, const Matrix<float>& unary,
                                SolveResult solved);
+
+// What OutcomeJson wrote; throws nlohmann's exceptions where it is something else.
+std::optional<internal::ComparedPicture> ReadCompared(const nlohmann::json& segmentation);
 
 // "segmentation" in summary.json, from which the index of several pictures is made.
 nlohmann::ordered_json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome);

@@ -3,160 +3,133 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 
-#include "submarine/base/numbers.h"
-#include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/segmentation/evaluation.h"
+#include "submarine/solve/method/expectations.h"
 
 namespace submarine::apps {
 namespace {
 
 using internal::kUnknownLabel;
-using internal::NumThreads;
 using internal::Stopwatch;
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostAreas = 8;
-// Intervals that are wider say nothing.
-constexpr double kTooWide = 0.5;
 
-// Percentages of the picture, rounded outwards.
-struct Percentages {
-  double lower, upper, credible_lower, credible_upper;
-  bool too_wide() const { return credible_upper - credible_lower > 100.0 * kTooWide; }
+// Labels by their pixels in the region, the whole picture if it is empty.
+class Region {
+ public:
+  explicit Region(const std::vector<char>& mask) : mask_(mask) {}
+
+  bool Has(std::size_t a) const { return mask_.empty() || mask_[a] != 0; }
+
+  // In percent of the pixels with a label.
+  double ShareOf(const std::vector<int>& labels, int label) const {
+    std::int64_t known = 0;
+    std::int64_t of_label = 0;
+    for (std::size_t a = 0; a < labels.size(); ++a) {
+      if (!Has(a) || labels[a] == kUnknownLabel) continue;
+      ++known;
+      of_label += labels[a] == label ? 1 : 0;
+    }
+    return known == 0 ? 0.0 : 100.0 * static_cast<double>(of_label) / static_cast<double>(known);
+  }
+
+  std::vector<std::size_t> LargestFirst(const std::vector<int>& labels,
+                                        std::size_t num_labels) const {
+    std::vector<std::int64_t> pixels(num_labels, 0);
+    for (std::size_t a = 0; a < labels.size(); ++a)
+      pixels[static_cast<std::size_t>(labels[a])] += Has(a) ? 1 : 0;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < num_labels; ++i) {
+      if (pixels[i] > 0) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t i, std::size_t j) { return pixels[i] > pixels[j]; });
+    if (order.size() > kMostAreas) order.resize(kMostAreas);
+    return order;
+  }
+
+ private:
+  const std::vector<char>& mask_;
 };
-
-Percentages PercentagesOf(const Expectation& found, std::size_t pixels) {
-  const auto share = [&](double count, double to) {
-    return std::clamp(
-        std::nextafter(std::nextafter(100.0 * count / static_cast<double>(pixels), to), to), 0.0,
-        100.0);
-  };
-  return {share(found.lower, -HUGE_VAL), share(found.upper, HUGE_VAL),
-          share(found.credible_lower, -HUGE_VAL), share(found.credible_upper, HUGE_VAL)};
-}
-
-// With as many decimals as the width asks for, rounded outwards.
-std::string RangeText(double from, double to) {
-  const int decimals = to - from < 0.2 ? 3 : to - from < 2.0 ? 2 : 1;
-  return fmt::format("{} to {}%", RoundedDown(from, decimals), RoundedUp(to, decimals));
-}
-
-std::vector<std::size_t> LargestFirst(const std::vector<int>& labels, std::size_t num_labels) {
-  std::vector<std::int64_t> pixels(num_labels, 0);
-  for (const int label : labels) ++pixels[static_cast<std::size_t>(label)];
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < num_labels; ++i) {
-    if (pixels[i] > 0) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t i, std::size_t j) { return pixels[i] > pixels[j]; });
-  if (order.size() > kMostAreas) order.resize(kMostAreas);
-  return order;
-}
-
-double ShareOf(const std::vector<int>& labels, int label) {
-  std::int64_t known = 0;
-  std::int64_t of_label = 0;
-  for (const int given : labels) {
-    known += given != kUnknownLabel ? 1 : 0;
-    of_label += given == label ? 1 : 0;
-  }
-  return known == 0 ? 0.0 : static_cast<double>(of_label) / static_cast<double>(known);
-}
 
 }  // namespace
 
-double ProofSeconds(std::size_t pixels, std::size_t labels, double time_limit) {
-  constexpr double kPasses = 60.0;
-  constexpr double kSecondsPerEntry = 4e-9;  // on one core
-  constexpr double kShare = 0.15;
-  if (!std::isfinite(time_limit)) return 0.0;
-  const double one = kPasses * kSecondsPerEntry * static_cast<double>(pixels * labels) /
-                     static_cast<double>(NumThreads());
-  return std::min(kShare * time_limit, one * static_cast<double>(1 + std::min(labels, kMostAreas)));
+std::vector<ProvenValue> SegmentProof::all() const {
+  std::vector<ProvenValue> values;
+  if (agreement) values.push_back(*agreement);
+  values.insert(values.end(), areas.begin(), areas.end());
+  return values;
 }
+
+std::size_t MostProven(std::size_t labels) { return 1 + std::min(labels, kMostAreas); }
 
 SegmentProof ProveShares(const SegmentPicture& picture, const SolveResult& solved,
                          const std::function<double()>& seconds_left) {
   SegmentProof proof;
-  if (!solved.tilted || !solved.certificate.upper || seconds_left() <= 0.0) return proof;
+  proof.asked = solved.tilted != nullptr;
+  proof.of_region = !picture.region.empty();
+  if (!proof.asked || !solved.certificate.upper || seconds_left() <= 0.0) return proof;
+  const Region region(picture.region);
+  const std::size_t n = solved.labels.size();
+  std::size_t pixels = 0;
+  for (std::size_t a = 0; a < n; ++a) pixels += region.Has(a) ? 1 : 0;
+  const char* where = proof.of_region ? " in the region" : "";
+  const double scale = 100.0 / static_cast<double>(pixels);
   const Stopwatch clock;
-  proof.agreement = ProvenShare{"agreement", AgreementOf(solved, solved.labels), 1.0, {}};
+  std::vector<int> inside = solved.labels;
+  for (std::size_t a = 0; a < n; ++a) {
+    if (!region.Has(a)) inside[a] = kUnknownLabel;
+  }
+  proof.agreement =
+      ProvenValue{.name = fmt::format("labels{} that are right if the model is", where),
+                  .unit = "%",
+                  .scale = scale,
+                  .found = AgreementOf(solved, inside)};
   double longest = clock.Seconds();
-  Matrix<double> values(solved.labels.size(), picture.names.size(), 0.0);
-  for (const std::size_t label : LargestFirst(solved.labels, picture.names.size())) {
+  Matrix<double> values(n, picture.names.size(), 0.0);
+  for (const std::size_t label : region.LargestFirst(solved.labels, picture.names.size())) {
     if (seconds_left() <= longest) break;
     const double begin = clock.Seconds();
-    for (std::size_t a = 0; a < values.rows(); ++a) values(a, label) = 1.0;
+    for (std::size_t a = 0; a < n; ++a) values(a, label) = region.Has(a) ? 1.0 : 0.0;
     const auto index = static_cast<int>(label);
-    ProvenShare area{
-        picture.names[label], ExpectationOf(solved, values), ShareOf(solved.labels, index), {}};
-    for (std::size_t a = 0; a < values.rows(); ++a) values(a, label) = 0.0;
-    if (!picture.truth.empty()) area.truth = ShareOf(picture.truth, index);
-    proof.areas.push_back(std::move(area));
+    proof.areas.push_back({.name = fmt::format("area of {}{}", picture.names[label], where),
+                           .unit = "%",
+                           .scale = scale,
+                           .found = ExpectationOf(solved, values),
+                           .of_labels = region.ShareOf(solved.labels, index)});
+    for (std::size_t a = 0; a < n; ++a) values(a, label) = 0.0;
+    if (!picture.truth.empty()) proof.areas.back().of_truth = region.ShareOf(picture.truth, index);
     longest = std::max(longest, clock.Seconds() - begin);
   }
   return proof;
 }
 
-std::string ProofText(const SegmentProof& proof, std::size_t pixels) {
-  std::string text;
-  if (proof.agreement) {
-    const Expectation& found = proof.agreement->found;
-    const Percentages range = PercentagesOf(found, pixels);
-    if (range.too_wide()) {
-      text += "The interval is too wide to say how many of these labels are right.\n";
-    } else {
-      text += fmt::format(
-          "Proven: with a probability of at least 99.9%, {} of these labels are right if the model "
-          "is.",
-          RangeText(range.credible_lower, range.credible_upper));
-      if (found.claimed) {
-        const double claimed = 100.0 * *found.claimed / static_cast<double>(pixels);
-        text += fmt::format(" Mean field claims {:.2f}%{}.", claimed,
-                            claimed > range.upper   ? ", more than there can be"
-                            : claimed < range.lower ? ", less than there can be"
-                                                    : "");
-      }
-      text += "\n";
-    }
-  }
+std::string ProofText(const SegmentProof& proof) {
+  if (!proof.asked) return "";
+  if (!proof.agreement)
+    return "There was no time to say what the interval proves about labels and areas.\n";
+  const char* where = proof.of_region ? " in the region" : "";
+  if (TooWide(*proof.agreement))
+    return fmt::format("The interval is too wide to say how many of the labels{} are right.\n",
+                       where);
+  std::string text = fmt::format(
+      "Proven: with a probability of at least 99.9%, {} of these labels{} are right if the model "
+      "is.{}\n",
+      RangeText(*proof.agreement), where, ClaimText(*proof.agreement));
   std::string areas;
-  for (const ProvenShare& area : proof.areas) {
-    const Percentages range = PercentagesOf(area.found, pixels);
-    areas += fmt::format("{}{} {}", areas.empty() ? "" : ", ", area.name,
-                         range.too_wide() ? "(too wide to say)"
-                                          : RangeText(range.credible_lower, range.credible_upper));
+  for (const ProvenValue& area : proof.areas) {
+    // Their names begin with "area of ".
+    areas += fmt::format("{}{} {}", areas.empty() ? "" : ", ",
+                         area.name.substr(8, area.name.size() - 8 - std::string_view(where).size()),
+                         TooWide(area) ? "(too wide to say)" : RangeText(area));
   }
-  if (!areas.empty())
-    text += fmt::format("Areas in the picture, with the same certainty: {}.\n", areas);
+  if (!areas.empty()) {
+    text += fmt::format("Areas in the {}, with the same certainty: {}.\n",
+                        proof.of_region ? "region" : "picture", areas);
+  }
   return text;
-}
-
-Json ProofJson(const SegmentProof& proof, std::size_t pixels) {
-  Json list = Json::array();
-  const auto add = [&](const ProvenShare& share, const std::string& name) {
-    const Percentages range = PercentagesOf(share.found, pixels);
-    Json entry = {{"name", name},
-                  {"unit", "% of the picture"},
-                  {"lower", range.lower},
-                  {"upper", range.upper},
-                  {"credible_lower", range.credible_lower},
-                  {"credible_upper", range.credible_upper},
-                  {"provenance", "verified"}};
-    if (share.found.claimed)
-      entry["claimed"] = 100.0 * *share.found.claimed / static_cast<double>(pixels);
-    if (share.truth) entry["truth"] = 100.0 * *share.truth;
-    list.push_back(std::move(entry));
-  };
-  if (proof.agreement) add(*proof.agreement, "labels that are right if the model is");
-  for (const ProvenShare& area : proof.areas) add(area, "area of " + area.name);
-  return list;
 }
 
 }  // namespace submarine::apps

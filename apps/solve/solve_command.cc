@@ -52,6 +52,7 @@ struct SolveCommand {
   std::string model;
   std::string evidence;
   bool strict_hst = false;
+  bool no_report = false;
   bool quiet = false;
   int threads = 0;
   std::string json;
@@ -310,14 +311,15 @@ void RunSolve(SolveCommand command) {
   std::optional<Bundle> bundle;
   if (!command.bundle.empty()) bundle.emplace(command.bundle);
   const WritingTime writing = TimeToWrite(input);
+  const auto wanted = bundle && !command.no_report ? std::optional(ReportOptions()) : std::nullopt;
   const double limit = command.solve.limits.time_limit_seconds;
   const double reserve =
-      bundle || !command.marginals.empty() ? writing.Reserve(bundle.has_value(), limit) : 0.0;
+      bundle || !command.marginals.empty() ? writing.Reserve(wanted.has_value(), limit) : 0.0;
   SolveResult outcome = SolveInTime(input, command.solve, clock, reserve, &progress);
   WriteOutputs(command, outcome, layout);
   if (bundle) {
     WriteArrays(command, outcome, layout, *bundle);
-    const auto report = writing.PageInTime(ReportOptions(), clock.Seconds(), limit, &outcome.notes);
+    const auto report = writing.PageInTime(wanted, clock.Seconds(), limit, &outcome.notes);
     FinishBundle(SummaryOf(command, outcome, layout), "solve", nullptr, &*bundle, report);
   }
   progress.Clear();
@@ -409,6 +411,7 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_option("--picture", command->picture, "Write labels and uncertainty as a PNG (grids)");
   sub->add_option("--bundle", command->bundle,
                   "Write summary, arrays and a page (report.html) into this directory");
+  sub->add_flag("--no-report", command->no_report, "Write no report.html into that directory");
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   sub->add_option(
          "--rho-steps", solve.sparse.rho_steps,

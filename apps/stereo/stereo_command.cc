@@ -22,6 +22,7 @@
 #include "apps/report/picture_page.h"
 #include "apps/report/writing_time.h"
 #include "apps/solve/bundle.h"
+#include "apps/solve/proven_values.h"
 #include "apps/solve/solve_output.h"
 #include "apps/solve/solve_progress.h"
 #include "apps/stereo/stereo.h"
@@ -59,6 +60,7 @@ struct StereoCommand {
   StereoCamera camera;
   std::string truth;
   std::string mask;
+  std::string region;
   DenseCommand dense;
 };
 
@@ -181,10 +183,11 @@ void RequireMatchingFits(std::size_t pixels, int disparities, const SolveOptions
   const auto limit =
       static_cast<double>(solve.limits.max_bytes > 0 ? solve.limits.max_bytes : DefaultMemory());
   if (bytes <= limit) return;
-  throw TooLarge(fmt::format(
-      "semi-global matching of {} pixels with {} disparities needs {:.1f} GB, more than the limit of "
-      "{:.1f} GB",
-      pixels, disparities, bytes / 1e9, limit / 1e9));
+  throw TooLarge(
+      fmt::format("semi-global matching of {} pixels with {} disparities needs {:.1f} GB, more "
+                  "than the limit of "
+                  "{:.1f} GB",
+                  pixels, disparities, bytes / 1e9, limit / 1e9));
 }
 
 // The model of a pair and what is solved of it.
@@ -194,7 +197,11 @@ class StereoRun {
       : command_(command),
         settings_(SettingsOf(sub, command)),
         solve_(SolveOptionsOf(sub, settings_, command)),
-        progress_(solve_, command.dense.quiet) {}
+        progress_(solve_, command.dense.quiet) {
+    solve_.expectations = solve_.method != Method::kMeanField &&
+                          solve_.dense.certify != Certify::kNone &&
+                          solve_.dense.certify != Certify::kLower;
+  }
 
   void Run() {
     Read();
@@ -202,6 +209,7 @@ class StereoRun {
     Build();
     if (input_.dense) Solve();
     const StereoResult result = ConcludeStereo(outcome(), evidence(), truth_);
+    Prove(result);
     const PicturePage page = StereoPage(
         &bundle,
         fmt::format("Stereo: {}", std::filesystem::path(command_.left).filename().string()), pair_,
@@ -212,9 +220,11 @@ class StereoRun {
     progress_.Clear();
     if (!command_.dense.quiet) {
       if (solved_) PrintText(Summary(*solved_));
+      PrintText(ProvenText(proven_, !region_.empty()));
       if (result.judgement) PrintText(JudgementText(*result.judgement));
-      PrintLine("Results: " +
-                (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
+      PrintLine(
+          "Results: " +
+          (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
     }
     if (solved_) CheckComplete(*solved_);
   }
@@ -233,6 +243,13 @@ class StereoRun {
     pair_ = ReadStereoPair(command_.left, command_.right, command_.shrink, limits);
     if (!command_.truth.empty())
       truth_.disparity = ReadTruth(command_.truth, pair_, command_.shrink, limits);
+    if (!command_.region.empty()) {
+      region_ = ReadMask(command_.region, pair_, command_.shrink, limits);
+      if (std::find(region_.begin(), region_.end(), 1) == region_.end()) {
+        throw InvalidInput(
+            fmt::format("\"{}\" is black everywhere, expected a region in white", command_.region));
+      }
+    }
     if (command_.mask.empty()) return;
     if (command_.truth.empty()) throw InvalidInput("--mask needs --truth");
     truth_.mask = ReadMask(command_.mask, pair_, command_.shrink, limits);
@@ -242,9 +259,9 @@ class StereoRun {
   SolveOptions LimitsLeft(int labels) const {
     SolveOptions left = solve_;
     const double limit = solve_.limits.time_limit_seconds;
-    left.limits.time_limit_seconds =
-        std::max(0.0, limit - clock_.Seconds() -
-                          WritingTime(pixels(), static_cast<std::size_t>(labels)).Reserve(pages(), limit));
+    left.limits.time_limit_seconds = std::max(
+        0.0, limit - clock_.Seconds() -
+                 WritingTime(pixels(), static_cast<std::size_t>(labels)).Reserve(pages(), limit));
     return left;
   }
 
@@ -253,8 +270,7 @@ class StereoRun {
     const internal::LoopInterrupt interrupt(interrupted_);
     const auto check = [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
       if (settings_.semi_global) RequireMatchingFits(pixels(), labels.num_labels(), solve_);
-      if (!kernels.empty())
-        RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
+      if (!kernels.empty()) RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
     };
     if (!settings_.semi_global) {
       input_.dense = BuildStereoModel(pair_, &settings_, check);
@@ -263,17 +279,34 @@ class StereoRun {
     StereoProblem problem = MatchStereoPair(pair_, !command_.fast, &settings_, check);
     match_ = std::move(problem.match);
     input_.dense = std::move(problem.model);
-    const auto held = static_cast<std::size_t>(kMatchedBytes * static_cast<double>(match_->sums.cells.size()));
+    const auto held =
+        static_cast<std::size_t>(kMatchedBytes * static_cast<double>(match_->sums.cells.size()));
     if (solve_.limits.max_bytes > 0)
       solve_.limits.max_bytes -= std::min(solve_.limits.max_bytes / 2, held);
   }
 
   void Solve() {
-    writing_.emplace(input_.dense->num_variables(), static_cast<std::size_t>(settings_.disparities));
-    solved_ = SolveInTime(input_, solve_, clock_,
-                          writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
+    writing_.emplace(input_.dense->num_variables(),
+                     static_cast<std::size_t>(settings_.disparities));
+    const auto labels = static_cast<std::size_t>(settings_.disparities);
+    const double proving =
+        solve_.expectations
+            ? ReserveForProving(pixels(), labels, kProvenOfStereo, solve_.limits.time_limit_seconds)
+            : 0.0;
+    solved_ = SolveInTime(input_, solve_, clock_, TimeAfter() + proving, &progress_);
     // Its unaries are as large as the marginals.
     input_.dense.reset();
+  }
+
+  double TimeAfter() const { return writing_->Reserve(pages(), solve_.limits.time_limit_seconds); }
+
+  void Prove(const StereoResult& result) {
+    if (!solved_ || !solved_->tilted) return;
+    if (solved_->certificate.upper &&
+        clock_.Seconds() + TimeAfter() < solve_.limits.time_limit_seconds)
+      proven_ = ProveDisparities(*solved_, result, truth_, region_);
+    solved_->tilted.reset();
+    solved_->mean_field = {};
   }
 
   std::optional<ReportOptions> ReportInTime() {
@@ -292,6 +325,7 @@ class StereoRun {
     }
     summary["options"]["stereo"] =
         SettingsJson(settings_, command_.left, command_.right, command_.shrink);
+    if (!proven_.empty()) summary["expectations"] = ProvenJson(proven_);
     if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command_.truth);
     return summary;
   }
@@ -304,6 +338,8 @@ class StereoRun {
   const std::function<bool()> interrupted_ = [] { return Interrupted(); };
   StereoPair pair_;
   StereoTruth truth_;
+  std::vector<std::uint8_t> region_;  // empty: the whole picture
+  std::vector<ProvenValue> proven_;
   std::optional<internal::SemiGlobalMatch> match_;
   ModelInput input_;
   std::optional<WritingTime> writing_;
@@ -344,9 +380,10 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
       ->check(NumberInside(0, 1e30))
       ->default_str(fmt::format("{:g}", settings.matching.factor))
       ->group(group);
-  sub->add_option("--metric", command->plain.metric,
-                  "With --unary, distance of disparities: potts, linear, truncated:T, or a file of a "
-                  "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
+  sub->add_option(
+         "--metric", command->plain.metric,
+         "With --unary, distance of disparities: potts, linear, truncated:T, or a file of a "
+         "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
   AddKernelOptions(sub, &command->spatial, &command->bilateral);
@@ -372,8 +409,8 @@ void AddStereoCommand(CLI::App* app) {
   solve.method = Method::kMeanField;
   solve.dense.certify = Certify::kNone;
   solve.dense.marginals = DenseMarginals::kMeanField;
-  CLI::App* sub = app->add_subcommand(
-      "stereo", "Two views in; disparities and their uncertainty out");
+  CLI::App* sub =
+      app->add_subcommand("stereo", "Two views in; disparities and their uncertainty out");
   sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, BMP, PGM, PPM)")
       ->required();
   sub->add_option("RIGHT", command->right, "The right view, of the same size, rectified")
@@ -388,13 +425,17 @@ void AddStereoCommand(CLI::App* app) {
       "--mask", command->mask,
       "Mask of non-occluded pixels (brighter than half of white): errors are also reported for "
       "these alone");
+  sub->add_option("--region", command->region,
+                  "With --certify: a picture of the left view's size; what is proven, such as the "
+                  "mean disparity, is about the pixels that are white in it");
   sub->add_flag("--fast", command->fast,
                 "What semi-global matching says, without the CRF: no marginals, no uncertainty, no "
                 "report.html");
   sub->add_flag("--no-report", command->no_report, "Write no report.html");
-  sub->add_option("--focal", command->camera.focal,
-                  "Focal length in pixels of the files; with --baseline, depth and its 90% interval "
-                  "are written, too")
+  sub->add_option(
+         "--focal", command->camera.focal,
+         "Focal length in pixels of the files; with --baseline, depth and its 90% interval "
+         "are written, too")
       ->check(NumberInside(0, 1e12));
   sub->add_option("--baseline", command->camera.baseline,
                   "Distance of the cameras, in the unit that depth is wanted in")
@@ -407,7 +448,8 @@ void AddStereoCommand(CLI::App* app) {
       "  submarine stereo left.png right.png -o out\n"
       "  submarine stereo left.png right.png -o out --certify          (the same disparities, and "
       "what is proven of them)\n"
-      "  submarine stereo left.png right.png -o out --focal 1400 --baseline 0.12          (depth in "
+      "  submarine stereo left.png right.png -o out --focal 1400 --baseline 0.12          (depth "
+      "in "
       "metres)\n"
       "  submarine stereo left.png right.png -o out --truth disparity.png,16\n"
       "  submarine stereo left.png right.png -o out --preset paper --disparities 16          (the "

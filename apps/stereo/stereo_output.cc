@@ -10,6 +10,7 @@
 
 #include "apps/solve/solve_output.h"
 #include "submarine/io/image/png.h"
+#include "submarine/solve/method/expectations.h"
 #include "submarine/stereo/disparity.h"
 
 namespace submarine::apps {
@@ -112,18 +113,79 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
   }
   if (marginals != nullptr) result.uncertainty = StereoUncertainty(*marginals, result.disparities);
   if (!truth.disparity.empty()) {
-    result.judgement = JudgeStereo(result.disparities, marginals, result.uncertainty,
-                                   truth.disparity, truth.mask);
+    result.judgement =
+        JudgeStereo(result.disparities, marginals, result.uncertainty, truth.disparity, truth.mask);
   }
   return result;
 }
 
+std::vector<ProvenValue> ProveDisparities(const SolveResult& outcome, const StereoResult& result,
+                                          const StereoTruth& truth,
+                                          const std::vector<std::uint8_t>& region) {
+  constexpr double kNear = 1.0;
+  const auto& marginals = std::get<Matrix<float>>(outcome.marginals);
+  const std::size_t n = marginals.rows();
+  const auto has = [&](std::size_t a) { return region.empty() || region[a] != 0; };
+  std::size_t pixels = 0;
+  double sum = 0.0;
+  double true_sum = 0.0;
+  bool all_true = !truth.disparity.empty();
+  Matrix<double> near(n, marginals.cols(), 0.0);
+  Matrix<double> disparity(n, marginals.cols(), 0.0);
+  for (std::size_t a = 0; a < n; ++a) {
+    if (!has(a)) continue;
+    ++pixels;
+    sum += result.disparities[a];
+    all_true = all_true && std::isfinite(truth.disparity[a]);
+    if (all_true) true_sum += truth.disparity[a];
+    for (std::size_t i = 0; i < marginals.cols(); ++i) {
+      disparity(a, i) = static_cast<double>(i);
+      near(a, i) = std::abs(static_cast<double>(i) - result.disparities[a]) <= kNear ? 1.0 : 0.0;
+    }
+  }
+  const std::string where = region.empty() ? "" : " in the region";
+  const double each = 1.0 / static_cast<double>(pixels);
+  std::vector<ProvenValue> proven;
+  proven.push_back({.name = fmt::format("disparities{} within 1 px if the model is right", where),
+                    .unit = "%",
+                    .scale = 100.0 * each,
+                    .found = ExpectationOf(outcome, near)});
+  proven.push_back({.name = fmt::format("mean disparity{}", where),
+                    .unit = "px",
+                    .scale = each,
+                    .most = static_cast<double>(marginals.cols() - 1),
+                    .found = ExpectationOf(outcome, disparity),
+                    .of_labels = sum * each});
+  if (all_true) proven.back().of_truth = true_sum * each;
+  return proven;
+}
+
+std::string ProvenText(const std::vector<ProvenValue>& proven, bool of_region) {
+  if (proven.empty()) return "";
+  const char* where = of_region ? " in the region" : "";
+  const ProvenValue& near = proven[0];
+  const ProvenValue& mean = proven[1];
+  if (TooWide(near) && TooWide(mean))
+    return fmt::format("The interval is too wide to say anything of the disparities{}.\n", where);
+  std::string text;
+  if (!TooWide(near)) {
+    text += fmt::format(
+        "Proven: with a probability of at least 99.9%, {} of these disparities{} are within 1 px "
+        "of "
+        "the true ones if the model is right.{}\n",
+        RangeText(near), where, ClaimText(near));
+  }
+  if (!TooWide(mean)) {
+    text += fmt::format("Mean disparity{}, with a probability of at least 99.9%: {}.{}\n", where,
+                        RangeText(mean), ClaimText(mean));
+  }
+  return text;
+}
+
 Json SettingsJson(const StereoSettings& settings, const std::string& left, const std::string& right,
                   int shrink) {
-  Json json = {{"left", left},
-               {"right", right},
-               {"shrink", shrink},
-               {"disparities", settings.disparities}};
+  Json json = {
+      {"left", left}, {"right", right}, {"shrink", shrink}, {"disparities", settings.disparities}};
   if (settings.semi_global) {
     const StereoCrfOptions& crf = *settings.semi_global;
     json["unary"] = "semi-global";
@@ -194,7 +256,8 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   const double last = settings.disparities - 1;
   WriteDisparityPng(*bundle, pair, result.disparities);
   page.AddPicture("left view", "left", pair.channels, pair.left);
-  page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px");
+  page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px",
+                   PanelRole::kMain);
   if (!result.uncertainty.empty())
     page.AddColoured("uncertainty", "uncertainty_colour", result.uncertainty, 0.0, 1.0, "");
   if (!result.occluded.empty()) {
@@ -223,7 +286,8 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   }
   if (!result.occluded.empty()) {
     page.AddNote(
-        "Occluded pixels are those whose disparity the right view does not confirm: it is filled in "
+        "Occluded pixels are those whose disparity the right view does not confirm: it is filled "
+        "in "
         "from similar pixels, else from the background.");
   }
   return page;

@@ -16,6 +16,7 @@ from . import stereo
 from ._core import __version__
 from ._errors import Error, FileError, Interrupted, InvalidInput, NotExpressible, TimeLimit, TooLarge
 from ._kernels import KernelSpec, bilateral, features, position
+from ._labelled import Change, Comparison, Fit, compare_labels, fit
 from ._models import DenseCrf, FactorGraph, GraphCrf, GridCrf, grid_edges, read
 from ._parameters import SegmentationParameters, read_parameters
 from ._refine import Refined, costs_of, refine, refine_many
@@ -23,9 +24,9 @@ from ._result import Expectation, Record, Result
 from ._solve import Method, methods, set_threads, solve
 
 __all__ = [
-    "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
+    "Change", "Comparison", "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "Fit", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
     "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "SegmentationParameters",
     "TimeLimit", "TooLarge", "__version__",
-    "bilateral", "costs_of", "features", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",
+    "bilateral", "compare_labels", "costs_of", "features", "fit", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",
     "set_threads", "solve", "stereo",
 ]

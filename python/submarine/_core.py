@@ -657,6 +657,26 @@ def calibrated_marginals(costs: Array, marginals: Array) -> Array:
     return _values(_call("calibrated_marginals", {}, [costs, rows])).reshape(marginals.shape)
 
 
+def compare_labels(arrays: Sequence[Array], num_labels: int, names: Sequence[str]) -> Dict[str, Any]:
+    options = dict(num_labels=num_labels, names=[dict(name=name) for name in names])
+    return dict(_call("compare_labels", options, arrays).facts)
+
+
+def fit(arrays: Sequence[Array], options: Dict[str, Any]) -> Dict[str, Any]:
+    watch = _Watch(None)
+    try:
+        with watch as function:
+            given = _given_all(arrays)
+            held = _made(_lib.sm_call, b"fit", _json(options), given, len(arrays), function, None)
+    except _errors.Interrupted:
+        if watch.error is not None:
+            raise watch.error from None
+        if watch.interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    return dict(held.facts)
+
+
 def colour_map(values: Array) -> Array:
     return _values(_call("colour_map", {}, [values]))
 

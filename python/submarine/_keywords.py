@@ -12,6 +12,7 @@ from ._errors import InvalidInput
 # The words of the command's options and of python/src/solve.cc, which a test compares.
 Certify = Literal["auto", "exact", "operator", "lower", "none"]
 Count = Literal["once", "ordered"]
+FitScore = Literal["iou", "accuracy", "nll"]
 Extension = Literal["optimal", "alternate"]
 MarginalsOf = Literal["upper-bound", "mean-field", "mean", "routed"]
 MeanFieldKind = Literal["naive", "forest"]

@@ -1,10 +1,12 @@
 // Puts the page together from what the bundle has.
+import {changesTable} from "./changes.js";
 import {ColourMap} from "./colours.js";
 import {Convergence} from "./convergence.js";
 import {Bundle, canInflate} from "./data.js";
 import {button, element} from "./dom.js";
 import {Panel} from "./panel.js";
 import {pagePlot} from "./plots.js";
+import {provenBars} from "./proof.js";
 import {Readout} from "./readout.js";
 import {gallery, leadList} from "./lead.js";
 import {Overlay} from "./overlay.js";
@@ -65,13 +67,15 @@ async function pictures(bundle, theme) {
   if (sources.length === 0) return null;
   const view = new View(bundle.width, bundle.height, bundle.files);
   const overlay = Overlay.find(sources);
-  const panels = sources.filter((panel) => !overlay?.parts.includes(panel))
+  const chosen = overlay ? null : sources.find(({about}) => about.role === "main") ?? sources[0];
+  const main = overlay ? new Overlay(overlay.about, overlay.sources, view, colours) : new Panel(chosen.about, chosen.source, view, colours);
+  const others = sources.filter((panel) => panel !== chosen && !overlay?.parts.includes(panel))
     .map(({about, source}) => new Panel(about, source, view, colours));
-  if (overlay) panels.unshift(new Overlay(overlay.about, overlay.sources, view, colours));
+  main.node.classList.add("main");
   const legends = sources.flatMap(({about}) => about.legend ?? []);
   const readout = new Readout(view, values, marginals, new Map(legends.map(({name, colour}) => [String(name), colour])));
   theme.onChange(() => view.changed());
-  const fit = () => panels[0].fit;
+  const fit = () => main.fit;
   return element("section", {id: "pictures", "aria-labelledby": "pictures-title"},
     element("div", {class: "heading"}, element("h2", {id: "pictures-title"}, "Pixel by pixel"),
       element("div", {class: "buttons"},
@@ -79,8 +83,8 @@ async function pictures(bundle, theme) {
         button("+", () => view.zoomBy(1.5, fit()), {"aria-label": "Zoom in", id: "zoom-in"}),
         button("Whole picture", () => view.reset(), {id: "zoom-reset"}))),
     sliceControl(view),
-    element("div", {class: "panels"}, panels.map((panel) => panel.node)),
-    readout.node,
+    element("div", {class: "stage"}, main.node, readout.node,
+      others.length > 0 && element("div", {class: "panels"}, others.map((panel) => panel.node))),
     element("p", {class: "keys small muted", id: "keys"}, "Point at a pixel; click pins it. Wheel or pinch zooms, dragging moves, "
       + "double click shows the whole. With a picture focused: arrow keys move by a pixel (with shift by ten), + and \u2212 zoom, "
       + "0 shows the whole, enter pins."),
@@ -116,28 +120,29 @@ async function build() {
   document.title = `${title} \u2013 submarine`;
   const convergence = new Convergence(summary, theme);
   const plots = (page.plots ?? []).map((plot) => pagePlot(plot, theme));
-  const place = element("div");
+  // Unpacked and decoded before anything below the title is there, so that nothing moves when it arrives.
+  main.append(element("h1", {id: "title"}, title));
+  const section = await pictures(bundle, theme);
   const add = (...nodes) => main.append(...nodes.flat().filter(Boolean));
-  const proof = [headline(summary), meaning(summary)];
+  const bars = provenBars(summary.expectations);
+  const proof = [bars, headline(summary), meaning(summary)];
   const task = (page.lead ?? []).length > 0;  // its own result comes first, then log Z
-  add(element("h1", {id: "title"}, title), leadList(page.lead ?? []), task ? [] : proof, place, gallery(page.gallery, bundle.files.gallery),
-    figures(bundle), task && proof.some(Boolean) && element("section", {"aria-labelledby": "proof-title"},
-      element("h2", {id: "proof-title"}, "What is proven"), proof),
+  add(leadList(page.lead ?? []), page.verdict && element("p", {class: "verdict", id: "verdict"}, String(page.verdict)), task ? [] : proof, section, gallery(page.gallery, bundle.files.gallery),
+    figures(bundle), task && proof.some(Boolean) && element("section", {class: "beside", "aria-labelledby": "proof-title"},
+      element("h2", {id: "proof-title"}, "What is proven"), proof), changesTable(page.changes),
     convergence.usable ? convergence.node : null,
     plots.length > 0 && element("section", {id: "plots", "aria-labelledby": "plots-title"},
       element("h2", {id: "plots-title"}, "Plots"), element("div", {class: "plot-grid"}, plots.map(({node}) => node))),
     element("div", {class: "columns"}, [
       pairsTable("In numbers", "facts", page.facts ?? []),
       pairsTable("Result", "result", resultPairs(summary)),
-      pairsTable("Parameters", "parameters", parameterPairs(summary)),
+      pairsTable("Parameters", "parameters", (page.parameters ?? []).length > 0 ? page.parameters : parameterPairs(summary)),
     ].filter(Boolean)),
     notesSection([...bundle.files.notes, ...(summary.notes ?? []), ...(page.notes ?? [])]),
     element("footer", {}, `Made by submarine${summary.version ? " " + summary.version : ""}. `
       + "This file needs no network; charts are drawn by uPlot (MIT licence)."));
   if (convergence.usable) convergence.start();
   for (const plot of plots) plot.start();
-  const section = await pictures(bundle, theme);
-  if (section) place.replaceWith(section);
   document.documentElement.dataset.ready = "true";
 }
 

@@ -18,7 +18,6 @@ export class Panel {
       "aria-label": `${name}, ${view.width} by ${view.height} pixels`, "data-panel": name,
     });
     this.canvas.style.aspectRatio = `${view.width} / ${view.height}`;
-    this.canvas.style.maxHeight = "72vh";
     this.node = element("figure", {class: "panel"},
       element("div", {class: "heading"}, element("h3", {}, name), scale && scaleBar(scale, colours)),
       this.canvas, this.controls(), legend && legendList(legend));
@@ -54,7 +53,7 @@ export class Panel {
     context.imageSmoothingEnabled = size < 1.5;
     context.imageSmoothingQuality = "high";
     this.paint(context, left, top, view.width * size, view.height * size);
-    drawCross(context, left + view.x * size, top + view.y * size, size, ratio, view.pinned);
+    if (view.pointed) drawCross(context, left + view.x * size, top + view.y * size, size, ratio, view.pinned);
     canvas.dataset.zoom = view.zoom.toFixed(4);
     canvas.dataset.centre = `${view.centreX.toFixed(3)} ${view.centreY.toFixed(3)}`;
   }

@@ -16,7 +16,8 @@ export class Readout {
     this.live = element("p", {class: "hidden-visually", id: "readout-live", role: "status"});
     const numbers = element("dl", {class: "numbers"}, element("dt", {}, "pixel"), this.pixel,
       values.flatMap(({name}, k) => [element("dt", {}, name), this.valueNodes[k]]));
-    this.node = element("div", {class: marginals ? "readout" : "readout alone", id: "readout"}, this.live);
+    this.node = element("div", {class: marginals ? "readout idle" : "readout alone idle", id: "readout"}, this.live,
+      element("p", {class: "hint"}, "Point at a pixel to see its numbers here."));
     if (marginals) {
       this.best = element("ol", {class: "best", id: "readout-best"});
       this.bars = new MarginalBars(marginals, colourOf);
@@ -28,14 +29,17 @@ export class Readout {
             element("thead", {}, element("tr", {},
               element("th", {scope: "col"}, marginals.axis), element("th", {scope: "col"}, "probability"))),
             this.table)));
-      this.details.addEventListener("toggle", () => this.update());
+      this.details.addEventListener("toggle", () => {
+        if (this.details.open) view.point();
+        this.update();
+      });
       this.node.append(element("div", {}, numbers, element("p", {class: "caption"}, `most probable ${marginals.axis}`), this.best),
         this.bars.node, this.details);
     } else {
       this.node.append(numbers);
     }
     view.onChange(drawSoon(() => {
-      this.node.classList.add("used");
+      if (view.pointed) this.node.classList.replace("idle", "used");
       this.update();
     }));
     this.update();

@@ -14,6 +14,7 @@ export class View {
     this.x = Math.floor(width / 2);
     this.y = Math.floor(height / 2);
     this.pinned = false;
+    this.pointed = false;  // the cursor is shown once something has moved it
     this.zoom = 1;  // 1: the whole picture is visible
     this.centreX = width / 2;
     this.centreY = height / 2;
@@ -46,7 +47,8 @@ export class View {
   moveCursor(x, y) {
     x = Math.min(this.width - 1, Math.max(0, Math.floor(x)));
     y = Math.min(this.height - 1, Math.max(0, Math.floor(y)));
-    if (x === this.x && y === this.y) return;
+    if (this.pointed && x === this.x && y === this.y) return;
+    this.pointed = true;
     this.x = x;
     this.y = y;
     this.changed();
@@ -63,7 +65,14 @@ export class View {
     this.changed();
   }
 
+  /** Shows the cursor where it is. */
+  point() {
+    this.pointed = true;
+    this.changed();
+  }
+
   pin(pinned) {
+    this.pointed ||= pinned;
     this.pinned = pinned;
     this.changed();
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "submarine/base/names.h"
 #include "submarine/c_api/arrays.h"
+#include "submarine/c_api/labelled.h"
 #include "submarine/c_api/models.h"
 #include "submarine/c_api/options.h"
 #include "submarine/filter/gaussian_filter.h"
@@ -44,7 +46,7 @@ struct HeldView {
   StereoView view;
 };
 
-Found FindGridEdges(Options* options, Arrays /*arrays*/) {
+Found FindGridEdges(Options* options, Arrays /*arrays*/, const Told& /*told*/) {
   int width = 0, height = 0, connectivity = 4;
   options->Read("width", &width);
   options->Read("height", &height);
@@ -59,7 +61,7 @@ Found FindGridEdges(Options* options, Arrays /*arrays*/) {
   return ValuesOf(std::move(ends));
 }
 
-Found FindMatchingCosts(Options* options, Arrays arrays) {
+Found FindMatchingCosts(Options* options, Arrays arrays, const Told& /*told*/) {
   const HeldView left(ArrayAt(arrays, 0));
   const HeldView right(ArrayAt(arrays, 1));
   std::string kind = "ad";
@@ -76,31 +78,20 @@ Found FindMatchingCosts(Options* options, Arrays arrays) {
                   {height, width, static_cast<std::size_t>(disparities)});
 }
 
-Found FindDisparities(Options* options, Arrays arrays) {
+Found FindDisparities(Options* options, Arrays arrays, const Told& /*told*/) {
   options->CheckEmpty();
   const HeldView left(ArrayAt(arrays, 0));
   const HeldView right(ArrayAt(arrays, 1));
   return ValuesOf(Json{{"disparities", GuessDisparities(left.view, right.view)}});
 }
 
-Found FindRefinedDisparities(Options* options, Arrays arrays) {
+Found FindRefinedDisparities(Options* options, Arrays arrays, const Told& /*told*/) {
   options->CheckEmpty();
   std::vector<float> refined =
       RefinedDisparities(ToMatrix<float>(ArrayAt(arrays, 0), "the marginals"),
                          ToVector<std::int32_t>(ArrayAt(arrays, 1), "the labels"));
   const std::size_t size = refined.size();
   return ValuesOf(std::move(refined), {size});
-}
-
-Json ParametersJson(const SegmentationParameters& found) {
-  return {{"position_sigma", found.position_sigma},
-          {"position_weight", found.position_weight},
-          {"bilateral_sigma", found.bilateral_sigma},
-          {"colour_sigma", found.colour_sigma},
-          {"bilateral_weight", found.bilateral_weight},
-          {"iterations", found.iterations},
-          {"normalised", found.normalisation == KernelNormalisation::kSymmetric},
-          {"softmax_temperature", found.softmax_temperature}};
 }
 
 // Of a picture or volume, with the labels in the last axis. The pixels lie as in one block, whatever
@@ -132,7 +123,7 @@ struct PictureCosts {
   std::ptrdiff_t label_stride = 0;
 };
 
-Found FindParametersFor(Options* options, Arrays arrays) {
+Found FindParametersFor(Options* options, Arrays arrays, const Told& /*told*/) {
   options->CheckEmpty();
   const PictureCosts costs(ArrayAt(arrays, 0));
   return ValuesOf(ParametersJson(
@@ -140,7 +131,7 @@ Found FindParametersFor(Options* options, Arrays arrays) {
                                             costs.pixel_stride, costs.label_stride))));
 }
 
-Found FindCalibratedMarginals(Options* options, Arrays arrays) {
+Found FindCalibratedMarginals(Options* options, Arrays arrays, const Told& /*told*/) {
   options->CheckEmpty();
   const PictureCosts costs(ArrayAt(arrays, 0));
   auto marginals = ToMatrix<float>(ArrayAt(arrays, 1), "the marginals");
@@ -153,14 +144,14 @@ Found FindCalibratedMarginals(Options* options, Arrays arrays) {
   return ValuesOf(std::move(marginals));
 }
 
-Found FindParametersIn(Options* options, Arrays /*arrays*/) {
+Found FindParametersIn(Options* options, Arrays /*arrays*/, const Told& /*told*/) {
   std::string path;
   options->Read("path", &path);
   options->CheckEmpty();
   return ValuesOf(ParametersJson(ReadSegmentationParameters(path)));
 }
 
-Found FindColours(Options* options, Arrays arrays) {
+Found FindColours(Options* options, Arrays arrays, const Told& /*told*/) {
   options->CheckEmpty();
   const sm_array* values = ArrayAt(arrays, 0);
   std::vector<std::uint8_t> bytes;
@@ -175,12 +166,14 @@ Found FindColours(Options* options, Arrays arrays) {
 
 struct Function {
   std::string_view name;
-  Found (*run)(Options* options, Arrays arrays);
+  Found (*run)(Options* options, Arrays arrays, const Told& told);
 };
 
 constexpr Function kFunctions[] = {
     {"calibrated_marginals", &FindCalibratedMarginals},
     {"colour_map", &FindColours},
+    {"compare_labels", &FindComparison},
+    {"fit", &FindFit},
     {"grid_edges", &FindGridEdges},
     {"guess_disparities", &FindDisparities},
     {"matching_costs", &FindMatchingCosts},
@@ -218,13 +211,18 @@ std::vector<std::string> FunctionNames() {
 using namespace submarine::c_api;  // NOLINT(google-build-using-namespace)
 
 sm_status sm_call(const char* function, const char* options, const sm_array* arrays,
-                  size_t num_arrays, sm_watch /*watch*/, void* /*context*/, sm_object** found) {
+                  size_t num_arrays, sm_watch watch, void* context, sm_object** found) {
   return Made(found, [&] {
     const Function& called = FunctionOf(Text(function, "the function"));
     for (std::size_t a = 0; a < num_arrays; ++a)
       Checked(&Given(arrays, "the arrays") + a, "an array");
     Options given(options);
-    return called.run(&given, {arrays, num_arrays});
+    const Told told = [&](const std::string& doing) {
+      const sm_record none{
+          .k = -1, .seconds = NAN, .upper = NAN, .dual = NAN, .lower = NAN, .done = NAN};
+      return watch == nullptr || watch(doing.c_str(), &none, context) == 0;
+    };
+    return called.run(&given, {arrays, num_arrays}, told);
   });
 }
 

@@ -63,51 +63,133 @@ struct Bin {
 
 }  // namespace
 
-Matrix<std::int64_t> CountLabels(std::span<const int> truth, std::span<const int> labels,
-                                 int num_labels, std::span<const std::uint8_t> mask) {
+LabelCounts& LabelCounts::operator+=(const LabelCounts& other) {
+  for (auto list : {&LabelCounts::truth, &LabelCounts::given, &LabelCounts::right}) {
+    std::vector<std::int64_t>& sums = this->*list;
+    sums.resize(std::max(sums.size(), (other.*list).size()));
+    for (std::size_t l = 0; l < (other.*list).size(); ++l) sums[l] += (other.*list)[l];
+  }
+  return *this;
+}
+
+LabelCounts CountLabels(std::span<const int> truth, std::span<const int> labels, int num_labels,
+                        std::span<const std::uint8_t> mask) {
   CheckSize("labeling", labels.size(), truth.size());
   if (!mask.empty()) CheckSize("mask", mask.size(), truth.size());
   if (num_labels < 1)
     throw InvalidInput(fmt::format("evaluation: {} labels, expected at least 1", num_labels));
-  const auto size = static_cast<std::size_t>(num_labels);
-  Matrix<std::int64_t> counts(size, size);
+  const std::vector<std::int64_t> none(static_cast<std::size_t>(num_labels));
+  LabelCounts counts{none, none, none};
   for (std::size_t a = 0; a < truth.size(); ++a) {
     if (truth[a] == kUnknownLabel || (!mask.empty() && mask[a] == 0)) continue;
     CheckLabel("true label", a, truth[a], num_labels);
     CheckLabel("label", a, labels[a], num_labels);
-    ++counts(static_cast<std::size_t>(truth[a]), static_cast<std::size_t>(labels[a]));
+    ++counts.truth[static_cast<std::size_t>(truth[a])];
+    ++counts.given[static_cast<std::size_t>(labels[a])];
+    if (truth[a] == labels[a]) ++counts.right[static_cast<std::size_t>(truth[a])];
   }
   return counts;
 }
 
-LabelScores ScoreLabels(const Matrix<std::int64_t>& counts) {
-  const std::size_t labels = counts.rows();
-  std::vector<std::int64_t> have(labels), given(labels);
+LabelScores ScoreLabels(const LabelCounts& counts) {
   LabelScores scores;
   std::int64_t right = 0;
-  for (std::size_t t = 0; t < labels; ++t) {
-    right += counts(t, t);
-    for (std::size_t l = 0; l < labels; ++l) {
-      have[t] += counts(t, l);
-      given[l] += counts(t, l);
-    }
-    scores.pixels += have[t];
-  }
-  CheckCompared(scores.pixels, 0);
-  scores.accuracy = static_cast<double>(right) / static_cast<double>(scores.pixels);
   int present = 0;
-  for (std::size_t t = 0; t < labels; ++t) {
-    const std::int64_t either = have[t] + given[t] - counts(t, t);
-    scores.iou.push_back(either == 0
-                             ? std::numeric_limits<double>::quiet_NaN()
-                             : static_cast<double>(counts(t, t)) / static_cast<double>(either));
-    if (either == 0) continue;
+  for (std::size_t t = 0; t < counts.truth.size(); ++t) {
+    scores.pixels += counts.truth[t];
+    right += counts.right[t];
+    if (counts.truth[t] == 0) {
+      scores.iou.push_back(std::numeric_limits<double>::quiet_NaN());
+      continue;
+    }
+    scores.iou.push_back(static_cast<double>(counts.right[t]) /
+                         static_cast<double>(counts.truth[t] + counts.given[t] - counts.right[t]));
     scores.mean_iou += scores.iou.back();
     ++present;
   }
+  CheckCompared(scores.pixels, 0);
+  scores.accuracy = static_cast<double>(right) / static_cast<double>(scores.pixels);
   scores.mean_iou /= present;
   return scores;
 }
+
+namespace {
+
+// For every entry of a line whether all within `radius` have its value and are inside; `inside(k)`,
+// `same(k)`: whether k and k + 1 have the same one.
+template <class Inside, class Same, class Set>
+void Erode(int length, int radius, const Inside& inside, const Same& same, const Set& set) {
+  int begin = 0;
+  while (begin < length) {
+    int end = begin + 1;
+    if (!inside(begin)) {
+      begin = end;
+      continue;
+    }
+    while (end < length && inside(end) && same(end - 1)) ++end;
+    // Beyond the line nothing is different.
+    const int from = begin == 0 ? 0 : begin + radius;
+    const int to = end == length ? length : end - radius;
+    for (int k = from; k < to; ++k) set(k);
+    begin = end;
+  }
+}
+
+// Sets all within `radius` of those inside.
+template <class Inside, class Set>
+void Dilate(int length, int radius, const Inside& inside, const Set& set) {
+  int next = 0;  // not set yet
+  for (int k = 0; k < length; ++k) {
+    if (!inside(k)) continue;
+    for (next = std::max(next, k - radius); next < std::min(length, k + radius + 1); ++next)
+      set(next);
+  }
+}
+
+}  // namespace
+
+// The opening of every label by a square, first along rows, then along columns.
+std::vector<std::uint8_t> ThinParts(std::span<const int> truth, int width, int height, int radius) {
+  if (width < 1 || height < 1 ||
+      truth.size() != static_cast<std::size_t>(width) * static_cast<std::size_t>(height)) {
+    throw InvalidInput(fmt::format("evaluation: the truth has {} pixels, expected {} x {}",
+                                   truth.size(), width, height));
+  }
+  if (radius < 1) throw InvalidInput(fmt::format("evaluation: the radius is {}", radius));
+  const auto at = [width](int x, int y) {
+    return static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+           static_cast<std::size_t>(x);
+  };
+  using Mask = std::vector<std::uint8_t>;
+  Mask rows(truth.size()), eroded(truth.size()), wide(truth.size()), thick(truth.size());
+  for (int y = 0; y < height; ++y) {
+    Erode(
+        width, radius, [&](int x) { return truth[at(x, y)] != kUnknownLabel; },
+        [&](int x) { return truth[at(x, y)] == truth[at(x + 1, y)]; },
+        [&](int x) { rows[at(x, y)] = 1; });
+  }
+  for (int x = 0; x < width; ++x) {
+    Erode(
+        height, radius, [&](int y) { return rows[at(x, y)] != 0; },
+        [&](int y) { return truth[at(x, y)] == truth[at(x, y + 1)]; },
+        [&](int y) { eroded[at(x, y)] = 1; });
+  }
+  for (int y = 0; y < height; ++y) {
+    Dilate(
+        width, radius, [&](int x) { return eroded[at(x, y)] != 0; },
+        [&](int x) { wide[at(x, y)] = 1; });
+  }
+  for (int x = 0; x < width; ++x) {
+    Dilate(
+        height, radius, [&](int y) { return wide[at(x, y)] != 0; },
+        [&](int y) { thick[at(x, y)] = 1; });
+  }
+  for (std::size_t a = 0; a < truth.size(); ++a)
+    thick[a] = truth[a] != kUnknownLabel && thick[a] == 0 ? 1 : 0;
+  return thick;
+}
+
+int ThinRadius(int width, int height) { return std::max(1, std::max(width, height) / 100); }
 
 std::vector<std::uint8_t> BoundaryBand(std::span<const int> truth, int width, int height,
                                        int radius) {

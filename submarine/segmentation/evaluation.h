@@ -15,21 +15,36 @@ namespace submarine::internal {
 
 inline constexpr int kUnknownLabel = -1;
 
-// Entry (t, l): the number of pixels of true label t that were given label l. A pixel is compared
-// if its true label is known and its mask is not zero; an empty mask takes all pixels. Counts of
-// several pictures may be added.
-Matrix<std::int64_t> CountLabels(std::span<const int> truth, std::span<const int> labels,
-                                 int num_labels, std::span<const std::uint8_t> mask = {});
+// What scores are made of: per label the pixels that have it, that were given it, and both. Those of
+// several pictures may be added, as the field does: scores are of the sums, no means of scores.
+struct LabelCounts {
+  std::vector<std::int64_t> truth, given, right;
+
+  bool empty() const { return truth.empty(); }
+  LabelCounts& operator+=(const LabelCounts& other);  // empty ones count nothing
+  bool operator==(const LabelCounts&) const = default;
+};
+
+// A pixel is compared if its true label is known and its mask is not zero; an empty mask takes all
+// pixels.
+LabelCounts CountLabels(std::span<const int> truth, std::span<const int> labels, int num_labels,
+                        std::span<const std::uint8_t> mask = {});
 
 struct LabelScores {
   std::int64_t pixels = 0;  // number of pixels compared
   double accuracy = 0.0;    // the fraction of them with the true label
   // Per label, intersection over union of the pixels that have it and those that were given it; NaN
-  // for a label that occurs in neither. `mean_iou` is the mean over the others.
+  // for a label that is not in the truth. `mean_iou` is the mean over the others.
   std::vector<double> iou;
   double mean_iou = 0.0;
 };
-LabelScores ScoreLabels(const Matrix<std::int64_t>& counts);
+LabelScores ScoreLabels(const LabelCounts& counts);
+
+// 1 for pixels of thin parts: those that no square of 2 radius + 1 pixels covers whose pixels all
+// have one true label. Unknown counts as another label; beyond the picture nothing does.
+std::vector<std::uint8_t> ThinParts(std::span<const int> truth, int width, int height, int radius);
+// One percent of the longer side, so that thin parts are less than two percent across.
+int ThinRadius(int width, int height);
 
 // The trimap: 1 for the pixels whose distance (between centres) to the nearest pixel of another
 // true label is at most `radius` pixels (1 to 50). Unknown counts as another label, as objects are

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -27,9 +29,21 @@ TEST(ScoreLabels, CountsByHand) {
   ASSERT_EQ(scores.iou.size(), 4u);
   EXPECT_DOUBLE_EQ(scores.iou[0], 2.0 / 3.0);
   EXPECT_DOUBLE_EQ(scores.iou[1], 2.0 / 4.0);
+  // As the field counts it: a few stray pixels of a class that is not there cost those of the others.
   EXPECT_TRUE(std::isnan(scores.iou[2]));
-  EXPECT_EQ(scores.iou[3], 0.0);
-  EXPECT_DOUBLE_EQ(scores.mean_iou, (2.0 / 3.0 + 0.5 + 0.0) / 3.0);
+  EXPECT_TRUE(std::isnan(scores.iou[3]));
+  EXPECT_DOUBLE_EQ(scores.mean_iou, (2.0 / 3.0 + 0.5) / 2.0);
+}
+
+// Of a data set, counts are summed first: 18 of 20 and 0 of 2 right are 18 of 22, not 45%.
+TEST(ScoreLabels, OfSeveralPicturesAreOfTheirSums) {
+  LabelCounts all;
+  all +=
+      CountLabels(std::vector<int>(20, 1),
+                  std::vector<int>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0}, 2);
+  all += CountLabels(std::vector<int>{1, 1}, std::vector<int>{0, 0}, 2);
+  EXPECT_DOUBLE_EQ(ScoreLabels(all).mean_iou, 18.0 / 22.0);
+  EXPECT_DOUBLE_EQ(ScoreLabels(all).accuracy, 18.0 / 22.0);
 }
 
 TEST(ScoreLabels, OfPerfectLabelsIsOne) {
@@ -42,12 +56,10 @@ TEST(ScoreLabels, OfPerfectLabelsIsOne) {
 TEST(CountLabels, LeavesOutWhatTheMaskLeavesOut) {
   const std::vector<int> truth = {0, 1, 1, 0};
   const std::vector<int> labels = {0, 0, 1, 1};
-  const Matrix<std::int64_t> counts =
-      CountLabels(truth, labels, 2, std::vector<std::uint8_t>{1, 1, 0, 0});
-  EXPECT_EQ(counts(0, 0), 1);
-  EXPECT_EQ(counts(1, 0), 1);
-  EXPECT_EQ(counts(1, 1), 0);
-  EXPECT_EQ(counts(0, 1), 0);
+  const LabelCounts counts = CountLabels(truth, labels, 2, std::vector<std::uint8_t>{1, 1, 0, 0});
+  EXPECT_THAT(counts.truth, ElementsAre(1, 1));
+  EXPECT_THAT(counts.given, ElementsAre(2, 0));
+  EXPECT_THAT(counts.right, ElementsAre(1, 0));
 }
 
 TEST(CountLabels, RefusesWhatDoesNotFit) {
@@ -109,6 +121,44 @@ TEST(BoundaryBand, RefusesWhatDoesNotFit) {
   ExpectInvalid([&] { BoundaryBand(truth, 4, 2, 1); }, "6 pixels, expected 4 x 2");
   ExpectInvalid([&] { BoundaryBand(truth, 3, 2, 0); }, "radius of the band is 0");
   ExpectInvalid([&] { BoundaryBand(truth, 3, 2, 51); }, "expected 1 to 50");
+}
+
+// By the definition, square by square.
+TEST(ThinParts, AgreeWithTheirDefinition) {
+  std::mt19937_64 random(4);
+  const int width = 31;
+  const int height = 19;
+  std::vector<int> truth(static_cast<std::size_t>(width * height));
+  for (int a = 0; a < width * height; ++a) {
+    const int x = a % width;
+    const int y = a / width;
+    truth[static_cast<std::size_t>(a)] = random() % 60 == 0
+                                             ? (random() % 2 == 0 ? kNo : 2)
+                                             : (x < 9 || y == 12 || x - y == 5 ? 0 : 1);
+  }
+  for (const int radius : {1, 2, 4}) {
+    const std::vector<std::uint8_t> thin = ThinParts(truth, width, height, radius);
+    std::vector<std::uint8_t> expected(truth.size());
+    for (std::size_t a = 0; a < truth.size(); ++a) expected[a] = truth[a] != kNo ? 1 : 0;
+    for (int q = 0; q < width * height; ++q) {
+      std::vector<std::size_t> square;
+      for (int p = 0; p < width * height; ++p) {
+        if (std::max(std::abs(p % width - q % width), std::abs(p / width - q / width)) <= radius)
+          square.push_back(static_cast<std::size_t>(p));
+      }
+      const int label = truth[square.front()];
+      if (label != kNo &&
+          std::all_of(square.begin(), square.end(), [&](auto p) { return truth[p] == label; })) {
+        for (const std::size_t p : square) expected[p] = 0;
+      }
+    }
+    EXPECT_EQ(thin, expected) << "radius " << radius;
+    EXPECT_GT(std::count(thin.begin(), thin.end(), 1), 20);
+  }
+  EXPECT_EQ(ThinRadius(500, 375), 5);
+  EXPECT_EQ(ThinRadius(30, 20), 1);
+  ExpectInvalid([&] { ThinParts(truth, width, height + 1, 1); }, "expected 31 x 20");
+  ExpectInvalid([&] { ThinParts(truth, width, height, 0); }, "radius is 0");
 }
 
 Matrix<float> TwoLabels(const std::vector<float>& first) {

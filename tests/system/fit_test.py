@@ -36,7 +36,9 @@ class Results(FitTest):
         fit = parameters["fit"]
         held_out = fit["held_out"]["nll"]
         self.assertLess(held_out["fitted"], held_out["defaults"])
-        self.assertGreater(held_out["better_on"], 3)
+        self.assertLess(held_out["fitted"], held_out["classifier"])
+        self.assertEqual(fit["advice"], "fitted")
+        self.assertIn("Held out, the fitted parameters are best", finished.stdout)
         self.assertEqual(fit["pictures"], [f"p{seed}" for seed in range(1, 7)])
         self.assertIn("held out", finished.stdout)
         self.assertIn("parameters.json", finished.stdout)
@@ -99,7 +101,7 @@ class BadInput(FitTest):
         self.pictures(1)
         self.refused("pictures", mentions=["expected at least 2"])
         self.pictures(2)
-        self.refused("pictures", mentions=["--folds is 3, expected 2 to 2"])
+        self.refused("pictures", mentions=["number of folds is 3, expected 2 to 2"])
         self.refused("pictures", "--folds", 2, "--score", "beauty", mentions=["--score"])
         self.refused("pictures", "--folds", 2, "--evaluations", 0, mentions=["--evaluations"])
         self.refused("pictures", "--folds", 2, "--pixels", 5, mentions=["--pixels"])

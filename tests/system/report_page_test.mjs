@@ -1,7 +1,7 @@
 // The report page in a browser: it loads without errors and without network, on a desk and on a phone, light and
 // dark, and what it says of a pixel is what the files of the bundle say.
 import assert from "node:assert/strict";
-import {copyFileSync, mkdirSync, statSync, writeFileSync} from "node:fs";
+import {copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync} from "node:fs";
 import {join} from "node:path";
 import {pathToFileURL} from "node:url";
 import {randomMarginals, randomNumbers, readNpy, submarine, temporaryDirectory, writeNpy, writePng} from "./report_support.mjs";
@@ -115,7 +115,7 @@ async function slide(page, id, value) {
 
 // ---- A page ----
 
-/** Opens the page of a bundle, which must neither complain nor ask for anything. */
+/** Opens the page of a bundle, which must neither complain nor ask for anything, nor move what it has shown. */
 async function open(bundle, viewport, colorScheme) {
   const context = await browser.newContext({viewport, colorScheme});
   const page = await context.newPage();
@@ -127,8 +127,16 @@ async function open(bundle, viewport, colorScheme) {
   page.on("request", (request) => {
     if (request.url() !== address && !request.url().startsWith("data:")) problems.push(`request: ${request.url()}`);
   });
+  await page.addInitScript(() => {
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+    }).observe({type: "layout-shift", buffered: true});
+  });
   await page.goto(address);
   await page.waitForSelector("html[data-ready]");
+  await settle(page);
+  assert.equal(await page.evaluate(() => window.shifts), 0, "the page moved while it was drawn");
   return {page, async close(name) {
     if (SHOTS) await page.screenshot({path: join(SHOTS, `${name}-${viewport.width}-${colorScheme}.png`), fullPage: true});
     await context.close();
@@ -239,10 +247,21 @@ const tests = {
         const {page, close} = await open(bundle, viewport, scheme);
         await assertFits(page);
         assert.match(await page.locator("#lead").innerText(), /of 2400 known pixels have their true label, 8\d\.\d% before/);
+        assert.match(await page.locator("#verdict").innerText(), /^Helps: mean IoU/);
         const top = async (id) => (await page.locator(id).boundingBox()).y;
         assert.ok(await top("#lead") < await top("#pictures") && await top("#pictures") < await top("#interval"));
         assert.deepEqual(await page.locator("canvas[data-panel]").evaluateAll((nodes) => nodes.map((node) => node.dataset.panel)),
-          ["labels over the picture", "truth", "uncertainty"]);
+          ["labels over the picture", "truth", "errors", "uncertainty"]);
+        assert.equal(await page.locator("#changes tbody tr").count(), 3);  // two classes and thin parts
+        assert.match(await page.locator("#parameters").innerText(), /5 updates of mean field/);
+        assert.doesNotMatch(await page.locator("#parameters").innerText(), /cutoff|levels|max iterations/);
+        // The result is large, and its numbers are beside it: on a phone right below, before the other pictures.
+        const [main, numbers, other] = await Promise.all(["canvas[data-panel] >> nth=0", "#readout", "canvas[data-panel] >> nth=1"]
+          .map((what) => page.locator(what).boundingBox()));
+        assert.ok(numbers.y + numbers.height <= other.y, "read-out beside or below the first picture");
+        if (viewport === DESK) assert.ok(main.width >= 600 && main.height >= 500 && numbers.x >= main.x + main.width, `${main.width} x ${main.height}`);
+        // Nothing crosses the picture before something pointed at it.
+        assert.ok(await page.locator("#readout.idle .hint").isVisible());
         assert.deepEqual((await page.locator(".legend").first().locator("li").allTextContents()).map((text) => text.replace(/ [\d.]+\u202f%$/, "")),
           ["meadow", ODD]);
         const overlay = page.locator("canvas[data-panel]").first();
@@ -255,6 +274,8 @@ const tests = {
         assert.deepEqual(await colourAt(overlay, 3, 3, width, height), [0, 0, 0]);
         await slide(page, "#overlay-opacity", 60);
         await overlay.hover({position: {x: 40, y: 30}});
+        await settle(page);
+        assert.ok(!await page.locator("#readout .hint").isVisible());
         assert.match(await page.locator("#readout-best").innerText(), /meadow/);
         await slide(page, "#overlay-wipe", 50);
         await close("segmented");
@@ -302,21 +323,58 @@ const tests = {
     await close("volume");
   },
 
+  async "what is proven is shown as bars with whiskers"() {
+    const bundle = segmentedBundle("proven", [60, 40], "--certify", "exact");
+    const {expectations} = JSON.parse(readFileSync(join(bundle, "summary.json"), "utf8"));
+    for (const viewport of [DESK, PHONE]) {
+      for (const scheme of ["light", "dark"]) {
+        const {page, close} = await open(bundle, viewport, scheme);
+        await assertFits(page);
+        assert.equal(await page.locator("#proven dt").count(), expectations.length);
+        const tracks = await page.locator("#proven .track").evaluateAll((nodes) => nodes.map((track) => {
+          const all = track.getBoundingClientRect();
+          const place = (kind) => {
+            const box = track.querySelector(kind)?.getBoundingClientRect();
+            return box && [(100 * (box.left - all.left)) / all.width, (100 * (box.right - all.left)) / all.width];
+          };
+          return {bar: place(".bar"), whisker: place(".whisker")};
+        }));
+        for (const [k, {lower, upper, credible_lower: low, credible_upper: high}] of expectations.entries()) {
+          const near = (x, y) => assert.ok(Math.abs(x - y) < 2.5, `${x} instead of ${y}`);
+          near(tracks[k].bar[0], lower);
+          near(tracks[k].whisker[0], low);
+          near(tracks[k].bar[1], Math.max(upper, lower));
+          near(tracks[k].whisker[1], high);
+        }
+        assert.match(await page.locator("#proven").innerText(), /probability of at least 99\.9.%/);
+        // log Z is one number of several.
+        const size = (what) => page.locator(what).evaluate((node) => parseFloat(getComputedStyle(node).fontSize));
+        assert.ok(await size("#interval .interval") < await size("#lead strong"));
+        await close("proven");
+      }
+    }
+  },
+
   async "several pictures have one page with links"() {
     const inputs = ["a", "b"].map((name) => segmentedBundle(`of ${name}`, [30, 20], "--no-report") && join(directory, `of ${name}-inputs`));
     const all = join(directory, "several");
-    const [pictures, softmaxes] = ["pictures", "softmaxes"].map((name) => join(directory, name));
-    for (const folder of [pictures, softmaxes]) mkdirSync(folder);
+    const [pictures, softmaxes, truths] = ["pictures", "softmaxes", "truths"].map((name) => join(directory, name));
+    for (const folder of [pictures, softmaxes, truths]) mkdirSync(folder);
     for (const [k, folder] of inputs.entries()) {
       copyFileSync(join(folder, "picture.png"), join(pictures, `n\u00e9 ${k}.png`));
       copyFileSync(join(folder, "softmax.npy"), join(softmaxes, `n\u00e9 ${k}.npy`));
+      copyFileSync(join(folder, "truth.npy"), join(truths, `n\u00e9 ${k}.npy`));
     }
-    submarine("segment", pictures, "--softmax", softmaxes, "--quiet", "-o", all);
+    submarine("segment", pictures, "--softmax", softmaxes, "--truth", truths, "--quiet", "-o", all);
     for (const viewport of [DESK, PHONE]) {
       const {page, close} = await open(all, viewport, "light");
       await assertFits(page);
       assert.equal(await page.locator(".gallery img").count(), 2);
       assert.ok(await page.locator(".gallery img").first().evaluate((image) => image.complete && image.naturalWidth === 30));
+      assert.match(await page.locator("#verdict").innerText(), /^Helps on 2 of 2 pictures/);
+      assert.match(await page.locator(".gallery li").last().innerText(), /mean IoU\s+\d+\.\d% \(\d+\.\d% before\)/);
+      const [list, last] = await Promise.all([".gallery", ".gallery li >> nth=1"].map((what) => page.locator(what).boundingBox()));
+      assert.ok(Math.abs(list.x + list.width - last.x - last.width) < 1, "the pictures fill the width");
       await close("several");
     }
     const context = await browser.newContext({viewport: DESK});

@@ -126,12 +126,45 @@ class Labels(SegmentTest):
                 self.assertIn("pair weights as applied" if words == ("operator",) else "exact Gaussians",
                               self.summary["about"])
                 self.assertIn("Labels of 5 updates: energy", self.output.stdout)
+                self.assertGreaterEqual(self.summary["lower"], -self.summary["energy"])
+                seen = [record["lower"] for record in self.summary["iterations"] if record.get("lower") is not None]
+                # None looser than what was seen on the way, but for the rounding of single precision.
+                self.assertGreaterEqual(self.summary["lower"], max(seen) - 1e-4 * abs(max(seen)))
         upper, energy = self.summary["upper"], self.summary["energy"]
         self.segment("--softmax", "softmax.npy", "--certify", "lower")
         self.assertLess(self.summary["lower"], upper)
         self.assertIsNone(self.summary["upper"])
         self.segment("--softmax", "softmax.npy", "--least-energy")
         self.assertLessEqual(self.summary["energy"], energy + 1e-6 * abs(energy))
+
+    def test_a_proof_says_how_many_labels_are_right_and_how_large_classes_are(self):
+        self.write_softmax()
+        self.write("truth.png", png_bytes(WIDTH, HEIGHT, 1, truth_values()))
+        self.write("region.png", png_bytes(WIDTH, HEIGHT, 1, [255 * (a % WIDTH < 6) for a in range(WIDTH * HEIGHT)]))
+        self.write("black.png", png_bytes(WIDTH, HEIGHT, 1, [0] * (WIDTH * HEIGHT)))
+        certified = ("--softmax", "softmax.npy", "--truth", "truth.png", "--certify")
+        labels = self.segment(*certified).values
+        agreement, *areas = self.summary["expectations"]
+        self.assertEqual([area["name"] for area in areas], ["area of 0", "area of 1"])
+        for value in (agreement, *areas):
+            self.assertLessEqual(value["credible_lower"], value["lower"])
+            self.assertLess(value["lower"], value["upper"])
+            self.assertLessEqual(value["upper"], value["credible_upper"])
+            self.assertLessEqual(0, value["credible_lower"])
+            self.assertLessEqual(value["credible_upper"], 100)
+            self.assertEqual(value["provenance"], "verified")
+        self.assertEqual([area["labels"] for area in areas], [50, 50])
+        self.assertEqual([area["truth"] for area in areas], [50, 50])
+        self.assertGreater(agreement["claimed"], 90)
+        self.assertRegex(self.output.stdout, r"Proven: with a probability of at least 99.9%, [\d.]+ to [\d.]+% of these labels are right "
+                         r"if the model is. Mean field claims [\d.]+%")
+        self.assertRegex(self.output.stdout, r"Areas in the picture, with the same certainty: 0 [\d.]+ to [\d.]+%, 1 ")
+        self.assertEqual(self.segment(*certified, "--region", "region.png").values, labels)
+        agreement, *areas = self.summary["expectations"]
+        self.assertEqual([(area["name"], area["labels"]) for area in areas], [("area of 0 in the region", 100)])
+        self.assertIn("Areas in the region", self.output.stdout)
+        self.assert_one_sentence(
+            self.run_command("segment", "picture.png", "-o", "out", *certified, "--region", "black.png"), ["black.png", "white"])
 
     def test_kernels_fit_the_picture_and_the_classifier(self):
         rows = self.write_softmax()
@@ -264,6 +297,12 @@ class Truth(SegmentTest):
         self.assertEqual(result["pixels_compared"], len(known))
         self.assertEqual((result["after"]["accuracy"], result["after"]["mean_iou"]), (1.0, 1.0))
         self.assertIn(f"Pixels right: 100.0% ({100 * before:.1f}% before)", self.output.stdout)
+        self.assertRegex(self.output.stdout, r"Helps: mean IoU \d\d\.\d% before, 100\.0% after, \+\d+\.\d points\.")
+        self.assertEqual(len(self.summary["segmentation"]["before"]["iou"]), 2)  # label 2 is nowhere in the truth
+        errors = indexed_png(self.directory / "out/errors.png")[1]
+        self.assertEqual(errors.count(0), round(before * len(known)))
+        self.assertEqual(errors.count(1), len(known) - errors.count(0))
+        self.assertEqual(errors.count(255), WIDTH * HEIGHT - len(known))
         self.assertEqual(self.summary["page"]["lead"][0][0], "100.0%")
 
     def test_another_value_for_unknown_and_an_array_of_labels(self):
@@ -330,6 +369,8 @@ class Refused(SegmentTest):
                 ((*softmax, "--least-energy", "--updates", "3"), ["--least-energy", "--updates"]),
                 ((*softmax, "--parameters", "fit.json", "--preset", "pydensecrf"), ["--parameters", "--preset"]),
                 ((*softmax, "--certify", "sure"), ["--certify", "auto", "sure"]),
+                ((*softmax, "--bilateral", "80,13"), ["--bilateral", "3 numbers", "SXY,SRGB,WEIGHT", "grey levels", "80,13"]),
+                ((*softmax, "--spatial", "3,x"), ["--spatial", "2 numbers", "SIGMA,WEIGHT"]),
                 ((*softmax, "--spatial", "-3,3"), ["--spatial"])):
             with self.subTest(arguments=arguments):
                 finished = self.run_command("segment", "picture.png", "-o", "out", *arguments)
@@ -363,7 +404,9 @@ class Several(SegmentTest):
 
     def test_each_has_a_directory_and_all_one_page(self):
         finished = self.run_well(*self.ALL)
-        self.assertIn(f"{self.COUNT} of {self.COUNT} pictures", finished.stdout)
+        self.assertIn(f"{self.COUNT} of {self.COUNT} pictures segmented", finished.stdout)
+        self.assertRegex(finished.stdout, rf"Helps on {self.COUNT} of {self.COUNT} pictures: mean IoU \d\d\.\d% before, 100\.0% after, ")
+        self.assertRegex(finished.stdout, r"Pixels right: 100\.0% \(\d\d\.\d% before\)")
         self.run_well("segment", "pictures/p2.png", "--softmax", "softmaxes/p2.npy", "-o", "single", *MODEL)
         single = (self.directory / "single/marginals.npy").read_bytes()
         for k in range(self.COUNT):
@@ -372,6 +415,13 @@ class Several(SegmentTest):
         gallery = read_json(self.directory / "out/summary.json")["page"]["gallery"]
         self.assertEqual([item["name"] for item in gallery], [f"p{k}.png" for k in range(self.COUNT)])
         self.assertEqual(gallery[0]["link"], "p0/report.html")
+        self.assertEqual([fact[0] for fact in gallery[0]["facts"]], ["mean IoU", "pixels right", "changed"])
+        page = read_json(self.directory / "out/summary.json")["page"]
+        self.assertIn(page["verdict"], finished.stdout)
+        self.assertEqual([change["name"] for change in page["changes"]], ["0", "1", "thin parts (pixels right)"])
+        # All pictures are the same, so that nothing is left to chance.
+        low, high = page["changes"][0]["interval"]
+        self.assertAlmostEqual(low, high)
         self.assertTrue((self.directory / "out/report.html").exists())
 
     def test_one_bad_picture_leaves_the_others_alone(self):

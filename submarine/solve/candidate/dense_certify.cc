@@ -300,11 +300,10 @@ class Certifier {
     const ConstantLabeling one = BestConstantLabeling(model_);
     if (!certificate.lower || !missed_.empty() || options_.one_label_at_least)
       KeepLarger(Negated(one.energy), &certificate.lower);
-    if (options_.one_label_at_least && options_.given_labels == nullptr && result_.energy &&
-        one.energy < *result_.energy) {
+    if (options_.one_label_at_least && result_.energy && one.energy < *result_.energy) {
       if (energy_is_coarse_) {  // the labels are better than what is known about them
         result_.energy.reset();
-      } else {
+      } else if (options_.given_labels == nullptr) {
         result_.energy = one.energy;
         result_.labels.assign(result_.labels.size(), one.label);
       }
@@ -365,7 +364,8 @@ DenseCertificate CertifyUnaries(const DenseCrf& model, const SolveOptions& optio
 
 bool KeepsGap(const Certificate& certificate, double gap) {
   return !certificate.upper || !certificate.dual ||
-         RelativeGap(*certificate.upper, *certificate.dual) <= P::kToleranceOfGap * gap + P::kRoundingOfGap;
+         RelativeGap(*certificate.upper, *certificate.dual) <=
+             P::kToleranceOfGap * gap + P::kRoundingOfGap;
 }
 
 namespace {

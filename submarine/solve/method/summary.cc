@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "submarine/base/numbers.h"
 #include "submarine/solve/method/result.h"
@@ -48,6 +49,17 @@ std::string EnergyText(const SolveResult& result) {
   if (certificate.upper)
     text += fmt::format("; no labeling has less than {}", RoundedDown(-certificate.upper->value()));
   return text + ".\n";
+}
+
+// Whether the description of the model says of every kernel how its pairs are applied.
+bool Names(const std::string& model, std::string_view pairs) {
+  constexpr std::string_view kBetween = "; ";
+  while (!pairs.empty()) {
+    const std::size_t end = std::min(pairs.find(kBetween), pairs.size());
+    if (model.find(pairs.substr(0, end)) == std::string::npos) return false;
+    pairs.remove_prefix(std::min(end + kBetween.size(), pairs.size()));
+  }
+  return true;
 }
 
 // The output explains intervals that are wider than this, relative to their ends.
@@ -106,7 +118,8 @@ std::string Summary(const SolveResult& result) {
   text += fmt::format("Method {}, {} on {} thread{}: {}.\n", ToString(result.method),
                       DurationText(result.seconds), result.threads, result.threads == 1 ? "" : "s",
                       ToString(result.termination));
-  if (!result.pairs.empty()) text += fmt::format("Pairs applied by {}.\n", result.pairs);
+  if (!Names(certificate.model, result.pairs))
+    text += fmt::format("Pairs applied by {}.\n", result.pairs);
   for (const std::string& note : result.notes) text += note + "\n";
   if (certificate.defect > 0.0) {
     text += fmt::format(

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace submarine::apps {
+namespace submarine::internal {
 
 struct NelderMeadOptions {
   int max_evaluations = 100;
@@ -28,4 +28,4 @@ NelderMeadResult MinimiseByNelderMead(
     const std::vector<double>& step, const std::vector<double>& low,
     const std::vector<double>& high, const NelderMeadOptions& options);
 
-}  // namespace submarine::apps
+}  // namespace submarine::internal

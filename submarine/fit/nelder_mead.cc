@@ -1,11 +1,11 @@
-#include "apps/fit/nelder_mead.h"
+#include "submarine/fit/nelder_mead.h"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <utility>
 
-namespace submarine::apps {
+namespace submarine::internal {
 namespace {
 
 using Point = std::vector<double>;
@@ -133,4 +133,4 @@ NelderMeadResult MinimiseByNelderMead(const std::function<double(const Point&)>&
   return Simplex(function, low, high, options).Run(std::move(start), step);
 }
 
-}  // namespace submarine::apps
+}  // namespace submarine::internal

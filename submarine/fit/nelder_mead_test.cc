@@ -1,11 +1,11 @@
-#include "apps/fit/nelder_mead.h"
+#include "submarine/fit/nelder_mead.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace submarine::apps {
+namespace submarine::internal {
 namespace {
 
 using Point = std::vector<double>;
@@ -80,4 +80,4 @@ TEST(NelderMead, EndsWhereTheSimplexIsSmall) {
 }
 
 }  // namespace
-}  // namespace submarine::apps
+}  // namespace submarine::internal
