@@ -18,7 +18,7 @@ from ._errors import Error, FileError, Interrupted, InvalidInput, NotExpressible
 from ._kernels import KernelSpec, bilateral, features, position
 from ._models import DenseCrf, FactorGraph, GraphCrf, GridCrf, grid_edges, read
 from ._parameters import SegmentationParameters, read_parameters
-from ._refine import Refined, costs_of, refine, refine_many
+from ._refine import Refined, costs_of, probabilities_of, refine, refine_many
 from ._result import Expectation, Record, Result
 from ._solve import Method, methods, set_threads, solve
 
@@ -26,6 +26,6 @@ __all__ = [
     "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
     "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "SegmentationParameters",
     "TimeLimit", "TooLarge", "__version__",
-    "bilateral", "costs_of", "features", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",
+    "bilateral", "costs_of", "features", "grid_edges", "methods", "position", "probabilities_of", "read", "read_parameters", "refine", "refine_many",
     "set_threads", "solve", "stereo",
 ]
