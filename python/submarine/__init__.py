@@ -19,7 +19,7 @@ from ._kernels import KernelSpec, bilateral, features, position
 from ._labelled import Change, Comparison, Fit, compare_labels, fit
 from ._models import DenseCrf, FactorGraph, GraphCrf, GridCrf, grid_edges, read
 from ._parameters import SegmentationParameters, read_parameters
-from ._refine import Refined, costs_of, refine, refine_many
+from ._refine import Refined, costs_of, probabilities_of, refine, refine_many
 from ._result import Expectation, Record, Result
 from ._solve import Method, methods, set_threads, solve
 
@@ -27,6 +27,7 @@ __all__ = [
     "Change", "Comparison", "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "Fit", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
     "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "SegmentationParameters",
     "TimeLimit", "TooLarge", "__version__",
-    "bilateral", "compare_labels", "costs_of", "features", "fit", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",
+    "bilateral", "compare_labels", "costs_of", "features", "fit", "grid_edges", "methods", "position", "probabilities_of", "read",
+    "read_parameters", "refine", "refine_many",
     "set_threads", "solve", "stereo",
 ]

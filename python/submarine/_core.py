@@ -48,7 +48,7 @@ class _Record(ctypes.Structure):
 
 _WATCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_Record), ctypes.c_void_p)
 
-_NO_WATCH = ctypes.cast(None, _WATCH)
+_NO_WATCH = _WATCH(0)
 
 
 def _load() -> ctypes.CDLL:

@@ -9,13 +9,14 @@ from typing import Any, Callable, Literal, Sequence, Set, TypeVar, cast
 from ._arrays import given
 from ._errors import InvalidInput
 
-# The words of the command's options and of python/src/solve.cc, which a test compares.
+# The words of the command's options and of submarine/c_api/solve.cc, which a test compares.
 Certify = Literal["auto", "exact", "operator", "lower", "none"]
 Count = Literal["once", "ordered"]
 FitScore = Literal["iou", "accuracy", "nll"]
 Extension = Literal["optimal", "alternate"]
 MarginalsOf = Literal["upper-bound", "mean-field", "mean", "routed"]
 MeanFieldKind = Literal["naive", "forest"]
+Plot = Literal["labels", "entropy", "marginals", "bounds"]
 Preset = Literal["adapted", "pydensecrf"]
 Pairs = Literal["auto", "list", "lattice", "brute-force"]
 Step = Literal["line-search", "harmonic"]

@@ -12,7 +12,7 @@ from . import _core
 from ._arrays import Array, Number, as_array, as_integers, as_number, as_whole, given, labels_last, require_finite
 from ._errors import FileError, InvalidInput, NotExpressible
 from ._kernels import Extent, KernelSpec
-from ._keywords import Count, check_choice, checked_keywords, suggestion
+from ._keywords import Count, check_choice, checked_keywords
 
 PathLike = Union[str, "os.PathLike[str]"]
 Metric = Union[str, Array, Sequence[Sequence[Number]]]
@@ -21,13 +21,7 @@ Metric = Union[str, Array, Sequence[Sequence[Number]]]
 def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
     """The label space of one metric."""
     if isinstance(metric, str):
-        try:
-            labels = _core.Labels.from_spec(metric, num_labels)
-        except InvalidInput as error:
-            name, known = metric.partition(":")[0], ("potts", "linear", "truncated", "tree")
-            if name in known:
-                raise
-            raise InvalidInput(f"{error}{suggestion(name, known)}") from error
+        labels = _core.Labels.from_spec(metric, num_labels)
     else:
         labels = _core.Labels.from_tables([_table(metric, num_labels)])
     for warning in labels.warnings:

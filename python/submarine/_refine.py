@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import collections
+import math
 import os
-from typing import Any, Deque, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple, Union, get_args
+import time
+import warnings
+from typing import Any, Deque, Dict, Iterable, Iterator, NamedTuple, Optional, Sequence, Sized, Tuple, Union, get_args
 
 import numpy as np
 
 from . import _core
-from ._arrays import Array, Number, as_array, as_number, as_sigmas, as_whole, given, require_finite
+from ._arrays import (
+    Array, Number, as_array, as_integers, as_number, as_sigmas, as_whole, given, labels_last, require_finite,
+)
 from ._errors import InvalidInput
-from ._kernels import Sigma, bilateral, position
-from ._keywords import Certify, Preset, check_choice, checked_keywords
+from ._kernels import Extent, Sigma, bilateral, position
+from ._keywords import Certify, Plot, Preset, check_choice, checked_keywords
 from ._models import DenseCrf, Metric
 from ._parameters import SegmentationParameters, read_parameters
 from ._result import Result
-from ._solve import solve
+from ._solve import Bar, current_threads, solve
 
 
 class _Pair(NamedTuple):
@@ -36,6 +41,13 @@ class Refined(_Pair):
     def __repr__(self) -> str:
         shapes = f"labels of shape {self.labels.shape}, probabilities of shape {self.probabilities.shape}"
         return f"<submarine.Refined: {shapes}, {self.result._outcome()}>"
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
+    def plot(self, kind: Plot = "labels", axes: Any = None) -> Any:
+        """:meth:`Result.plot` of the result."""
+        return self.result.plot(kind, axes)
 
 
 @checked_keywords
@@ -113,38 +125,207 @@ class _Costs(NamedTuple):
         found = _core.parameters_for(np.moveaxis(self.values, self.label_axis, -1))
         return SegmentationParameters(*found)
 
-    def calibrated(self, marginals: Array) -> Array:
-        """Mean field's marginals, less sure."""
-        return _core.calibrated_marginals(np.moveaxis(self.values, self.label_axis, -1), marginals)
+    def calibrated(self, result: Result) -> Result:
+        """With mean field's marginals less sure."""
+        assert isinstance(result.marginals, np.ndarray)
+        costs = np.moveaxis(self.values, self.label_axis, -1)
+        result.marginals = _core.calibrated_marginals(costs, result.marginals)
+        return result
 
 
 def costs_for(
-    probabilities: Any, image: Any, softmax_temperature: float, label_axis: Optional[int], clip: float
+    probabilities: Any, image: Any, softmax_temperature: float, label_axis: Optional[int], clip: float,
+    channel_axis: Optional[int] = None,
 ) -> _Costs:
     """The unaries of :func:`refine`."""
     picture = as_array(image, "the image")
     values = as_array(probabilities, "probabilities")
+    if channel_axis is not None:
+        picture = labels_last(picture, channel_axis, "the image")
     extent = picture.shape[:-1] if picture.ndim == values.ndim else picture.shape
+    known = (values.shape[1:], values.shape[:-1])
+    if channel_axis is None and picture.ndim == values.ndim and extent not in known and picture.shape[1:] in known:
+        raise InvalidInput(f"the image has shape {picture.shape}, whose channels are its first axis: say channel_axis=0")
     axis = _label_axis(values, extent, label_axis)
+    values = _known(values, axis)
     temperature = as_number(softmax_temperature, "softmax_temperature")
     if not (0 < temperature < float("inf")):
         raise InvalidInput(f"softmax_temperature is {temperature}, expected a finite number > 0")
     costs = np.ascontiguousarray(costs_of(values, clip))
+    _check_sums(values, axis)
     if temperature != 1:
         costs /= np.float32(temperature)
     return _Costs(costs, axis, extent, picture)
 
 
-def model_of(costs: _Costs, parameters: SegmentationParameters, metric: Metric = "potts") -> DenseCrf:
+def _known(probabilities: Array, axis: int) -> Array:
+    """With rows of NaN or zeros, which say that nothing is known, uniform."""
+    if probabilities.dtype.kind != "f" or probabilities.size == 0:
+        return probabilities
+    sums = probabilities.sum(axis)
+    if np.isfinite(sums).all() and sums.all():
+        return probabilities
+    rows = np.moveaxis(probabilities, axis, -1)
+    unknown = np.isnan(rows).all(-1) | ~rows.any(-1)
+    if not unknown.any():
+        return probabilities
+    filled = probabilities.copy()
+    np.moveaxis(filled, axis, -1)[unknown] = 1 / rows.shape[-1]
+    return filled
+
+
+_MOST_OFF = 0.01  # a softmax sums to 1 up to this, the precision of half floats and of bytes
+
+
+def _check_sums(probabilities: Array, axis: int) -> None:
+    """Names the first pixel whose probabilities do not sum to 1."""
+    sums = probabilities.sum(axis, dtype=np.float32)
+    bad = np.abs(sums - 1) > _MOST_OFF
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInput(f"probabilities sum to {sums[place]:.4g} over the labels at {place}, expected 1")
+
+
+@checked_keywords
+def probabilities_of(labels: Any, num_labels: int, *, confidence: float = 0.9, unknown: int = 255) -> Array:
+    """Probabilities of a labeling that is partly known: of scribbles, or of a map of labels with a value for unknown.
+
+    Parameters
+    ----------
+    labels : array of int
+        Of the shape of the picture, from 0 to num_labels - 1; negative where unknown.
+    num_labels : int
+        How many there are.
+    confidence : float
+        The probability of a label that is given; the others share the rest.
+    unknown : int
+        The value of unknown pixels, whose probabilities are uniform. It goes before a label of this number.
+
+    Returns
+    -------
+    array of float32
+        Of the shape of the labels, with the labels in a last axis more: for :func:`refine`.
+
+    Raises
+    ------
+    InvalidInput
+        For labels that there are none of, and a confidence that is not between 0 and 1.
+
+    Examples
+    --------
+    >>> probabilities_of([[0, 1, 255]], 2).tolist()[0][2]
+    [0.5, 0.5]
+    """
+    given = as_integers(labels, "the labels")
+    count, sure = as_whole(num_labels, "num_labels"), as_number(confidence, "confidence")
+    if count < 2:
+        raise InvalidInput(f"num_labels is {count}, expected 2 or more")
+    if not 0 < sure < 1:
+        raise InvalidInput(f"confidence is {sure}, expected a number between 0 and 1")
+    known = (given >= 0) & (given != as_whole(unknown, "unknown"))
+    if known.any() and given[known].max() >= count:
+        raise InvalidInput(f"the labels reach {given[known].max()}, expected 0 to {count - 1}, or {unknown} where unknown")
+    rows = np.full((*given.shape, count), (1 - sure) / (count - 1), np.float32)
+    np.put_along_axis(rows, np.where(known, given, 0)[..., None], np.float32(sure), -1)
+    rows[~known] = 1 / count
+    return rows
+
+
+def _in_bytes(picture: Array, colour_sigma: Any) -> Array:
+    """The picture with samples from 0 to 255, which colour sigmas are made for unless they are given for others."""
+    if picture.dtype.kind not in "fb" or picture.size == 0:
+        return picture
+    if colour_sigma is not None and max(as_sigmas(colour_sigma, "colour_sigma")) <= 1:
+        return picture
+    low, high = float(picture.min()), float(picture.max())
+    if 0 <= low and 0 < high <= 1:
+        if picture.dtype.kind == "f":
+            warnings.warn("the image has samples from 0 to 1, which are taken times 255", stacklevel=4)
+        return picture * np.float32(255)
+    if low < 0 and high - low < 20 and colour_sigma is None:
+        raise InvalidInput(
+            f"the image lies between {low:.3g} and {high:.3g}, expected samples from 0 to 255 or from 0 to 1 "
+            "(was it normalised for a network?); for another range say colour_sigma in its units"
+        )
+    return picture
+
+
+def _lengths(sigma: Any, name: str, spacing: Optional[Tuple[float, ...]]) -> Tuple[float, ...]:
+    """Of x, y and z in pixels."""
+    lengths = as_sigmas(sigma, name)
+    if spacing is None:
+        return lengths
+    lengths = lengths * len(spacing) if len(lengths) == 1 else lengths
+    return tuple(length / step for length, step in zip(lengths, reversed(spacing)))
+
+
+def _checked_spacing(spacing: Any, extent: Extent) -> Optional[Tuple[float, ...]]:
+    if spacing is None:
+        return None
+    steps = as_sigmas(spacing, "spacing")
+    steps = steps * len(extent) if len(steps) == 1 else steps
+    if len(steps) != len(extent) or not all(0 < step < math.inf for step in steps):
+        raise InvalidInput(f"spacing is {list(steps)}, expected a positive number for every axis of {extent}")
+    return steps
+
+
+def _compatible(compatibility: Any, labels: int) -> Array:
+    matrix = as_array(compatibility, "compatibility").astype(np.float64)
+    if matrix.shape != (labels, labels):
+        raise InvalidInput(f"compatibility has shape {matrix.shape}, expected ({labels}, {labels})")
+    require_finite(matrix, "compatibility")
+    different = ~np.isclose(matrix, matrix.T)
+    if different.any():
+        i, j = (int(i) for i in np.argwhere(different)[0])
+        raise InvalidInput(
+            f"compatibility is {matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i}), expected a symmetric matrix"
+        )
+    return matrix
+
+
+def _by_matrix(
+    costs: _Costs, parameters: SegmentationParameters, compatibility: Array, updates: int, spacing: Optional[Tuple[float, ...]]
+) -> Result:
+    """Mean field with a price for every pair of labels, of any sign: there is no model that bounds could be about."""
+    extent = costs.extent
+    picture = costs.picture[..., np.newaxis] if costs.picture.shape == extent else costs.picture
+    labels, axes = int(compatibility.shape[0]), len(extent)
+    begin = time.monotonic()
+    engine = _core.FilteredMeanField(int(np.prod(extent)), labels, _core.default_memory())
+    engine.set_threads(current_threads())
+    engine.set_unary(np.moveaxis(costs.values, costs.label_axis, 0).reshape(labels, -1))
+    where = np.moveaxis(np.indices(extent, np.float32)[::-1], 0, -1).reshape(-1, axes)
+    colours = picture.reshape(-1, picture.shape[-1]).astype(np.float32)
+    near, alike = (
+        np.array(_lengths(sigma, name, spacing), np.float32) for name, sigma in
+        (("position_sigma", parameters.position_sigma), ("bilateral_sigma", parameters.bilateral_sigma))
+    )
+    colour = np.array(as_sigmas(parameters.colour_sigma, "colour_sigma"), np.float32)
+    for features, weight in (
+        (where / near, parameters.position_weight),
+        (np.concatenate([where / alike, colours / colour], -1), parameters.bilateral_weight),
+    ):
+        engine.add_term(features, 3 if parameters.normalised else 0, list(weight * compatibility.ravel()))
+    rows = engine.infer(updates, True).reshape(extent + (labels,))
+    return Result(
+        method="mf", termination="iteration limit", model="mean field of a compatibility of labels, without a proof",
+        temperature=1.0, lower=None, upper=None, dual=None, energy=None, labels=rows.argmax(-1).astype(np.int32),
+        marginals=rows, seconds=time.monotonic() - begin,
+    )
+
+
+def model_of(
+    costs: _Costs, parameters: SegmentationParameters, metric: Metric = "potts", spacing: Optional[Tuple[float, ...]] = None
+) -> DenseCrf:
     """The model that :func:`refine` solves."""
     normalised = parameters.normalised
     kernels = [
         position(
-            as_sigmas(parameters.position_sigma, "position_sigma"),
+            _lengths(parameters.position_sigma, "position_sigma", spacing),
             as_number(parameters.position_weight, "position_weight"), normalised=normalised,
         ),
         bilateral(
-            as_sigmas(parameters.bilateral_sigma, "bilateral_sigma"), parameters.colour_sigma,
+            _lengths(parameters.bilateral_sigma, "bilateral_sigma", spacing), parameters.colour_sigma,
             as_number(parameters.bilateral_weight, "bilateral_weight"), costs.picture, normalised=normalised,
         ),
     ]
@@ -173,8 +354,12 @@ def refine(
     normalised: Optional[bool] = None,
     softmax_temperature: Optional[float] = None,
     metric: Metric = "potts",
+    compatibility: Any = None,
     label_axis: Optional[int] = None,
+    channel_axis: Optional[int] = None,
+    spacing: Union[None, Number, Sequence[Number]] = None,
     clip: float = 1e-5,
+    progress: bool = False,
 ) -> Refined:
     """Labels and probabilities that follow the picture's edges: ``labels, probabilities = refine(softmax, image)``.
 
@@ -186,9 +371,11 @@ def refine(
     Parameters
     ----------
     probabilities : array
-        What a classifier says, of shape (height, width, labels) or (labels, height, width); volumes likewise.
+        What a classifier says, of shape (height, width, labels) or (labels, height, width); volumes likewise. A pixel
+        whose probabilities are all NaN, masked or 0 is unknown.
     image : array
-        The picture, of shape (height, width) or (height, width, channels); volumes likewise.
+        The picture, of shape (height, width) or (height, width, channels); volumes likewise. Samples from 0 to 255; those
+        of a picture whose floats all lie from 0 to 1 are taken times 255, unless ``colour_sigma`` is given in its units.
     certify : bool or str
         Also prove an interval around log Z, and how far the labels are from the least energy: ``refine(...).result``. Labels
         and probabilities stay as they are. A word as for :func:`solve`; "lower" proves the lower end only, in about the time
@@ -219,10 +406,19 @@ def refine(
         Divides the costs: above 1 trusts the classifier less.
     metric : str or array
         As for :class:`DenseCrf`.
+    compatibility : array, optional
+        Instead of a metric, what two labels cost side by side, of shape (labels, labels): symmetric, of any sign. Labels and
+        probabilities are mean field's then, without a proof.
     label_axis : int, optional
         The axis of ``probabilities`` that is the labels', where both fit.
+    channel_axis : int, optional
+        The axis of ``image`` that is the channels', where it is not the last.
+    spacing : float or sequence of float, optional
+        The distances of pixels or voxels along the axes of ``image``. Sigmas are then in this unit.
     clip : float
         As for :func:`costs_of`.
+    progress : bool
+        Show a bar, by tqdm if it is installed.
 
     Returns
     -------
@@ -270,14 +466,28 @@ def refine(
     )
     changes = {name: value for name, value in given_here.items() if value is not None}
     temperature = changes.get("softmax_temperature", fitted.softmax_temperature)
-    costs = costs_for(probabilities, image, temperature, label_axis, clip)
+    costs = costs_for(probabilities, image, temperature, label_axis, clip, channel_axis)
+    costs = costs._replace(picture=_in_bytes(costs.picture, colour_sigma))
+    steps = _checked_spacing(spacing, costs.extent)
     adapts = parameters is None and preset != "pydensecrf"
     if adapts and not all(name in changes for name in _KERNELS):
         fitted = costs.adapted()
-    crf = model_of(costs, fitted._replace(**changes), metric)
+    if steps is not None:  # lengths that nobody gave are in pixels of the finest axis
+        fitted = fitted._replace(
+            position_sigma=fitted.position_sigma * min(steps), bilateral_sigma=fitted.bilateral_sigma * min(steps)
+        )
+    fitted = fitted._replace(**changes)
+    many = 0 if least_energy else fitted.iterations if updates is None else as_whole(updates, "updates")
+    if compatibility is not None:
+        if wanted != "none" or method != "mf" or metric != "potts" or many < 1:
+            raise InvalidInput("a compatibility goes with updates of mean field alone, without a metric, method or proof")
+        matrix = _compatible(compatibility, costs.values.shape[costs.label_axis])
+        result = _by_matrix(costs, fitted, matrix, many, steps)
+        return refined(costs.calibrated(result) if adapts else result, costs.label_axis)
+    crf = model_of(costs, fitted, metric, steps)
     options: Dict[str, Any] = dict(
         certify=wanted, gap=gap, max_iterations=max_iterations, marginals_of="mean-field",
-        updates=0 if least_energy else fitted.iterations if updates is None else updates,
+        updates=many, progress=progress,
     )
     if method == "mf":
         options["pairs"] = "lattice"
@@ -287,8 +497,7 @@ def refine(
     if result.interrupted:
         raise KeyboardInterrupt
     if adapts and (options["updates"] > 0 or result.termination != "exact"):
-        assert isinstance(result.marginals, np.ndarray)
-        result.marginals = costs.calibrated(result.marginals)
+        costs.calibrated(result)
     return refined(result, costs.label_axis)
 
 
@@ -330,8 +539,12 @@ def refine_many(
     normalised: Optional[bool] = None,
     softmax_temperature: Optional[float] = None,
     metric: Metric = "potts",
+    compatibility: Any = None,
     label_axis: Optional[int] = None,
+    channel_axis: Optional[int] = None,
+    spacing: Union[None, Number, Sequence[Number]] = None,
     clip: float = 1e-5,
+    progress: bool = False,
 ) -> Iterator[Refined]:
     """:func:`refine` for many pictures, in their order, by threads of this process.
 
@@ -342,8 +555,11 @@ def refine_many(
     workers : int, optional
         How many pictures are refined at a time; all cores unless given.
     certify, least_energy, method, updates, max_iterations, gap, time_limit, preset, parameters, position_sigma, position_weight, \
-bilateral_sigma, colour_sigma, bilateral_weight, normalised, softmax_temperature, metric, label_axis, clip
+bilateral_sigma, colour_sigma, bilateral_weight, normalised, softmax_temperature, metric, compatibility, label_axis, \
+channel_axis, spacing, clip
         As for :func:`refine`.
+    progress : bool
+        Show how many are done, by tqdm if it is installed.
 
     Returns
     -------
@@ -362,11 +578,22 @@ bilateral_sigma, colour_sigma, bilateral_weight, normalised, softmax_temperature
     >>> [labels.shape for labels, _ in refine_many([job, job])]
     [(6, 5), (6, 5)]
     """
-    keywords = {name: value for name, value in locals().items() if name not in ("jobs", "workers")}
+    keywords = {name: value for name, value in locals().items() if name not in ("jobs", "workers", "progress")}
     count = as_whole(workers, "workers") if workers is not None else os.cpu_count() or 1
     if count < 1:
         raise InvalidInput(f"workers is {count}, expected 1 or more")
-    return _refine_many(jobs, count, keywords)
+    found = _refine_many(jobs, count, keywords)
+    return _shown(found, len(jobs) if isinstance(jobs, Sized) else None) if progress else found
+
+
+def _shown(found: Iterator[Refined], total: Optional[int]) -> Iterator[Refined]:
+    bar = Bar("picture", total)
+    try:
+        for number, one in enumerate(found, 1):
+            bar.count(number)
+            yield one
+    finally:
+        bar.close()
 
 
 def _refine_many(jobs: Iterable[Tuple[Any, Any]], count: int, keywords: Dict[str, Any]) -> Iterator[Refined]:

@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from ._arrays import Array, as_array, as_integers, as_whole
 from ._errors import InvalidInput
-from ._keywords import checked_keywords
+from ._keywords import Plot, checked_keywords
 
 
 class Record(NamedTuple):
@@ -196,9 +196,10 @@ class Result:
         prover = self._prover()
         given: Optional[Array] = None
         if mask is not None:
-            given = (as_array(mask, "mask") != 0).astype(np.int8)
-            if given.shape != self.labels.shape:
-                raise InvalidInput(f"mask has shape {given.shape}, expected {self.labels.shape}")
+            inside = as_array(mask, "mask") != 0
+            if inside.shape != self.labels.shape:
+                raise InvalidInput(f"mask has shape {inside.shape}, expected {self.labels.shape}")
+            given = inside.astype(np.int8)
         return [Expectation(*found) for found in prover.prove("areas", given)]
 
     def agreement(self, labels: Any = None) -> Expectation:
@@ -287,6 +288,41 @@ class Result:
         from ._html import result_html
 
         return result_html(self)
+
+    @checked_keywords
+    def plot(self, kind: Plot = "labels", axes: Any = None) -> Any:
+        """Shows the result by matplotlib.
+
+        Parameters
+        ----------
+        kind : {"labels", "entropy", "marginals", "bounds"}
+            "entropy" says where the labels are unsure; "marginals" has a picture for every label; "bounds" shows the bounds
+            over time. Of volumes the slice in the middle is shown.
+        axes : matplotlib Axes, optional
+            Where to draw; a new figure unless given. "marginals" always makes one.
+
+        Returns
+        -------
+        Axes, or array of Axes
+
+        Raises
+        ------
+        InvalidInput
+            For results that are no pictures or volumes.
+        ImportError
+            Where matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from submarine import GridCrf, solve
+        >>> result = solve(GridCrf(np.zeros((3, 3, 2)), weights=1.0))
+        >>> result.plot("entropy").get_title()  # doctest: +SKIP
+        'entropy of the marginals (nats)'
+        """
+        from ._plot import plot_result
+
+        return plot_result(self, kind, axes)
 
     def summary(self) -> Dict[str, Any]:
         """Everything but the arrays, as ``submarine solve --json`` has it (docs/formats.md).

@@ -47,15 +47,16 @@ def methods() -> List[Method]:
     return [Method(*row) for row in _core.methods()]
 
 
-class _Bar:
+class Bar:
     """Progress on request: tqdm where it is installed, else a line on stderr now and then."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "it", total: Optional[int] = None) -> None:
         self._next = 0.0
+        self._unit, self._total = unit, total
         self._shown = ""
         self._bar: Any = None
         try:
-            self._bar = importlib.import_module("tqdm.auto").tqdm(unit="it", leave=False)
+            self._bar = importlib.import_module("tqdm.auto").tqdm(unit=unit, total=total, leave=False)
         except ImportError:
             pass
 
@@ -74,12 +75,19 @@ class _Bar:
             self._next, self._shown = record.seconds + 2.0, phase
             print(f"{record.seconds:6.1f} s  {text}", file=sys.stderr)
 
+    def count(self, done: int) -> None:
+        """So many of what there is are done."""
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)
+        else:
+            print(f"{done}{f' of {self._total}' if self._total else ''} {self._unit}s", file=sys.stderr)
+
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
 
 
-def _inner_callback(callback: Optional[Callback], bar: Optional[_Bar]) -> Optional[Callable[[str, Any], Any]]:
+def _inner_callback(callback: Optional[Callback], bar: Optional[Bar]) -> Optional[Callable[[str, Any], Any]]:
     if callback is None and bar is None:
         return None
 
@@ -244,7 +252,7 @@ def solve(
     if threads is None:
         options["threads"] = _threads
     checked = _checked(options)
-    bar = _Bar() if progress else None
+    bar = Bar() if progress else None
     try:
         found = _core.solve(model._core, checked, _inner_callback(callback, bar))
     finally:

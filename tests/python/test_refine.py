@@ -225,7 +225,7 @@ def test_many_come_in_order_and_lazily():
     alone = sm.refine(jobs[0][1], jobs[0][2])
     assert np.array_equal(first.probabilities, alone.probabilities)
     with pytest.raises(sm.InvalidInput):
-        list(sm.refine_many([(np.full((4, 4, 2), np.nan), np.zeros((4, 4)))]))
+        list(sm.refine_many([(np.full((4, 4, 2), 0.3), np.zeros((4, 4)))]))
 
 
 def test_stereo():
