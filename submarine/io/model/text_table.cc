@@ -13,19 +13,17 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 char SeparatorOf(std::string_view text) {
-  std::ptrdiff_t commas = 0;
-  bool same = true, first = true;
+  bool commas = false, everywhere = true;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (Trimmed(line).empty()) continue;
     if (line.find('\t', line.find_first_not_of(" \t")) != std::string_view::npos) return '\t';
-    const std::ptrdiff_t here = std::count(line.begin(), line.end(), ',');
-    same = same && (first || here == commas);
-    commas = here;
-    first = false;
+    const bool here = line.find(',') != std::string_view::npos;
+    commas = commas || here;
+    everywhere = everywhere && here;
   }
-  return same && commas > 0 ? ',' : '\0';
+  return commas && everywhere ? ',' : '\0';
 }
 
 std::vector<std::string_view> CellsOf(std::string_view line, char separator) {

@@ -8,8 +8,7 @@ namespace submarine::internal {
 
 std::string_view Trimmed(std::string_view text);  // without white space around it
 
-// A tab if one follows the beginning of a line, otherwise a comma if every line has as many as the
-// first; NUL if the text is no table.
+// A tab if one follows the beginning of a line, otherwise a comma if every line has one; NUL if the text is no table.
 char SeparatorOf(std::string_view text);
 
 // The cells, without white space and quotes around them.
