@@ -103,8 +103,8 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
       outcome != nullptr ? &std::get<Matrix<float>>(outcome->marginals) : nullptr;
   StereoResult result;
   if (match != nullptr) {
-    result.disparities =
-        StereoDisparities(*match, outcome != nullptr ? outcome->labels : match->disparities);
+    result.disparities = outcome != nullptr ? StereoDisparities(*match, outcome->labels)
+                                            : FastDisparities(*match);
     result.occluded.resize(match->visible.size());
     std::transform(match->visible.begin(), match->visible.end(), result.occluded.begin(),
                    [](std::uint8_t visible) { return visible == 0 ? 1 : 0; });

@@ -23,7 +23,7 @@ constexpr int kCensusRows = 3;
 constexpr float kCensusBits = (2 * kCensusColumns + 1) * (2 * kCensusRows + 1) - 1;
 constexpr int kMaxRadius = 100;
 
-void CheckViews(const StereoView& left, const StereoView& right) {
+void CheckPair(const StereoView& left, const StereoView& right) {
   if (left.width != right.width || left.height != right.height || left.channels != right.channels) {
     throw InvalidInput(fmt::format(
         "the left view is {} x {} with {} channels and the right {} x {} with {}, expected two "
@@ -49,13 +49,7 @@ void CheckViews(const StereoView& left, const StereoView& right) {
   }
 }
 
-void CheckOptions(const StereoView& view, int disparities, const MatchingOptions& options) {
-  if (disparities < 2)
-    throw InvalidInput(fmt::format("{} disparities, expected at least 2", disparities));
-  if (disparities > view.width) {
-    throw InvalidInput(
-        fmt::format("{} disparities, but the views have only {} columns", disparities, view.width));
-  }
+void CheckOptions(const MatchingOptions& options) {
   if (!(options.truncate > 0.0))
     throw InvalidInput(
         fmt::format("costs are truncated at {:g}, expected more than 0", options.truncate));
@@ -298,8 +292,8 @@ std::string ToString(const MatchingOptions& options) {
 
 Matrix<float> MatchingCosts(const StereoView& left, const StereoView& right, int disparities,
                             const MatchingOptions& options) {
-  CheckViews(left, right);
-  CheckOptions(left, disparities, options);
+  internal::CheckViews(left, right, disparities);
+  CheckOptions(options);
   Matrix<float> costs = RawCosts(left, right, disparities, options.kind);
   if (std::isfinite(options.truncate)) Truncate(options.truncate, &costs);
   if (options.radius > 0) costs = WindowMeans(left, costs, options.radius);
@@ -309,5 +303,19 @@ Matrix<float> MatchingCosts(const StereoView& left, const StereoView& right, int
   }
   return costs;
 }
+
+namespace internal {
+
+void CheckViews(const StereoView& left, const StereoView& right, int disparities) {
+  CheckPair(left, right);
+  if (disparities < 2)
+    throw InvalidInput(fmt::format("{} disparities, expected at least 2", disparities));
+  if (disparities > left.width) {
+    throw InvalidInput(
+        fmt::format("{} disparities, but the views have only {} columns", disparities, left.width));
+  }
+}
+
+}  // namespace internal
 
 }  // namespace submarine

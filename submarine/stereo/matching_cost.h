@@ -56,4 +56,9 @@ std::string ToString(const MatchingOptions& options);
 Matrix<float> MatchingCosts(const StereoView& left, const StereoView& right, int disparities,
                             const MatchingOptions& options);
 
+namespace internal {
+// Throws what MatchingCosts throws for such views and so many disparities.
+void CheckViews(const StereoView& left, const StereoView& right, int disparities);
+}  // namespace internal
+
 }  // namespace submarine

@@ -39,7 +39,7 @@ Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& opti
         for (int k = 0; k < disparities; ++k)
           to[k] = std::min(scale * static_cast<float>(int{sums[k]} - least), limit);
       } else {
-        const int filled = match.disparities[a];
+        const auto filled = static_cast<int>(std::lround(match.disparities[a]));
         for (int k = 0; k < disparities; ++k)
           to[k] = std::min(filled_scale * static_cast<float>(std::abs(k - filled)), filled_limit);
       }
@@ -77,8 +77,15 @@ DenseCrf StereoCrf(const SemiGlobalMatch& match, std::vector<GaussianKernel> ker
 }
 
 std::vector<float> StereoDisparities(const SemiGlobalMatch& match, const std::vector<int>& labels) {
-  return internal::Median5x5(internal::RefineByCosts(match.sums, labels), match.sums.width,
-                             match.sums.height);
+  std::vector<float> disparities = internal::RefineByCosts(match.sums, labels);
+  for (std::size_t a = 0; a < disparities.size(); ++a) {
+    if (match.agrees[a] == 0) disparities[a] = match.disparities[a];
+  }
+  return internal::Median5x5(disparities, match.sums.width, match.sums.height);
+}
+
+std::vector<float> FastDisparities(const SemiGlobalMatch& match) {
+  return internal::Median5x5(match.disparities, match.sums.width, match.sums.height);
 }
 
 DisparityIntervals StereoIntervals(const Matrix<float>& marginals,

@@ -1,6 +1,7 @@
 #include "submarine/stereo/semi_global/best_disparities.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "submarine/base/parallel.h"
 #include "submarine/stereo/semi_global/best_kernels.h"
@@ -10,20 +11,11 @@ namespace {
 
 constexpr std::size_t kRowsOfBest = 4;
 
-void MarkAgreement(const CostVolume& sums, BestDisparities* best) {
-  best->agrees.resize(best->left.size());
-  for (std::size_t a = 0; a < best->left.size(); ++a) {
-    const int k = best->left[a];
-    const int x = static_cast<int>(a % static_cast<std::size_t>(sums.width));
-    best->agrees[a] = k <= x && best->right[a - static_cast<std::size_t>(k)] == k ? 1 : 0;
-  }
-}
-
 }  // namespace
 
 BestDisparities FindBest(const CostVolume& sums) {
   const std::size_t pixels = sums.cells.rows();
-  BestDisparities best{std::vector<int>(pixels), std::vector<int>(pixels), {}};
+  BestDisparities best{std::vector<int>(pixels), std::vector<int>(pixels)};
   ParallelFor(static_cast<std::size_t>(sums.height), kRowsOfBest,
               [&](std::size_t begin, std::size_t end) {
                 const auto width = static_cast<std::size_t>(sums.width);
@@ -41,15 +33,25 @@ BestDisparities FindBest(const CostVolume& sums) {
                   }
                 }
               });
-  MarkAgreement(sums, &best);
   return best;
+}
+
+std::vector<std::uint8_t> Agreement(const BestDisparities& best, int width, int tolerance) {
+  std::vector<std::uint8_t> agrees(best.left.size());
+  for (std::size_t a = 0; a < agrees.size(); ++a) {
+    const int k = best.left[a];
+    const int x = static_cast<int>(a % static_cast<std::size_t>(width));
+    agrees[a] =
+        k <= x && std::abs(best.right[a - static_cast<std::size_t>(k)] - k) <= tolerance ? 1 : 0;
+  }
+  return agrees;
 }
 
 namespace scalar {
 
 BestDisparities FindBest(const CostVolume& sums) {
   const std::size_t pixels = sums.cells.rows();
-  BestDisparities best{std::vector<int>(pixels), std::vector<int>(pixels), {}};
+  BestDisparities best{std::vector<int>(pixels), std::vector<int>(pixels)};
   for (int y = 0; y < sums.height; ++y) {
     for (int x = 0; x < sums.width; ++x) {
       const auto costs = sums.at(x, y).first(static_cast<std::size_t>(sums.disparities));
@@ -64,7 +66,6 @@ BestDisparities FindBest(const CostVolume& sums) {
       }
     }
   }
-  MarkAgreement(sums, &best);
   return best;
 }
 

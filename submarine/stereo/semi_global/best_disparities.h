@@ -11,11 +11,13 @@ namespace submarine::internal {
 struct BestDisparities {
   std::vector<int> left;   // the least of the cheapest ones
   std::vector<int> right;  // of the same costs: pixel x at disparity k is x + k of the left view
-  // Of the left view: whether the pixel that its disparity matches has the same one.
-  std::vector<std::uint8_t> agrees;
 };
 
 BestDisparities FindBest(const CostVolume& sums);
+
+// Of the left view: whether the pixel that its disparity matches has one that differs by at most
+// `tolerance`.
+std::vector<std::uint8_t> Agreement(const BestDisparities& best, int width, int tolerance);
 
 namespace scalar {
 BestDisparities FindBest(const CostVolume& sums);

@@ -13,7 +13,7 @@ struct CensusDifferenceOptions {
   double census_scale = 30.0;
   double difference_weight = 0.3;
   double difference_scale = 10.0;
-  double outside = 0.6;  // of a match outside the other view: nothing is known of it
+  double outside = 0.5;  // of a match outside the other view: nothing is known of it
 };
 
 // Views alike and checked.

@@ -7,40 +7,32 @@
 #include <cstdlib>
 #include <utility>
 
-#include "submarine/base/parallel.h"
+#include "submarine/stereo/semi_global/colour_weights.h"
+#include "submarine/stereo/semi_global/picture_rows.h"
 
 namespace submarine::internal {
 namespace {
 
-constexpr std::size_t kRowsOfFilling = 8;
-
-template <class Body>
-void ForEachRow(int height, const Body& body) {
-  ParallelFor(static_cast<std::size_t>(height), kRowsOfFilling,
-              [&](std::size_t begin, std::size_t end) {
-                for (std::size_t y = begin; y < end; ++y) body(static_cast<int>(y));
-              });
-}
-
 class Filling {
  public:
-  Filling(std::vector<int> disparities, std::vector<std::uint8_t> known, const StereoView& view,
-          const FillingOptions& options)
+  Filling(const BestDisparities& best, const std::vector<std::uint8_t>& agrees,
+          const StereoView& view, const FillingOptions& options)
       : view_(view),
         options_(options),
-        disparities_(std::move(disparities)),
-        known_(std::move(known)),
-        was_known_(known_) {
-    const auto most = std::max_element(disparities_.begin(), disparities_.end());
-    labels_ = most == disparities_.end() ? 0 : *most + 1;
+        right_(best.right),
+        agrees_(agrees),
+        disparities_(best.left),
+        known_(agrees) {
+    for (const int k : disparities_) labels_ = std::max(labels_, k + 1);
   }
 
   std::vector<int> Run() {
-    if (std::find(known_.begin(), known_.end(), 1) == known_.end()) return disparities_;
+    if (std::find(known_.begin(), known_.end(), 1) == known_.end()) return std::move(disparities_);
     FindArms();
     for (int round = 0; round < options_.rounds; ++round) Vote();
     FillFromRows();
     TakeMedians();
+    MoveEdges();
     return std::move(disparities_);
   }
 
@@ -50,6 +42,12 @@ class Filling {
   std::size_t At(int x, int y) const {
     return static_cast<std::size_t>(y) * static_cast<std::size_t>(view_.width) +
            static_cast<std::size_t>(x);
+  }
+
+  // Were pixel a = (x, y) at this disparity, the right view would see it, or something in front of it.
+  bool IsPossible(std::size_t a, int x, int disparity) const {
+    return disparity > x ||
+           right_[a - static_cast<std::size_t>(disparity)] + options_.slack >= disparity;
   }
 
   float LargestDifference(std::size_t a, std::size_t b) const {
@@ -101,7 +99,7 @@ class Filling {
         for (int y2 = y - arms_[kUp][a]; y2 <= y + arms_[kDown][a]; ++y2) {
           const std::size_t centre = At(x, y2);
           for (std::size_t b = centre - arms_[kLeft][centre]; b <= centre + arms_[kRight][centre]; ++b) {
-            if (known_[b] == 0) continue;
+            if (known_[b] == 0 || !IsPossible(a, x, disparities_[b])) continue;
             ++votes[static_cast<std::size_t>(disparities_[b])];
             ++total;
           }
@@ -138,7 +136,13 @@ class Filling {
         if (known_[a] != 0) {
           last = disparities_[a];
         } else {
-          disparities_[a] = left < 0 ? last : last < 0 ? left : std::min(left, last);
+          const bool left_possible = left >= 0 && IsPossible(a, x, left);
+          const bool right_possible = last >= 0 && IsPossible(a, x, last);
+          if (left_possible != right_possible) {
+            disparities_[a] = left_possible ? left : last;
+          } else {
+            disparities_[a] = left < 0 ? last : last < 0 ? left : std::min(left, last);
+          }
         }
       }
     }
@@ -161,38 +165,56 @@ class Filling {
   }
 
   void TakeMedians() {
-    const std::vector<int> before = disparities_;
-    const auto channels = static_cast<std::size_t>(view_.channels);
-    // Weights by the sum over channels, in whole grey levels and in integers: sums are exact.
-    std::vector<int> weights(255 * channels + 2);
-    for (std::size_t n = 0; n < weights.size(); ++n) {
-      weights[n] = static_cast<int>(std::lround(
-          65536.0 * std::exp(-static_cast<double>(n) / (options_.colour_scale * view_.channels))));
+    std::vector<std::uint8_t> unknown(agrees_.size());
+    for (std::size_t a = 0; a < unknown.size(); ++a) unknown[a] = agrees_[a] == 0 ? 1 : 0;
+    WeightedMedians(unknown, options_.radius);
+  }
+
+  // To those of the view: where disparities jump, the median over few pixels.
+  void MoveEdges() {
+    std::vector<std::uint8_t> near(disparities_.size(), 0);
+    for (int y = 0; y < view_.height; ++y) {
+      for (int x = 0; x < view_.width; ++x) {
+        const int own = disparities_[At(x, y)];
+        const bool jumps =
+            (x + 1 < view_.width && std::abs(own - disparities_[At(x + 1, y)]) > 1) ||
+            (y + 1 < view_.height && std::abs(own - disparities_[At(x, y + 1)]) > 1);
+        if (!jumps) continue;
+        ForWindow(x, y, 1, [&](std::size_t b) { near[b] = 1; });
+      }
     }
+    WeightedMedians(near, options_.edge_radius);
+  }
+
+  template <class Body>
+  void ForWindow(int x, int y, int radius, const Body& body) const {
+    for (int y2 = std::max(0, y - radius); y2 <= std::min(view_.height - 1, y + radius); ++y2) {
+      const std::size_t last = At(std::min(view_.width - 1, x + radius), y2);
+      for (std::size_t b = At(std::max(0, x - radius), y2); b <= last; ++b) body(b);
+    }
+  }
+
+  // At the pixels that are marked, of the disparities as they are.
+  void WeightedMedians(const std::vector<std::uint8_t>& marked, int radius) {
+    const ColourWeights weights(view_, options_.colour_scale);
+    const std::vector<int> before = disparities_;
     ForEachRow(view_.height, [&](int y) {
       std::vector<std::int64_t> votes(static_cast<std::size_t>(labels_));
       for (int x = 0; x < view_.width; ++x) {
         const std::size_t a = At(x, y);
-        if (was_known_[a] != 0) continue;
+        if (marked[a] == 0) continue;
         std::fill(votes.begin(), votes.end(), 0);
         std::int64_t total = 0;
-        const float* own = view_.samples.data() + a * channels;
-        for (int y2 = std::max(0, y - options_.radius);
-             y2 <= std::min(view_.height - 1, y + options_.radius); ++y2) {
-          for (int x2 = std::max(0, x - options_.radius);
-               x2 <= std::min(view_.width - 1, x + options_.radius); ++x2) {
-            const std::size_t b = At(x2, y2);
-            const float* other = view_.samples.data() + b * channels;
-            float difference = 0.0F;
-            for (std::size_t c = 0; c < channels; ++c) difference += std::abs(own[c] - other[c]);
-            const int weight = weights[std::min(static_cast<std::size_t>(difference + 0.5F), weights.size() - 1)];
-            votes[static_cast<std::size_t>(before[b])] += weight;
-            total += weight;
-          }
-        }
-        std::int64_t sum = 0;
+        ForWindow(x, y, radius, [&](std::size_t b) {
+          if (agrees_[a] == 0 && !IsPossible(a, x, before[b])) return;
+          const int weight = weights.Of(a, b);
+          votes[static_cast<std::size_t>(before[b])] += weight;
+          total += weight;
+        });
+        if (total == 0) continue;
+        std::int64_t sum = votes[0];
         int k = 0;
-        while (2 * (sum += votes[static_cast<std::size_t>(k)]) < total) ++k;
+        while (2 * sum < total) sum += votes[static_cast<std::size_t>(++k)];
         disparities_[a] = k;
       }
     });
@@ -200,38 +222,20 @@ class Filling {
 
   const StereoView& view_;
   const FillingOptions& options_;
+  const std::vector<int>& right_;
+  const std::vector<std::uint8_t>& agrees_;
   std::vector<int> disparities_;
-  std::vector<std::uint8_t> known_;
-  std::vector<std::uint8_t> was_known_;
+  std::vector<std::uint8_t> known_;  // and what voting has added
   int labels_ = 0;
   std::array<std::vector<std::uint8_t>, 4> arms_;
 };
 
 }  // namespace
 
-std::vector<int> FillDisparities(const std::vector<int>& disparities,
-                                 const std::vector<std::uint8_t>& known, const StereoView& view,
+std::vector<int> FillDisparities(const BestDisparities& best,
+                                 const std::vector<std::uint8_t>& agrees, const StereoView& view,
                                  const FillingOptions& options) {
-  return Filling(disparities, known, view, options).Run();
-}
-
-std::vector<float> Median5x5(const std::vector<float>& values, int width, int height) {
-  constexpr int kRadius = 2;
-  std::vector<float> medians(values.size());
-  ForEachRow(height, [&](int y) {
-    std::array<float, (2 * kRadius + 1) * (2 * kRadius + 1)> window;
-    for (int x = 0; x < width; ++x) {
-      std::size_t n = 0;
-      for (int y2 = std::max(0, y - kRadius); y2 <= std::min(height - 1, y + kRadius); ++y2) {
-        for (int x2 = std::max(0, x - kRadius); x2 <= std::min(width - 1, x + kRadius); ++x2)
-          window[n++] = values[static_cast<std::size_t>(y2) * width + x2];
-      }
-      const auto middle = window.begin() + static_cast<std::ptrdiff_t>((n - 1) / 2);
-      std::nth_element(window.begin(), middle, window.begin() + static_cast<std::ptrdiff_t>(n));
-      medians[static_cast<std::size_t>(y) * width + x] = *middle;
-    }
-  });
-  return medians;
+  return Filling(best, agrees, view, options).Run();
 }
 
 }  // namespace submarine::internal

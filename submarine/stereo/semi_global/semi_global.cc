@@ -17,7 +17,8 @@ constexpr std::size_t kRowsOfPrior = 4;
 
 struct Level {
   int width = 0;
-  BestDisparities best;
+  std::vector<int> disparities;
+  std::vector<std::uint8_t> agrees;
 };
 
 // Adds to the costs what the coarser level says against them.
@@ -32,7 +33,7 @@ void AddPrior(const Level& coarse, const SemiGlobalOptions& options, CostVolume*
     table[j] = static_cast<std::uint16_t>(
         std::lround(kCostUnit * options.prior_weight * beyond / options.prior_reach));
   }
-  const int coarse_height = static_cast<int>(coarse.best.left.size()) / coarse.width;
+  const int coarse_height = static_cast<int>(coarse.disparities.size()) / coarse.width;
   ParallelFor(static_cast<std::size_t>(costs->height), kRowsOfPrior,
               [&](std::size_t begin, std::size_t end) {
                 for (std::size_t y = begin; y < end; ++y) {
@@ -40,8 +41,8 @@ void AddPrior(const Level& coarse, const SemiGlobalOptions& options, CostVolume*
                   for (int x = 0; x < costs->width; ++x) {
                     const auto a = static_cast<std::size_t>(row) * coarse.width +
                                    std::min(x / 2, coarse.width - 1);
-                    if (coarse.best.agrees[a] == 0) continue;
-                    const std::uint16_t* prior = table.data() + (middle - 2 * coarse.best.left[a]);
+                    if (coarse.agrees[a] == 0) continue;
+                    const std::uint16_t* prior = table.data() + (middle - 2 * coarse.disparities[a]);
                     std::uint16_t* cost = costs->at(x, static_cast<int>(y)).data();
                     for (int k = 0; k < disparities; ++k)
                       cost[k] = static_cast<std::uint16_t>(cost[k] + prior[k]);
@@ -62,7 +63,9 @@ CostVolume SumsOf(const StereoView& left, const StereoView& right, int dispariti
     const StereoView l{left.width / 2, left.height / 2, left.channels, small_left};
     const StereoView r{left.width / 2, left.height / 2, left.channels, small_right};
     const int fewer = std::max(2, disparities / 2 + 1);
-    const Level coarse{l.width, FindBest(SumsOf(l, r, fewer, options, levels - 1))};
+    BestDisparities best = FindBest(SumsOf(l, r, fewer, options, levels - 1));
+    std::vector<std::uint8_t> agrees = Agreement(best, l.width, 0);
+    const Level coarse{l.width, std::move(best.left), std::move(agrees)};
     AddPrior(coarse, options, &costs);
   }
   return PathSums(costs, left, right, options.paths);
@@ -72,30 +75,20 @@ CostVolume SumsOf(const StereoView& left, const StereoView& right, int dispariti
 
 SemiGlobalMatch MatchSemiGlobal(const StereoView& left, const StereoView& right, int disparities,
                                 const SemiGlobalOptions& options) {
+  CheckViews(left, right, disparities);
   SemiGlobalMatch match;
   match.sums = SumsOf(left, right, disparities, options, options.levels);
-  BestDisparities best = FindBest(match.sums);
-  match.visible = std::move(best.agrees);
-  match.disparities = FillDisparities(best.left, match.visible, left, options.filling);
+  const BestDisparities best = FindBest(match.sums);
+  match.agrees = Agreement(best, left.width, 0);
+  const std::vector<int> filled = FillDisparities(best, match.agrees, left, options.filling);
+  // Edges that were moved are whole numbers; elsewhere, the costs say more.
+  std::vector<float> refined = RefineByCosts(match.sums, best.left);
+  for (std::size_t a = 0; a < refined.size(); ++a) {
+    if (filled[a] != best.left[a]) refined[a] = static_cast<float>(filled[a]);
+  }
+  match.disparities = FitPlanes(filled, refined, match.agrees, left, options.planes);
+  match.visible = Agreement(best, left.width, 1);
   return match;
-}
-
-std::vector<float> RefineByCosts(const CostVolume& sums, const std::vector<int>& disparities) {
-  std::vector<float> refined(disparities.size());
-  ParallelFor(refined.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) {
-      const int k = disparities[a];
-      refined[a] = static_cast<float>(k);
-      if (k < 1 || k + 1 >= sums.disparities) continue;
-      const std::uint16_t* costs = sums.cells.row(a).data() + k;
-      const int before = costs[-1] - costs[0];
-      const int after = costs[1] - costs[0];
-      if (before < 0 || after < 0 || before + after == 0) continue;
-      refined[a] += static_cast<float>(before - after) /
-                    (2.0F * static_cast<float>(std::max(before, after)));
-    }
-  });
-  return refined;
 }
 
 }  // namespace submarine::internal

@@ -9,6 +9,7 @@
 #include "submarine/stereo/semi_global/cost_volume.h"
 #include "submarine/stereo/semi_global/filling.h"
 #include "submarine/stereo/semi_global/path_sums.h"
+#include "submarine/stereo/semi_global/surfaces.h"
 
 namespace submarine::internal {
 
@@ -16,6 +17,7 @@ struct SemiGlobalOptions {
   CensusDifferenceOptions costs;
   PathOptions paths;
   FillingOptions filling;
+  PlaneOptions planes;
   // Each level is half the size of the one before. Where a coarser one passed the check of both views, a
   // disparity that is further than `free` from its costs up to `weight`, reached at `reach` further.
   int levels = 3;
@@ -26,15 +28,14 @@ struct SemiGlobalOptions {
 
 struct SemiGlobalMatch {
   CostVolume sums;
-  std::vector<std::uint8_t> visible;  // whether both views agree
-  std::vector<int> disparities;       // filled where they do not
+  // Whether the right view's disparity at the match is the same, and whether it differs by at most 1.
+  std::vector<std::uint8_t> agrees;
+  std::vector<std::uint8_t> visible;
+  std::vector<float> disparities;  // sub-pixel; filled where the views do not agree
 };
 
+// Throws InvalidInput as MatchingCosts does.
 SemiGlobalMatch MatchSemiGlobal(const StereoView& left, const StereoView& right, int disparities,
                                 const SemiGlobalOptions& options);
-
-// Whole disparities moved by up to half a pixel to where two lines of equal slope through their costs and
-// those of their neighbours meet. Those that are not cheaper than both neighbours stay.
-std::vector<float> RefineByCosts(const CostVolume& sums, const std::vector<int>& disparities);
 
 }  // namespace submarine::internal
