@@ -12,7 +12,7 @@ Models: :class:`GridCrf`, :class:`GraphCrf`, :class:`DenseCrf`, :class:`FactorGr
 ``import submarine.compat.install`` provides pydensecrf's modules.
 """
 
-from . import stereo
+from . import blocks, stereo
 from ._core import __version__
 from ._errors import Error, FileError, Interrupted, InvalidInput, NotExpressible, TimeLimit, TooLarge
 from ._kernels import KernelSpec, bilateral, features, position
@@ -26,6 +26,6 @@ __all__ = [
     "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
     "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "SegmentationParameters",
     "TimeLimit", "TooLarge", "__version__",
-    "bilateral", "costs_of", "features", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",
+    "bilateral", "blocks", "costs_of", "features", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",
     "set_threads", "solve", "stereo",
 ]

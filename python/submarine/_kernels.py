@@ -26,6 +26,7 @@ class KernelSpec:
     colour_sigma: Tuple[float, ...] = ()
     values: Optional[Array] = None  # the picture, or the features
     normalised: bool = False
+    factors: Optional[Array] = None  # r of r_a r_b k_ab, where they are given rather than computed
 
     def __repr__(self) -> str:
         parts = [self.kind, f"sigma {_numbers(self.sigma)}"]
@@ -38,6 +39,10 @@ class KernelSpec:
 
     def build(self, extent: Extent, variables: int) -> _core.Kernel:
         """The kernel for a model of that size."""
+        kernel = self._unscaled(extent, variables)
+        return kernel if self.factors is None else kernel.scaled(self.factors)
+
+    def _unscaled(self, extent: Extent, variables: int) -> _core.Kernel:
         if self.kind == "features":
             assert self.values is not None
             if self.values.shape[0] != variables:
