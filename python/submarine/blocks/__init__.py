@@ -11,5 +11,6 @@
 
 from ._refine import refine
 from ._result import Blocks
+from ._solve import solve
 
-__all__ = ["Blocks", "refine"]
+__all__ = ["Blocks", "refine", "solve"]
