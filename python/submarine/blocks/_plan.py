@@ -68,6 +68,9 @@ def choose_block(
     return tuple(sides)
 
 
+LIMITS = ("threads", "max_memory", "time_limit")  # may be others when a call continues
+
+
 @dataclass
 class Folder:
     """A call's folder: plan.json, arrays, and a file of results per task, written when that is complete."""
@@ -85,6 +88,13 @@ class Folder:
         with open(os.path.join(path, "plan.json"), encoding="utf-8") as file:
             return cls(path, json.load(file))
 
+    def block(self) -> Optional[Tuple[int, ...]]:
+        """The sides that an earlier call has chosen."""
+        try:
+            return tuple(Folder.load(self.path).plan["block"])
+        except FileNotFoundError:
+            return None
+
     def begin(self, plan: Dict[str, Any]) -> bool:
         """Writes the plan; False where a call of the same plan left the folder, which goes on then."""
         name = self.file("plan.json")
@@ -94,12 +104,21 @@ class Folder:
             write_json(name, self.plan)
             return True
         before = Folder.load(self.path).plan
-        different = sorted(key for key in {*before, *self.plan} if before.get(key) != self.plan.get(key))
+        different = sorted(
+            key for key in {*before, *self.plan} if key not in LIMITS and before.get(key) != self.plan.get(key)
+        )
         if different:
             raise InvalidInput(
                 f'"{self.path}" holds the blocks of a call with other {", ".join(different)}; remove it, or name another by work'
             )
+        write_json(name, self.plan)
         return False
+
+    def forget(self, tasks: str) -> None:
+        """Removes the results of finished tasks whose input changes."""
+        for name in os.listdir(self.file("done")):
+            if name.startswith(tasks):
+                os.remove(self.file("done", name))
 
     def found(self, task: str) -> Optional[Dict[str, Any]]:
         """What a finished task returned."""

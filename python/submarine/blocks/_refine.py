@@ -155,7 +155,9 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
             "near seams would differ from those of the whole (small_halo=True takes it nevertheless)"
         )
     channels = picture.depth
-    if given["block"] is None:
+    if given["block"] is None and call.folder.block() is not None:
+        block = call.folder.block()
+    elif given["block"] is None:
         what = f"{'pixels' if len(extent) == 2 else 'voxels'} of {softmax.depth} labels"
         block = choose_block(
             extent, halo, bytes_per_pixel(len(extent), channels, softmax.depth), 1e9 * call.gigabytes, SPARED, what
@@ -306,7 +308,7 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
         totals = [float(math.prod(plan["extent"]))] * len(plan["kernels"])
     with open(folder.file("totals.json"), "w", encoding="utf-8") as file:
         json.dump(totals, file)
-    call.do("labels", tasks("label"), lambda task: _give_own_labels(folder, plan, task))
+    call.do("labels", tasks("label"), lambda task: _give_own_labels(folder, plan, task), "dense-lower")
     lower, upper = -math.inf, math.inf
     width: Dict[str, float] = {}
     if plan["certify"]:

@@ -87,8 +87,13 @@ class Call:
         if self.progress:
             print(text, file=sys.stderr)
 
-    def do(self, phase: str, tasks: Sequence[str], lost: Callable[[str], None]) -> Dict[str, Dict[str, Any]]:
-        """Results of the tasks, those of an earlier call among them; ``lost`` is told of each that has none."""
+    def do(
+        self, phase: str, tasks: Sequence[str], lost: Callable[[str], None], spoils: str = ""
+    ) -> Dict[str, Dict[str, Any]]:
+        """Results of the tasks, those of an earlier call among them; ``lost`` is told of each that has none.
+
+        Tasks that are done now spoil later ones of an earlier call, which then had others in their place.
+        """
         results: Dict[str, Dict[str, Any]] = {}
         todo = []
         for task in tasks:
@@ -97,6 +102,8 @@ class Call:
                 todo.append(task)
             else:
                 results[task] = found
+        if todo and spoils:
+            self.folder.forget(spoils)
         bar = Bar(len(todo), self.progress)
         begin = time.time()
         for done in self.run(self.folder, todo, self.workers):

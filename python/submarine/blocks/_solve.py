@@ -30,7 +30,7 @@ def solve(
     *,
     metric: Metric = "potts",
     temperature: float = 1.0,
-    rounds: int = 8,
+    rounds: int = 4,
     sweeps: int = 1,
     block: Union[None, int, Sequence[int]] = None,
     scheduler: Any = None,
@@ -121,7 +121,9 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     for name in ("rounds", "sweeps"):
         if as_whole(given[name], name) < 0:
             raise InvalidInput(f"{name} is {given[name]}, expected a whole number >= 0")
-    if given["block"] is None:
+    if given["block"] is None and call.folder.block() is not None:
+        block = call.folder.block()
+    elif given["block"] is None:
         what = f"{'pixels' if len(extent) == 2 else 'voxels'} of {unary.depth} labels"
         block = choose_block(
             extent, [0] * len(extent), bytes_per_pixel(unary.depth), 1e9 * call.gigabytes, SPARED, what
@@ -211,7 +213,7 @@ def _run(call: Call, plan: Dict[str, Any], rounds: int, sweeps: int) -> Blocks:
     place = np.array(np.unravel_index(numbers, plan["counts"])).sum(axis=0) % 2
     for sweep in range(2 * max(1, sweeps)):
         turn = [number for number in numbers if place[number] == sweep % 2]
-        call.do("labels", [f"sparse/ascend/{number}/{sweep}" for number in turn], lambda task: None)
+        call.do("labels", [f"sparse/ascend/{number}/{sweep}" for number in turn], lambda task: None, "sparse-value")
     below: List[float] = []
     missing: List[str] = []
     results = call.do("lower bound", [f"sparse/value/{number}" for number in numbers], missing.append)

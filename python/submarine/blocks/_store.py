@@ -151,18 +151,28 @@ def _place(values: Any) -> Optional[str]:
 
 def _copy(values: Any, path: str) -> None:
     """A slab at a time, for arrays that are larger than the memory."""
-    if os.path.exists(path):  # of the call that this one continues
-        return
     shape, dtype = tuple(values.shape), np.dtype(values.dtype)
     if dtype.kind not in "fiub":
         raise InvalidInput(f"the array has dtype {dtype}, expected real numbers")
+    rows = max(1, int(2**26 // max(1, int(np.prod(shape[1:])) * dtype.itemsize)))
+    slabs = range(0, shape[0] if shape else 0, rows)
+    if os.path.exists(path):  # of the call that this one continues
+        before = opened(path)
+        same = before.shape == shape and before.dtype == dtype
+        if not (same and all(_equal(before[at:at + rows], np.asarray(values[at:at + rows])) for at in slabs)):
+            raise InvalidInput(f'"{path}" holds another array, of an earlier call; remove its folder, or name another by work')
+        return
     part = path + ".part.npy"
     target = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
-    rows = max(1, int(2**26 // max(1, int(np.prod(shape[1:])) * dtype.itemsize)))
-    for start in range(0, shape[0] if shape else 0, rows):
+    for start in slabs:
         target[start:start + rows] = np.asarray(values[start:start + rows])
     target.flush()
     os.replace(part, path)
+
+
+def _equal(a: Array, b: Array) -> bool:
+    """NaN is equal to NaN."""
+    return np.array_equal(a, b) or a.tobytes() == b.tobytes()
 
 
 def place_axes(found: Described, extent: Optional[Sequence[int]], axis: Optional[int], name: str) -> Source:
