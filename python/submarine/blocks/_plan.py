@@ -11,9 +11,9 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .._arrays import as_whole, given
+from .._arrays import as_whole
 from .._errors import FileError, InvalidInput, TooLarge
-from ._store import Box, shape_of
+from ._store import Box
 
 
 def as_sides(value: Any, axes: int, name: str) -> Tuple[int, ...]:
@@ -151,18 +151,7 @@ def signature(path: str) -> List[Any]:
     return [path, status.st_size, status.st_mtime_ns]
 
 
-def require_positive(value: int, name: str) -> None:
-    """Of sides."""
-    if value < 1:
-        raise InvalidInput(f"{name} is {given(value)}, expected a whole number > 0")
-
-
 def text_of(sides: Sequence[int]) -> str:
     """512 x 512 x 64"""
     return " x ".join(map(str, sides))
 
-
-__all__ = [
-    "Folder", "as_sides", "choose_block", "cut", "require_positive", "shape_of", "signature", "text_of", "widened", "within",
-    "write_json",
-]

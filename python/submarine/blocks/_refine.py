@@ -6,23 +6,22 @@ import itertools
 import json
 import math
 import os
-import warnings
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from .. import _core
 from .._arrays import Number, as_number, as_sigmas, as_whole
-from .._errors import InvalidInput
+from .._errors import InvalidInput, TooLarge
 from .._keywords import Preset, check_choice, checked_keywords
 from .._kernels import Sigma
 from .._models import Metric, _labels_of
 from .._parameters import SegmentationParameters
 from .._refine import costs_of, _parameters_of
 from ._dense import STRIP, Block, far
-from ._plan import as_sides, choose_block, cut, require_positive, signature, text_of
+from ._plan import as_sides, cut, signature, text_of
 from ._result import Blocks, Call, read_labels, sum_down, sum_up
-from ._store import Source, Target, describe, make_target, opened, place_axes, shape_of, slices
+from ._store import Source, Target, describe, make_target, new_file, opened, place_axes, shape_of, slices
 
 PROFILE = 2**20  # pixels that tell how sure the classifier is
 HALO = 3.0  # standard deviations of the widest kernel
@@ -137,7 +136,7 @@ def refine(
 
 def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     """Everything that workers need, as JSON."""
-    image = place_axes_of_image(given["image"], call.folder.file("image.npy"))
+    image = describe(given["image"], "the image", call.folder.file("image.npy"))
     classes = describe(given["softmax"], "the softmax", call.folder.file("softmax.npy"))
     softmax, picture = _agree(classes, image, given["label_axis"])
     extent = softmax.extent
@@ -154,19 +153,9 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
             f"the halo of {text_of(halo)} is below three standard deviations of the widest kernel, {text_of(least)}: labels "
             "near seams would differ from those of the whole (small_halo=True takes it nevertheless)"
         )
-    channels = picture.depth
-    if given["block"] is None and call.folder.block() is not None:
-        block = call.folder.block()
-    elif given["block"] is None:
-        what = f"{'pixels' if len(extent) == 2 else 'voxels'} of {softmax.depth} labels"
-        block = choose_block(
-            extent, halo, bytes_per_pixel(len(extent), channels, softmax.depth), 1e9 * call.gigabytes, SPARED, what
-        )
-    else:
-        block = as_sides(given["block"], len(extent), "block")
-        for side in block:
-            require_positive(side, "block")
-        block = tuple(min(side, size) for side, size in zip(block, extent))
+    block = call.block(
+        given["block"], extent, halo, bytes_per_pixel(len(extent), picture.depth, softmax.depth), softmax.depth
+    )
     labels = _labels_of(given["metric"], softmax.depth)
     updates = fitted.iterations if given["updates"] is None else as_whole(given["updates"], "updates")
     plan = {
@@ -191,35 +180,25 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         make_target(path, extent, dtype, block, spacing, True)
         for number, kernel in enumerate(kernels):
             if kernel["normalised"]:
-                _empty(call.folder.file(f"factors{number}.npy"), extent, np.float32)
+                new_file(call.folder.file(f"factors{number}.npy"), np.float32, extent).flush()
         if plan["certify"]:
-            _empty(call.folder.file("marginals.npy"), (*extent, softmax.depth), np.float16)
+            new_file(call.folder.file("marginals.npy"), np.float16, (*extent, softmax.depth)).flush()
     call.folder.begin(plan)
-    read = np.prod([float(size + 2 * h) for size, h in zip(block, halo)]) / np.prod([float(size) for size in block])
+    read = math.prod(min(side + 2 * h, size) / side for side, h, size in zip(block, halo, extent))
     call.say(
         f"{len(plan['blocks'])} blocks of {text_of(block)} and a halo of {text_of(halo)} on each side, which makes the work "
-        f"{min(read, math.inf):.1f} times that of the blocks; {call.workers} workers of {call.threads} threads and "
+        f"{read:.1f} times that of the blocks; {call.workers} workers of {call.threads} threads and "
         f"{call.gigabytes:.2g} GB"
     )
     return call.folder.plan
 
 
-SPARED = 0.15e9  # bytes of a process before it has read anything
 PROOF_ITERATIONS = 20  # of mean field, for the marginals of the lower end
 
 
 def bytes_per_pixel(axes: int, channels: int, labels: int) -> float:
     """What refining takes at most, per pixel of a block and its halo: features, lattices, a few arrays of marginals."""
     return 500.0 + 60.0 * (2 * axes + channels) + 45.0 * labels
-
-
-def _empty(path: str, shape: Sequence[int], dtype: Any) -> None:
-    np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=tuple(shape)).flush()
-
-
-def place_axes_of_image(image: Any, copy_to: str) -> Any:
-    """As described in its file."""
-    return describe(image, "the image", copy_to)
 
 
 def _agree(classes: Any, image: Any, label_axis: Optional[int]) -> Tuple[Source, Source]:
@@ -299,7 +278,7 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
         return [f"dense/{name}/{number}" for number in numbers]
 
     def lost_factors(task: str) -> None:
-        raise InvalidInput(f"the normalisation of {_place(plan, task)} failed: {call.missing[task]}")
+        raise TooLarge(f"the normalisation of {_place(plan, task)} was not done: {call.missing[task]}")
 
     if any(kernel["normalised"] for kernel in plan["kernels"]):
         found = call.do("normalisation", tasks("normalise"), lost_factors)
@@ -325,26 +304,19 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
             "of_groups": sum(result["loss"] for result in results.values()),
         }
     compared, different = _seams(folder, plan)
-    blocks = Blocks(read_labels(tuple(plan["target"]), call.out), lower, upper)
+    blocks = Blocks(read_labels(plan["target"], call.out), lower, upper)
     blocks.missing = sorted(call.missing)
     blocks.summary = {
         "blocks": len(plan["blocks"]), "block": text_of(plan["block"]), "halo": text_of(plan["halo"]), "kernels": plan["kernels"],
         "seams": {"compared": compared, "different": different}, "lower": width, **call.summary(),
     }
-    if call.missing:
-        first = blocks.missing[0]
-        warnings.warn(
-            f"{len(call.missing)} tasks are missing, the first of them {_place(plan, first)}: {call.missing[first]}; the same call "
-            "tries them again",
-            stacklevel=4,
-        )
     call.end()
     return blocks
 
 
 def _place(plan: Dict[str, Any], task: str) -> str:
     start = tuple(a for a, _ in plan["blocks"][int(task.split("/")[2])])
-    return f"{task.split('/')[1]} of the block that begins at {start}"
+    return f"the block that begins at {start}"
 
 
 def _give_own_labels(folder: Any, plan: Dict[str, Any], task: str) -> None:
@@ -395,7 +367,7 @@ def _seams(folder: Any, plan: Dict[str, Any]) -> Tuple[int, int]:
                 continue
             mine = strips[f"{axis}{side}"]
             start, stop = core[axis]
-            box = [tuple(pair) for pair in core]
+            box = [(low, high) for low, high in core]
             box[axis] = (stop, stop + mine.shape[axis]) if side else (start - mine.shape[axis], start)
             theirs = np.asarray(labels[slices(tuple(box))])
             compared += mine.size

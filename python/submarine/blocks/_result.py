@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from .._arrays import Array, as_number, as_whole
 from .._errors import InvalidInput
 from .. import _core
-from ._plan import Folder
+from ._plan import Folder, as_sides, choose_block
 from ._run import Bar, Done, run_here, runner_of
 
 
@@ -58,12 +59,6 @@ class Call:
         self, work: Any, out: Any, scheduler: Any, workers: Optional[int], threads: Optional[int], max_memory: Optional[float],
         progress: bool,
     ) -> None:
-        self.out = None if out is None else os.path.abspath(os.fspath(out))
-        self.temporary = work is None and self.out is None
-        if work is None:
-            work = tempfile.mkdtemp(prefix="submarine-blocks-") if self.out is None else self.out + ".blocks"
-        self.folder = Folder(os.path.abspath(os.fspath(work)))
-        os.makedirs(self.folder.path, exist_ok=True)
         self.run, self._client = runner_of(scheduler)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         here = self.run is run_here
@@ -76,6 +71,12 @@ class Call:
         self.gigabytes = as_number(max_memory, "max_memory")
         if not 0 < self.gigabytes < math.inf:
             raise InvalidInput(f"max_memory is {max_memory}, expected a finite number of gigabytes > 0")
+        self.out = None if out is None else os.path.abspath(os.fspath(out))
+        self.temporary = work is None and self.out is None
+        if work is None:
+            work = tempfile.mkdtemp(prefix="submarine-blocks-") if self.out is None else self.out + ".blocks"
+        self.folder = Folder(os.path.abspath(os.fspath(work)))
+        os.makedirs(self.folder.path, exist_ok=True)
         self.progress = progress
         self.missing: Dict[str, str] = {}
         self.times: Dict[str, List[Dict[str, Any]]] = {}
@@ -86,6 +87,20 @@ class Call:
         """Where progress is shown."""
         if self.progress:
             print(text, file=sys.stderr)
+
+    def block(
+        self, given: Any, extent: Sequence[int], halo: Sequence[int], bytes_each: float, labels: int
+    ) -> Tuple[int, ...]:
+        """The sides that are given, those of the call that this one continues, or the largest that fit."""
+        before = self.folder.block()
+        if given is None:
+            what = f"{'pixels' if len(extent) == 2 else 'voxels'} of {labels} labels"
+            return before or choose_block(extent, halo, bytes_each, 1e9 * self.gigabytes, SPARED, what)
+        sides = as_sides(given, len(extent), "block")
+        for side in sides:
+            if side < 1:
+                raise InvalidInput(f"block is {side}, expected a whole number > 0")
+        return tuple(min(side, size) for side, size in zip(sides, extent))
 
     def do(
         self, phase: str, tasks: Sequence[str], lost: Callable[[str], None], spoils: str = ""
@@ -141,22 +156,32 @@ class Call:
 
     def end(self) -> None:
         """Removes the folder, unless something is missing that the next call may find."""
-        self.close()
         if not self.missing:
             shutil.rmtree(self.folder.path, ignore_errors=True)
+            return
+        first = min(self.missing)
+        again = "" if self.temporary else "; the same call tries them again"
+        warnings.warn(
+            f"{len(self.missing)} tasks are missing, {first} the first of them: {self.missing[first]}{again}", stacklevel=5
+        )
 
     def close(self) -> None:
-        """The connection, if one was opened here."""
+        """The connection, if one was opened here, and a folder that nobody will find or in which nothing was begun."""
+        if self.temporary or not os.path.exists(self.folder.file("plan.json")):
+            shutil.rmtree(self.folder.path, ignore_errors=True)
         if self._client is not None:
             self._client.close()
             self._client = None
 
 
-def read_labels(target: Tuple[str, str], out: Optional[str]) -> Any:
+SPARED = 0.15e9  # bytes of a process before it has read anything
+
+
+def read_labels(target: Sequence[str], out: Optional[str]) -> Any:
     """The labels as an array where no ``out`` was given."""
     from ._store import opened
 
     if out is not None:
         return out
-    labels: Array = np.array(opened(*target))
+    labels: Array = np.array(opened(target[0], target[1]))
     return labels

@@ -10,10 +10,11 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .._arrays import given
-from .._errors import Error, FileError, InvalidInput
+from .._errors import FileError, InvalidInput, TooLarge
 from ._plan import Folder
 
 RETRIES = 2  # of a task whose process was lost
+REFUSED = 2  # the exit code of a worker for input that is wrong, wherever the task runs
 
 
 class Done(NamedTuple):
@@ -63,7 +64,10 @@ def peak_megabytes() -> float:
 def run_here(folder: Folder, tasks: Sequence[str], workers: int) -> Iterator[Done]:
     """One after the other, in this process."""
     for task in tasks:
-        yield Done(task, perform(folder.path, task), "", 0)
+        try:
+            yield Done(task, perform(folder.path, task), "", 0)
+        except TooLarge as error:
+            yield Done(task, None, str(error), 0)
 
 
 def run_processes(folder: Folder, tasks: Sequence[str], workers: int) -> Iterator[Done]:
@@ -96,6 +100,8 @@ def run_processes(folder: Folder, tasks: Sequence[str], workers: int) -> Iterato
                 problem = ""
                 if result is None:
                     problem = _problem(process.returncode, log)
+                    if process.returncode == REFUSED:
+                        raise InvalidInput(problem)
                     if process.returncode < 0 and retries < RETRIES:  # killed, not refused
                         waiting.append((task, retries + 1))
                         continue
@@ -129,7 +135,7 @@ def dask_client(scheduler: Any) -> Any:
     except ImportError as error:
         raise FileError("scheduler addresses need the package distributed (python3-distributed)") from error
     try:
-        return distributed.Client(scheduler, timeout=20)
+        return distributed.Client(scheduler, timeout=10)
     except (OSError, ValueError) as error:
         raise FileError(f'no Dask scheduler answers at "{scheduler}": {error}') from error
 
@@ -148,8 +154,8 @@ def run_dask(client: Any) -> Callable[[Folder, Sequence[str], int], Iterator[Don
                 task = futures.pop(future)
                 try:
                     yield Done(task, future.result(), "", 0)
-                except Error as error:
-                    yield Done(task, None, str(error), RETRIES)
+                except (InvalidInput, FileError):
+                    raise
                 except Exception as error:  # a lost worker, what the network has
                     yield Done(task, None, f"{type(error).__name__}: {error}", RETRIES)
         finally:

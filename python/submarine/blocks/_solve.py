@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 import numpy as np
@@ -13,12 +12,11 @@ from .._arrays import as_array, as_number, as_whole, given as text_given
 from .._errors import InvalidInput
 from .._keywords import checked_keywords
 from .._models import Metric, _labels_of
-from ._plan import as_sides, choose_block, cut, require_positive, signature, text_of, write_json
+from ._plan import cut, signature, text_of, write_json
 from ._result import Blocks, Call, read_labels, sum_down, sum_up
 from ._sparse import Block
-from ._store import Source, Target, describe, make_target, place_axes
+from ._store import Source, Target, describe, make_target, new_file, place_axes
 
-SPARED = 0.15e9  # bytes of a process before it has read anything
 MOMENTUM = 0.7
 
 
@@ -121,18 +119,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     for name in ("rounds", "sweeps"):
         if as_whole(given[name], name) < 0:
             raise InvalidInput(f"{name} is {given[name]}, expected a whole number >= 0")
-    if given["block"] is None and call.folder.block() is not None:
-        block = call.folder.block()
-    elif given["block"] is None:
-        what = f"{'pixels' if len(extent) == 2 else 'voxels'} of {unary.depth} labels"
-        block = choose_block(
-            extent, [0] * len(extent), bytes_per_pixel(unary.depth), 1e9 * call.gigabytes, SPARED, what
-        )
-    else:
-        block = as_sides(given["block"], len(extent), "block")
-        for side in block:
-            require_positive(side, "block")
-        block = tuple(min(side, size) for side, size in zip(block, extent))
+    block = call.block(given["block"], extent, [0] * len(extent), bytes_per_pixel(unary.depth), unary.depth)
     labels = _labels_of(given["metric"], unary.depth)
     path = call.out or call.folder.file("labels.npy")
     plan = {
@@ -149,9 +136,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         make_target(path, extent, np.uint8 if unary.depth <= 256 else np.uint16, block, [1.0] * len(extent), True)
         os.makedirs(call.folder.file("potentials"), exist_ok=True)
         for name in ("upper", "lower"):
-            np.lib.format.open_memmap(
-                call.folder.file(name + ".npy"), mode="w+", dtype=np.float16, shape=(*extent, unary.depth)
-            ).flush()
+            new_file(call.folder.file(name + ".npy"), np.float16, (*extent, unary.depth)).flush()
     call.folder.begin(plan)
     call.say(
         f"{len(plan['blocks'])} blocks of {text_of(block)}; {call.workers} workers of {call.threads} threads and "
@@ -220,18 +205,12 @@ def _run(call: Call, plan: Dict[str, Any], rounds: int, sweeps: int) -> Blocks:
     for result in results.values():
         below += [result["lower"], -result["cut"]]
     lower = -math.inf if missing else sum_down(below)
-    blocks = Blocks(read_labels(tuple(plan["target"]), call.out), lower, min(uppers))
+    blocks = Blocks(read_labels(plan["target"], call.out), lower, min(uppers))
     blocks.missing = sorted(call.missing)
     blocks.summary = {
         "blocks": len(plan["blocks"]), "block": text_of(plan["block"]), "rounds": uppers, "temperature": plan["temperature"],
         **call.summary(),
     }
-    if call.missing:
-        first = blocks.missing[0]
-        warnings.warn(
-            f"{len(call.missing)} tasks are missing, the first of them {first}: {call.missing[first]}; the same call tries them again",
-            stacklevel=4,
-        )
     call.end()
     return blocks
 

@@ -61,6 +61,12 @@ class Source(NamedTuple):
         return values if self.axes[-1] >= 0 else values[..., np.newaxis]
 
 
+def new_file(path: str, dtype: Any, shape: Sequence[int]) -> Any:
+    """A .npy file of zeros, mapped."""
+    create: Any = np.lib.format.open_memmap  # which numpy 1 has no types for
+    return create(path, mode="w+", dtype=dtype, shape=tuple(shape))
+
+
 def _zarr() -> Any:
     try:
         return importlib.import_module("zarr")
@@ -163,7 +169,7 @@ def _copy(values: Any, path: str) -> None:
             raise InvalidInput(f'"{path}" holds another array, of an earlier call; remove its folder, or name another by work')
         return
     part = path + ".part.npy"
-    target = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
+    target = new_file(part, dtype, shape)
     for start in slabs:
         target[start:start + rows] = np.asarray(values[start:start + rows])
     target.flush()
@@ -225,7 +231,7 @@ def make_target(
     if not fresh and os.path.exists(path):
         return Target(path, component)
     if path.endswith(".npy"):
-        np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=tuple(shape)).flush()
+        new_file(path, dtype, shape).flush()
         return Target(path, component)
     if not path.endswith(".zarr"):
         raise InvalidInput(f'out is "{path}", expected a name that ends with .npy, .zarr or .ome.zarr')

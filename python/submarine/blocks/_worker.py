@@ -5,8 +5,8 @@ import sys
 import threading
 import time
 
-from .._errors import Error
-from ._run import perform
+from .._errors import Error, FileError, InvalidInput
+from ._run import REFUSED, perform
 
 
 def die_with(parent: int) -> None:
@@ -23,7 +23,7 @@ def main() -> int:
         perform(sys.argv[1], sys.argv[2])
     except (Error, MemoryError, OSError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
-        return 1
+        return REFUSED if isinstance(error, (InvalidInput, FileError)) else 1
     return 0
 
 
