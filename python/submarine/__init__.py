@@ -18,14 +18,16 @@ from ._errors import Error, FileError, Interrupted, InvalidInput, NotExpressible
 from ._kernels import KernelSpec, bilateral, features, position
 from ._models import DenseCrf, FactorGraph, GraphCrf, GridCrf, grid_edges, read
 from ._parameters import SegmentationParameters, read_parameters
+from ._points import Points, read_points, refine_points
 from ._refine import Refined, costs_of, refine, refine_many
 from ._result import Expectation, Record, Result
 from ._solve import Method, methods, set_threads, solve
+from ._volumes import RefinedVolume, refine_volume
 
 __all__ = [
     "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
-    "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "SegmentationParameters",
+    "KernelSpec", "Method", "NotExpressible", "Points", "Record", "Refined", "RefinedVolume", "Result", "SegmentationParameters",
     "TimeLimit", "TooLarge", "__version__",
-    "bilateral", "blocks", "costs_of", "features", "grid_edges", "methods", "position", "read", "read_parameters", "refine", "refine_many",
-    "set_threads", "solve", "stereo",
+    "bilateral", "blocks", "costs_of", "features", "grid_edges", "methods", "position", "read", "read_parameters",
+    "read_points", "refine", "refine_many", "refine_points", "refine_volume", "set_threads", "solve", "stereo",
 ]

@@ -39,10 +39,6 @@ class KernelSpec:
 
     def build(self, extent: Extent, variables: int) -> _core.Kernel:
         """The kernel for a model of that size."""
-        kernel = self._unscaled(extent, variables)
-        return kernel if self.factors is None else kernel.scaled(self.factors)
-
-    def _unscaled(self, extent: Extent, variables: int) -> _core.Kernel:
         if self.kind == "features":
             assert self.values is not None
             if self.values.shape[0] != variables:
@@ -63,7 +59,7 @@ class KernelSpec:
         options = dict(type=self.kind, sigma=list(sigma), weight=self.weight, normalised=self.normalised)
         if self.kind == "bilateral":
             options["colour_sigma"] = list(self.colour_sigma)
-        return _core.Kernel(options, values)
+        return _core.Kernel(options, values, self.factors)
 
     def axis_sigmas(self, axes: int) -> list[float]:
         """sigma of x, y and, in volumes, z."""

@@ -153,6 +153,14 @@ Found FindCalibratedMarginals(Options* options, Arrays arrays) {
   return ValuesOf(std::move(marginals));
 }
 
+Found FindLatticeFactors(Options* options, Arrays arrays) {
+  options->CheckEmpty();
+  std::vector<double> factors = LatticeFactors(
+      {.name = "features", .features = ToMatrix<double>(ArrayAt(arrays, 0), "the features")});
+  const std::size_t size = factors.size();
+  return ValuesOf(std::move(factors), {size});
+}
+
 Found FindParametersIn(Options* options, Arrays /*arrays*/) {
   std::string path;
   options->Read("path", &path);
@@ -183,6 +191,7 @@ constexpr Function kFunctions[] = {
     {"colour_map", &FindColours},
     {"grid_edges", &FindGridEdges},
     {"guess_disparities", &FindDisparities},
+    {"lattice_factors", &FindLatticeFactors},
     {"matching_costs", &FindMatchingCosts},
     {"parameters_for", &FindParametersFor},
     {"read_parameters", &FindParametersIn},

@@ -117,7 +117,7 @@ def test_the_interval_of_random_blocks_contains_log_z(share_lost, monkeypatch, t
 
 
 # A thousand each were run once (docs/math.md).
-RANDOM_MODELS = int(os.environ.get("SUBMARINE_RANDOM_BLOCKS", 40))
+RANDOM_MODELS = int(os.environ.get("SUBMARINE_RANDOM_BLOCKS", 25))
 
 
 def random_grid(rng):

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Tuple
 
 import numpy as np
 
+from .. import _core
 from .._arrays import Array
 from .._errors import InvalidInput
 from .._kernels import KernelSpec
@@ -93,7 +94,11 @@ def normalise(folder: Folder, number: int) -> Dict[str, Any]:
             totals.append(float(math.prod(shape_of(block.core))))
             continue
         extent = shape_of(block.window)
-        found = spec.build(extent, math.prod(extent)).lattice_factors().reshape(extent)[block.own].astype(np.float32)
+        places = np.indices(extent, np.float64).reshape(len(extent), -1).T / folder.plan["kernels"][kernel]["sigma"]
+        columns = [places]
+        if spec.values is not None:
+            columns.append(spec.values.reshape(len(places), -1) / np.asarray(spec.colour_sigma))
+        found = _core.lattice_factors(np.hstack(columns)).reshape(extent)[block.own].astype(np.float32)
         target = opened(folder.file(f"factors{kernel}.npy"), mode="r+")
         target[slices(block.core)] = found
         target.flush()

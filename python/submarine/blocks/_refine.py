@@ -262,7 +262,7 @@ def _adapted(softmax: Source, extent: Sequence[int], temperature: float, clip: f
         side *= 2
     box = tuple(((size - min(size, side)) // 2, (size - min(size, side)) // 2 + min(size, side)) for size in extent)
     costs = np.ascontiguousarray(costs_of(softmax.read(box), clip)) / np.float32(temperature)
-    found = SegmentationParameters(*_core.parameters_for(list(shape_of(box)), costs))
+    found = SegmentationParameters(*_core.parameters_for(costs))
     if len(extent) == 2 and shape_of(box) != tuple(extent):
         larger = math.sqrt(math.prod(extent) / math.prod(shape_of(box)))
         found = found._replace(
@@ -308,6 +308,7 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
     blocks.missing = sorted(call.missing)
     blocks.summary = {
         "blocks": len(plan["blocks"]), "block": text_of(plan["block"]), "halo": text_of(plan["halo"]), "kernels": plan["kernels"],
+        "extent": plan["extent"], "sides": plan["block"], "halos": plan["halo"],
         "seams": {"compared": compared, "different": different}, "lower": width, **call.summary(),
     }
     call.end()

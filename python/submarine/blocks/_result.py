@@ -143,6 +143,7 @@ class Call:
             phase: {
                 "tasks": len(times),
                 "seconds": sum(t["seconds"] for t in times),
+                "cpu": sum(t["cpu"] for t in times),
                 "longest": max(t["seconds"] for t in times),
                 "waited": max(t["waited"] for t in times),
             }

@@ -39,10 +39,12 @@ def perform(path: str, task: str) -> Dict[str, Any]:
 
     set_threads(int(folder.plan["threads"]))
     module, name, *arguments = task.split("/")
-    started = time.time()
+    started, used = time.time(), time.process_time()
     function = getattr(importlib.import_module(f"{__package__}._{module}"), name)
     result: Dict[str, Any] = function(folder, *map(int, arguments))
-    result.update(started=started, seconds=time.time() - started, megabytes=peak_megabytes(), process=os.getpid())
+    result.update(
+        started=started, seconds=time.time() - started, cpu=time.process_time() - used, megabytes=peak_megabytes()
+    )
     folder.finish(file_name(task), result)
     return result
 
