@@ -172,6 +172,12 @@ SM_API sm_status sm_energy(const sm_object* model, const sm_array* labeling, dou
  * have cost, a share of `tolerance` at most. `loss` may be null. */
 SM_API sm_status sm_lower_bound(const sm_object* model, const sm_array* marginals,
                                 double temperature, double tolerance, double* lower, double* loss);
+/* Dense models: the share of that bound, without the constant, of the variables a with own[a] != 0: their entropies and
+ * costs, and their pairs, halved where the other variable is not among them. Shares of sets that partition the variables
+ * sum to the bound. */
+SM_API sm_status sm_lower_share(const sm_object* model, const sm_array* marginals,
+                                const sm_array* own, double temperature, double tolerance,
+                                double* lower, double* loss);
 
 /* ---- Solving: kind "result" -------------------------------------------------------------------- */
 

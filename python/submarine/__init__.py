@@ -12,22 +12,23 @@ Models: :class:`GridCrf`, :class:`GraphCrf`, :class:`DenseCrf`, :class:`FactorGr
 ``import submarine.compat.install`` provides pydensecrf's modules.
 """
 
-from . import stereo
+from . import blocks, stereo
 from ._core import __version__
 from ._errors import Error, FileError, Interrupted, InvalidInput, NotExpressible, TimeLimit, TooLarge
 from ._kernels import KernelSpec, bilateral, features, position
 from ._labelled import Change, Comparison, Fit, compare_labels, fit
 from ._models import DenseCrf, FactorGraph, GraphCrf, GridCrf, grid_edges, read
 from ._parameters import SegmentationParameters, read_parameters
+from ._points import Points, read_points, refine_points
 from ._refine import Refined, costs_of, probabilities_of, refine, refine_many
 from ._result import Expectation, Record, Result
 from ._solve import Method, methods, set_threads, solve
+from ._volumes import RefinedVolume, refine_volume
 
 __all__ = [
-    "Change", "Comparison", "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "Fit", "GraphCrf", "GridCrf", "Interrupted", "InvalidInput",
-    "KernelSpec", "Method", "NotExpressible", "Record", "Refined", "Result", "SegmentationParameters",
-    "TimeLimit", "TooLarge", "__version__",
-    "bilateral", "compare_labels", "costs_of", "features", "fit", "grid_edges", "methods", "position", "probabilities_of", "read",
-    "read_parameters", "refine", "refine_many",
-    "set_threads", "solve", "stereo",
+    "Change", "Comparison", "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "Fit", "GraphCrf", "GridCrf",
+    "Interrupted", "InvalidInput", "KernelSpec", "Method", "NotExpressible", "Points", "Record", "Refined", "RefinedVolume", "Result",
+    "SegmentationParameters", "TimeLimit", "TooLarge", "__version__",
+    "bilateral", "blocks", "compare_labels", "costs_of", "features", "fit", "grid_edges", "methods", "position", "probabilities_of",
+    "read", "read_parameters", "read_points", "refine", "refine_many", "refine_points", "refine_volume", "set_threads", "solve", "stereo",
 ]

@@ -81,6 +81,7 @@ for _name, _types in {
     "sm_write_model": (_object, _text, _text, _arrays, _size),
     "sm_energy": (_object, _arrays, _double, ctypes.POINTER(_double)),
     "sm_lower_bound": (_object, _arrays, _double, _double, ctypes.POINTER(_double), ctypes.POINTER(_double)),
+    "sm_lower_share": (_object, _arrays, _arrays, _double, _double, ctypes.POINTER(_double), ctypes.POINTER(_double)),
     "sm_solve": (_object, _text, _WATCH, ctypes.c_void_p),
     "sm_prove": (_object, _text, _arrays),
     "sm_call": (_text, _text, _arrays, _size, _WATCH, ctypes.c_void_p),
@@ -99,7 +100,8 @@ for _name, _types in {
     getattr(_lib, _name).restype = _int
     # A function that makes an object takes the place for it last.
     _makes = _name not in (
-        "sm_about", "sm_describe", "sm_view", "sm_write_model", "sm_energy", "sm_lower_bound", "sm_updates_set_threads",
+        "sm_about", "sm_describe", "sm_view", "sm_write_model", "sm_energy", "sm_lower_bound", "sm_lower_share",
+        "sm_updates_set_threads",
         "sm_updates_set_unary", "sm_updates_add_term", "sm_updates_add_picture", "sm_updates_divergence",
     )
     getattr(_lib, _name).argtypes = [*_types, *((ctypes.POINTER(_object),) if _makes else ())]
@@ -510,6 +512,13 @@ class DenseModel(_Model):
     def lower_bound(self, marginals: Array, temperature: float, tolerance: float) -> Tuple[float, float]:
         return self._lower_bound(marginals, temperature, tolerance)
 
+    def lower_share(self, marginals: Array, own: Array, temperature: float, tolerance: float) -> Tuple[float, float]:
+        lower, loss = _double(), _double()
+        _check(_lib.sm_lower_share(
+            self.held._pointer, _given(marginals), _given(own), temperature, tolerance, ctypes.byref(lower), ctypes.byref(loss)
+        ))
+        return lower.value, loss.value
+
 
 def read_model(path: str, evidence: str = "") -> Tuple[_Model, Dict[str, Any]]:
     """A model of a file, and what the file says about it."""
@@ -694,6 +703,10 @@ def guess_disparities(left: Array, right: Array) -> int:
 
 def refined_disparities(marginals: Array, labels: Array) -> Array:
     return _values(_call("refined_disparities", {}, [marginals, labels]))
+
+
+def lattice_factors(features: Array) -> Array:
+    return _values(_call("lattice_factors", {}, [features]))
 
 
 class Filter:

@@ -26,6 +26,7 @@ class KernelSpec:
     colour_sigma: Tuple[float, ...] = ()
     values: Optional[Array] = None  # the picture, or the features
     normalised: bool = False
+    factors: Optional[Array] = None  # r of r_a r_b k_ab, where they are given rather than computed
 
     def __repr__(self) -> str:
         parts = [self.kind, f"sigma {_numbers(self.sigma)}"]
@@ -58,7 +59,7 @@ class KernelSpec:
         options = dict(type=self.kind, sigma=list(sigma), weight=self.weight, normalised=self.normalised)
         if self.kind == "bilateral":
             options["colour_sigma"] = list(self.colour_sigma)
-        return _core.Kernel(options, values)
+        return _core.Kernel(options, values, self.factors)
 
     def axis_sigmas(self, axes: int) -> list[float]:
         """sigma of x, y and, in volumes, z."""

@@ -144,6 +144,14 @@ Found FindCalibratedMarginals(Options* options, Arrays arrays, const Told& /*tol
   return ValuesOf(std::move(marginals));
 }
 
+Found FindLatticeFactors(Options* options, Arrays arrays, const Told& /*told*/) {
+  options->CheckEmpty();
+  std::vector<double> factors = LatticeFactors(
+      {.name = "features", .features = ToMatrix<double>(ArrayAt(arrays, 0), "the features")});
+  const std::size_t size = factors.size();
+  return ValuesOf(std::move(factors), {size});
+}
+
 Found FindParametersIn(Options* options, Arrays /*arrays*/, const Told& /*told*/) {
   std::string path;
   options->Read("path", &path);
@@ -176,6 +184,7 @@ constexpr Function kFunctions[] = {
     {"fit", &FindFit},
     {"grid_edges", &FindGridEdges},
     {"guess_disparities", &FindDisparities},
+    {"lattice_factors", &FindLatticeFactors},
     {"matching_costs", &FindMatchingCosts},
     {"parameters_for", &FindParametersFor},
     {"read_parameters", &FindParametersIn},

@@ -127,6 +127,14 @@ struct Kernels {
     return ArrayAt(arrays, static_cast<std::size_t>(number));
   }
 
+  bool ReadScale(Options* options, GaussianKernel* kernel) const {
+    std::optional<int> scale;
+    options->Read("scale", &scale);
+    if (!scale) return false;
+    kernel->scale = ToVector<double>(ArrayAt(arrays, static_cast<std::size_t>(*scale)), "scale");
+    return true;
+  }
+
   GaussianKernel Built(const std::string& type, Options* options) const {
     std::vector<double> sigma;
     options->Read("sigma", &sigma);
@@ -151,6 +159,8 @@ struct Kernels {
           type));
     }
     if (normalised) kernel.normalisation = KernelNormalisation::kSymmetric;
+    if (ReadScale(options, &kernel)) kernel.scale_source = "factors that were given";
+    CheckKernel(kernel);
     return kernel;
   }
 
@@ -189,10 +199,7 @@ struct Kernels {
     options->Read("name", &kernel.name);
     options->Read("weight", &kernel.weight);
     kernel.features = ToMatrix<double>(Values(options, "values"), "the features");
-    std::optional<int> scale;
-    options->Read("scale", &scale);
-    if (scale)
-      kernel.scale = ToVector<double>(ArrayAt(arrays, static_cast<std::size_t>(*scale)), "scale");
+    ReadScale(options, &kernel);
     int normalisation = 0;
     options->Read("normalisation", &normalisation);
     if (normalisation < 0 || normalisation > static_cast<int>(KernelNormalisation::kAfter))
@@ -452,6 +459,20 @@ sm_status sm_energy(const sm_object* model, const sm_array* labeling, double tol
     Given(energy, "the place for the energy");
     const std::vector<int> labels = ToVector<std::int32_t>(labeling, "the labeling");
     WithModel(model, [&](const auto& object) { *energy = EnergyOf(object, labels, tolerance); });
+  });
+}
+
+sm_status sm_lower_share(const sm_object* model, const sm_array* marginals, const sm_array* own,
+                         double temperature, double tolerance, double* lower, double* loss) {
+  return Guarded([&] {
+    Given(lower, "the place for the share");
+    const DenseObject& object = As<DenseObject>(model, "the dense model");
+    const auto y = ToMatrix<float>(marginals, "the marginals");
+    const auto marked = ToVector<std::uint8_t>(own, "own");
+    const DenseLowerShare found =
+        LowerShareAt(object.Normalised(), y, marked, temperature, tolerance);
+    *lower = found.lower;
+    if (loss != nullptr) *loss = found.loss;
   });
 }
 

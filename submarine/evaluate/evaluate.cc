@@ -45,6 +45,14 @@ DenseLowerBound LowerBoundAt(const DenseCrf& model, const Matrix<float>& margina
   return {point.lower, point.loss};
 }
 
+DenseLowerShare LowerShareAt(const DenseCrf& model, const Matrix<float>& marginals,
+                             std::span<const unsigned char> own, double temperature,
+                             double tolerance) {
+  const internal::VerifiedShare share =
+      internal::VerifiedLowerShare(model, marginals, own, OptionsFor(temperature, tolerance));
+  return {share.lower, share.loss};
+}
+
 DenseCrf WithExactNormalisation(DenseCrf model) {
   return internal::WithNormalisation(std::move(model), {.source = internal::RowSumSource::kExact});
 }

@@ -2,6 +2,7 @@
 // results that come from elsewhere.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "submarine/base/matrix.h"
@@ -28,6 +29,17 @@ struct DenseLowerBound {
 };
 DenseLowerBound LowerBoundAt(const DenseCrf& model, const Matrix<float>& marginals,
                              double temperature, double tolerance);
+
+// The share of that bound that belongs to the variables a with own[a] != 0: their entropies and unaries, and their pairs,
+// halved where the other variable is not among them; without the constant. Shares of sets that partition the variables
+// sum to the bound (docs/math.md, "Blocks"). Not a bound by itself, but rounded down like one.
+struct DenseLowerShare {
+  double lower;
+  double loss;
+};
+DenseLowerShare LowerShareAt(const DenseCrf& model, const Matrix<float>& marginals,
+                             std::span<const unsigned char> own, double temperature,
+                             double tolerance);
 
 // The model with the scale factors that its kernels are marked for, from the row sums of the exact
 // Gaussians; a model that needs none is returned unchanged.

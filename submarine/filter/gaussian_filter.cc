@@ -23,4 +23,15 @@ Matrix<float> GaussianFilter::operator()(const Matrix<float>& x) const {
   return product;
 }
 
+std::vector<double> LatticeFactors(const GaussianKernel& kernel, std::size_t max_bytes) {
+  GaussianKernel unscaled = kernel;
+  unscaled.scale.clear();
+  unscaled.normalisation = KernelNormalisation::kSymmetric;
+  LatticeOptions options;
+  options.max_bytes = max_bytes;
+  std::vector<double> factors;
+  internal::LatticeOperator::MakeNormalised(unscaled, options, &factors);
+  return factors;
+}
+
 }  // namespace submarine

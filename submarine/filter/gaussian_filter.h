@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/filter/kernel/gaussian_kernel.h"
 
 namespace submarine {
 
@@ -28,5 +30,10 @@ class GaussianFilter {
  private:
   std::unique_ptr<internal::LatticeOperator> lattice_;
 };
+
+// The scale factors 1 / sqrt(sum_b k_ab), k_aa included, of a kernel without any, by the same lattice. Throws like
+// GaussianFilter.
+std::vector<double> LatticeFactors(const GaussianKernel& kernel,
+                                   std::size_t max_bytes = std::size_t{8} << 30);
 
 }  // namespace submarine

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "submarine/base/matrix.h"
@@ -60,6 +61,18 @@ struct VerifiedPoint {
 // Rows of the marginals are normalised first; a row that is not a distribution throws InvalidInput.
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
                          const PairOptions& options, VerifiedValues values = VerifiedValues::kBoth);
+
+// The share of VerifiedAt's lower bound that belongs to the variables a with own[a] != 0: their entropies and unaries,
+// and their pairs, halved where the other variable is not among them; without the constant. Shares of sets that
+// partition the variables sum to the bound, also where each set is looked at with its surroundings only and the pairs
+// that leave these are bounded by other means (docs/math.md, "Blocks"). Rounded down. own has an entry per variable, else
+// InvalidInput.
+struct VerifiedShare {
+  double lower;
+  double loss;
+};
+VerifiedShare VerifiedLowerShare(const DenseCrf& model, const Matrix<float>& marginals,
+                                 std::span<const unsigned char> own, const PairOptions& options);
 
 // The same at a labeling instead of marginals: faster, and without entropy at any temperature.
 // -lower is at least E(x), by a margin that far_tolerance controls.

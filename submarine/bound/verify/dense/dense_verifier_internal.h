@@ -36,8 +36,9 @@ void CheckProof(const DenseCrf& model, const FlowProof& proof);
 void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y);
 
 // sum_a T H(y_a) - <phi_a, y_a> - constant for normalised rows, for bounds from below. Throws
-// InvalidInput for the wrong shape.
-SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature);
+// InvalidInput for the wrong shape. Where `own` is not empty, only over the variables that it marks, without the constant.
+SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature,
+                  std::span<const unsigned char> own = {});
 
 // Adds T log sum_i exp(-s_i / T), or -min_i s_i at T = 0, for bounds from above. The s_i are
 // results of this many roundings, each of at most an ulp of the magnitude.

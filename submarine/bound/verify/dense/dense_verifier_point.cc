@@ -31,7 +31,8 @@ void NormaliseRow(const Matrix<float>& marginals, std::size_t a, double* y) {
 
 // Terms of the entropy are never negative, so a lower bound may leave them out. The term of a label
 // with probability 1 is left out: it is 0, but at high temperatures its slack would dominate.
-SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature) {
+SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double temperature,
+                  std::span<const unsigned char> own) {
   if (marginals.rows() != model.unary().rows() || marginals.cols() != model.unary().cols()) {
     throw InvalidInput(fmt::format(
         "the marginals are {} x {}, the model has {} variables and {} labels", marginals.rows(),
@@ -45,6 +46,7 @@ SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double 
     std::vector<double> y(marginals.cols());
     for (std::size_t a = begin; a < end; ++a) {
       NormaliseRow(marginals, a, y.data());
+      if (!own.empty() && own[a] == 0) continue;
       for (std::size_t i = 0; i < y.size(); ++i) {
         if (temperature > 0.0 && y[i] > 0.0 && y[i] < 1.0) {
           value.Add(-temperature * y[i] * std::log(y[i]), temperature * y[i], labels);
@@ -55,7 +57,7 @@ SafeSum UnaryPart(const DenseCrf& model, const Matrix<float>& marginals, double 
     }
   });
   SafeSum value;
-  value.Add(-model.constant());
+  if (own.empty()) value.Add(-model.constant());
   for (const SafeSum& part : partial) value.Add(part);
   return value;
 }
@@ -126,9 +128,11 @@ struct PointSums {
 // The marginals in the order of one kernel's tree, with sums over its nodes.
 class PointPairs {
  public:
-  // `labeling` is that of marginals that are all 0 or 1, and otherwise empty.
+  // `labeling` is that of marginals that are all 0 or 1, and otherwise empty. Where `own` is not empty, pairs count by the
+  // share of their variables that it marks.
   PointPairs(const DenseCrf& model, const GaussianKernel& kernel, const Matrix<float>& marginals,
-             std::span<const int> labeling, VerifiedValues values);
+             std::span<const int> labeling, std::span<const unsigned char> own,
+             VerifiedValues values);
 
   // Accepts group bounds that lose at most `threshold` per pair.
   PointSums SumLeaf(std::size_t leaf, double threshold) const;
@@ -180,10 +184,24 @@ class PointPairs {
     const PairTree::Node& from = tree_.node(self);
     const PairTree::Node& to = tree_.node(other);
     const PairTree::Range squared = tree_.SquaredDistance(self, other);
-    return {factor_ * (from.scale * to.scale) * std::exp(-0.5 * squared.least),
-            factor_ * (from.least_scale * to.least_scale) * std::exp(-0.5 * squared.largest),
+    const Halves a = HalfOf(self);
+    const Halves b = HalfOf(other);
+    return {(a.largest + b.largest) * factor_ * (from.scale * to.scale) *
+                std::exp(-0.5 * squared.least),
+            (a.least + b.least) * factor_ * (from.least_scale * to.least_scale) *
+                std::exp(-0.5 * squared.largest),
             squared.least};
   }
+  // By how much the variables of a node, or one, add to the share that a pair counts by.
+  struct Halves {
+    double least;
+    double largest;
+  };
+  Halves HalfOf(std::size_t node) const {
+    return node_half_.empty() ? Halves{0.5, 0.5} : node_half_[node];
+  }
+  double Half(std::size_t p) const { return half_.empty() ? 0.5 : half_[p]; }
+  void SumHalves();
   void SumNodes();
 
   // The number of roundings of a value computed from two rows of marginals and a leaf of others.
@@ -219,15 +237,17 @@ class PointPairs {
   Matrix<double> y_;                  // row leaf * labels_ + i, by slot
   Matrix<double> z_;                  // row leaf * cuts_ + c
   std::vector<std::uint32_t> label_;  // of every slot, for a labeling
-  Matrix<double> variation_;          // by two labels: sum of l_c over the cuts that separate them
-  Matrix<double> node_y_;             // sums
-  Matrix<double> node_mean_;          // of z
-  Matrix<double> node_deviation_;     // sum of |z - mean|
+  std::vector<double> half_;          // of every slot; empty: all 1/2
+  std::vector<Halves> node_half_;
+  Matrix<double> variation_;       // by two labels: sum of l_c over the cuts that separate them
+  Matrix<double> node_y_;          // sums
+  Matrix<double> node_mean_;       // of z
+  Matrix<double> node_deviation_;  // sum of |z - mean|
 };
 
 PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
                        const Matrix<float>& marginals, std::span<const int> labeling,
-                       VerifiedValues values)
+                       std::span<const unsigned char> own, VerifiedValues values)
     : values_(values),
       tree_(kernel),
       distance_(model.metric().distance),
@@ -258,6 +278,12 @@ PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
     }
   });
   SumNodes();
+  if (!own.empty()) {
+    half_.resize(tree_.num_leaves() * kLeaf, 0.0);
+    for (std::size_t p = 0; p < tree_.size(); ++p)
+      half_[p] = own[tree_.variable(p)] == 0 ? 0.0 : 0.5;
+    SumHalves();
+  }
   if (labeling.empty()) return;
   label_.resize(tree_.num_leaves() * kLeaf, 0);
   for (std::size_t p = 0; p < tree_.size(); ++p)
@@ -271,6 +297,23 @@ PointPairs::PointPairs(const DenseCrf& model, const GaussianKernel& kernel,
                            cuts.contains(static_cast<int>(c), static_cast<int>(j));
         if (apart) variation_(i, j) += model.metric().length[c];
       }
+    }
+  }
+}
+
+void PointPairs::SumHalves() {
+  node_half_.resize(tree_.num_nodes());
+  for (std::size_t n = tree_.num_nodes(); n-- > 0;) {
+    const PairTree::Node& node = tree_.node(n);
+    if (node.is_leaf()) {
+      const auto [least, largest] =
+          std::minmax_element(half_.begin() + static_cast<std::ptrdiff_t>(node.begin),
+                              half_.begin() + static_cast<std::ptrdiff_t>(node.end));
+      node_half_[n] = {*least, *largest};
+    } else {
+      const Halves& left = node_half_[n + 1];
+      const Halves& right = node_half_[node.right];
+      node_half_[n] = {std::min(left.least, right.least), std::max(left.largest, right.largest)};
     }
   }
 }
@@ -434,7 +477,9 @@ void PointPairs::SumLeafPair(std::size_t self, std::size_t other, double thresho
     const std::size_t p = from.begin + k;
     if (self != other) {
       const Side side{1.0, rows->cost.row(k).data(), rows->z.row(k).data(), rows->none.data()};
-      const KernelRange range{largest[k], least[k], nearest[k]};
+      const Halves to_half = HalfOf(other);
+      const KernelRange range{(Half(p) + to_half.largest) * largest[k],
+                              (Half(p) + to_half.least) * least[k], nearest[k]};
       if (Bound(side, other, range, threshold, rows, sums)) continue;
     }
     tree_.Point(p, point);
@@ -451,6 +496,9 @@ void PointPairs::SumRow(std::size_t p, const double* point, const PairTree::Node
   tree_.SquaredDistances(point, leaf, squared);
   KernelWeights(squared, tree_.scales(leaf), tree_.scale(p), factor_, kNoLimit, weight);
   for (std::size_t j = 0; to.begin + j <= p && j < kLeaf; ++j) weight[j] = 0.0;
+  if (!half_.empty()) {  // 0, 1/2 or 1: no rounding
+    for (std::size_t j = 0; j < kLeaf; ++j) weight[j] *= half_[p] + half_[leaf * kLeaf + j];
+  }
   const double sum = Sum(weight);
   double expected = 0.0;
   double variation = 0.0;
@@ -515,18 +563,24 @@ double Threshold(const PointPairs& pairs, double tolerance, double value,
   return acceptable(2.0 * threshold) ? 2.0 * threshold : threshold;
 }
 
-VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& marginals,
-                              std::span<const int> labeling, const PairOptions& options,
-                              VerifiedValues values) {
+struct PointValues {
+  double lower;
+  double dual;
+  double loss;
+};
+
+PointValues ValuesAtPoint(const DenseCrf& model, const Matrix<float>& marginals,
+                          std::span<const int> labeling, std::span<const unsigned char> own,
+                          const PairOptions& options, VerifiedValues values) {
   CheckOptions(options);
-  SafeSum lower = UnaryPart(model, marginals, options.temperature);
+  SafeSum lower = UnaryPart(model, marginals, options.temperature, own);
   SafeSum dual = lower;
   double loss = 0.0;
   const auto kernels = static_cast<double>(model.kernels().size());
   Progress progress(options, model.kernels().size());
   for (const GaussianKernel& kernel : model.kernels()) {
     if (kernel.weight > 0.0) {
-      const PointPairs pairs(model, kernel, marginals, labeling, values);
+      const PointPairs pairs(model, kernel, marginals, labeling, own, values);
       const double threshold =
           Threshold(pairs, options.far_tolerance / kernels,
                     (values == VerifiedValues::kDual ? dual : lower).Below(), progress);
@@ -543,8 +597,15 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
   }
   progress.Report(0.0);
   constexpr double kNone = -std::numeric_limits<double>::infinity();
-  return {BoundMaker::Verified(values == VerifiedValues::kDual ? kNone : BelowOf(lower)),
-          BoundMaker::Verified(values == VerifiedValues::kLower ? kNone : BelowOf(dual)), loss};
+  return {values == VerifiedValues::kDual ? kNone : BelowOf(lower),
+          values == VerifiedValues::kLower ? kNone : BelowOf(dual), loss};
+}
+
+VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& marginals,
+                              std::span<const int> labeling, const PairOptions& options,
+                              VerifiedValues values) {
+  const PointValues found = ValuesAtPoint(model, marginals, labeling, {}, options, values);
+  return {BoundMaker::Verified(found.lower), BoundMaker::Verified(found.dual), found.loss};
 }
 
 }  // namespace
@@ -552,6 +613,17 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
                          const PairOptions& options, VerifiedValues values) {
   return VerifiedAtPoint(model, marginals, {}, options, values);
+}
+
+VerifiedShare VerifiedLowerShare(const DenseCrf& model, const Matrix<float>& marginals,
+                                 std::span<const unsigned char> own, const PairOptions& options) {
+  if (own.empty() || own.size() != model.num_variables()) {
+    throw InvalidInput(fmt::format("{} variables are marked or not, expected {}", own.size(),
+                                   model.num_variables()));
+  }
+  const PointValues found =
+      ValuesAtPoint(model, marginals, {}, own, options, VerifiedValues::kLower);
+  return {found.lower, found.loss};
 }
 
 VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling,

@@ -307,6 +307,47 @@ Matrix<float> SmoothMarginals(const DenseCrf& model) {
   return y;
 }
 
+// Each share by definition: the sum of all pairs of its variables, of which those that leave count half.
+TEST(DenseVerifierTest, SharesOfThePartsSumToTheLowerBound) {
+  RandomModels random(71);
+  for (int trial = 0; trial < 40; ++trial) {
+    const DenseCrf model = Medium(&random);
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
+    const std::size_t n = model.num_variables();
+    const int parts = random.Integer(1, 4);
+    // Half of the time parts that are together in feature space, whose groups count whole, half or not at all.
+    std::vector<int> part(n);
+    for (std::size_t a = 0; a < n; ++a) {
+      part[a] = trial % 2 == 0 ? random.Integer(0, parts - 1)
+                               : (model.kernels().front().features(a, 0) > 0.0 ? 1 : 0);
+    }
+    for (const Matrix<float>& marginals :
+         {RandomMarginals(model, &random), SmoothMarginals(model)}) {
+      const long double exact = AtByDefinition(model, marginals).lower;
+      const long double slack = 1e-9L * (1.0L + std::abs(exact));
+      for (const double tolerance : {0.0, 1e-2}) {
+        long double sum = -model.constant();
+        double loss = 0.0;
+        for (int p = 0; p < std::max(2, parts); ++p) {
+          std::vector<unsigned char> own(n);
+          for (std::size_t a = 0; a < n; ++a) own[a] = part[a] == p ? 1 : 0;
+          const VerifiedShare share =
+              VerifiedLowerShare(model, marginals, own, {.far_tolerance = tolerance});
+          sum += share.lower;
+          loss += share.loss;
+        }
+        EXPECT_LE(sum, exact);
+        EXPECT_GE(sum, exact - loss - slack);
+        EXPECT_LE(loss, tolerance == 0.0 ? slack : 1.0L + std::abs(exact));
+      }
+    }
+  }
+  const DenseCrf model = Medium(&random);
+  const std::vector<unsigned char> short_one(model.num_variables() - 1, 1);
+  EXPECT_THROW(VerifiedLowerShare(model, RandomMarginals(model, &random), short_one, {}),
+               InvalidInput);
+}
+
 TEST(DenseVerifierTest, GroupsAreBoundedFromTheRightSide) {
   RandomModels random(7);
   int grouped = 0;

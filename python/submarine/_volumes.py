@@ -1,0 +1,214 @@
+"""NIfTI volumes: spacing and orientation are the file's, sigmas in millimetres."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._arrays import Array, as_array, as_number, as_sigmas
+from ._errors import FileError, InvalidInput
+from ._kernels import Sigma
+from ._keywords import checked_keywords
+from ._refine import Refined, refine
+
+PathLike = Union[str, "os.PathLike[str]"]
+_POSITION, _BILATERAL = 1.0, 3.0  # default lengths, in sides of the smallest axis of a voxel
+
+
+class _Volume(NamedTuple):
+    """What a NIfTI file holds."""
+
+    path: str
+    values: Array
+    affine: Array
+    spacing: Tuple[float, ...]  # mm along the axes of the array
+    header: Any
+
+
+def _nibabel() -> Any:
+    try:
+        return importlib.import_module("nibabel")
+    except ImportError as error:
+        raise FileError("NIfTI volumes need the package nibabel (python3-nibabel)") from error
+
+
+def _read(path: PathLike, what: str) -> _Volume:
+    nibabel = _nibabel()
+    name = os.fspath(path)
+    try:
+        found = nibabel.load(name)
+        values = np.asarray(found.dataobj)
+    except Exception as error:  # nibabel and gzip have many
+        raise FileError(f'{what}: "{name}" cannot be read as NIfTI: {" ".join(str(error).split())}') from error
+    while values.ndim > 3 and values.shape[-1] == 1:
+        values = values[..., 0]
+    if values.ndim == 5 and values.shape[3] == 1:
+        values = values[:, :, :, 0]
+    if values.ndim not in (3, 4):
+        raise InvalidInput(f'{what}: "{name}" has shape {values.shape}, expected 3 axes, or 4 with labels in the last')
+    as_array(values, f'{what}: "{name}"')
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        raise InvalidInput(f'{what}: "{name}" is {values[place]} at voxel {place}, expected finite numbers')
+    spacing = tuple(float(s) for s in found.header.get_zooms()[:3])
+    if not all(0 < s < math.inf for s in spacing):
+        raise InvalidInput(f'{what}: "{name}" has voxels of {_text(spacing)} mm')
+    return _Volume(name, values, np.asarray(found.affine), spacing, found.header)
+
+
+def _text(spacing: Sequence[float]) -> str:
+    return " x ".join(f"{s:.4g}" for s in spacing)
+
+
+def _same_grid(one: _Volume, other: _Volume) -> None:
+    """Throws unless voxels of both are at the same places."""
+    shapes = one.values.shape[:3], other.values.shape[:3]
+    if shapes[0] != shapes[1]:
+        raise InvalidInput(f'"{one.path}" has {_text(shapes[0])} voxels, "{other.path}" has {_text(shapes[1])}')
+    if not np.allclose(one.spacing, other.spacing, rtol=1e-3):
+        raise InvalidInput(
+            f'"{one.path}" has voxels of {_text(one.spacing)} mm, "{other.path}" of {_text(other.spacing)} mm'
+        )
+    corners = np.array([[i * (n - 1) for i, n in zip(corner, one.values.shape)] + [1] for corner in np.ndindex(2, 2, 2)])
+    apart = np.abs((one.affine - other.affine) @ corners.T).max()
+    if apart > 0.1 * min(one.spacing):
+        raise InvalidInput(
+            f'the voxels of "{one.path}" and "{other.path}" are up to {apart:.3g} mm apart: they differ in orientation or origin'
+        )
+
+
+def _probabilities(softmax: Any, image: _Volume) -> Array:
+    """From one file with four axes, or one file for each label; what they leave over is a first label more."""
+    paths = [softmax] if isinstance(softmax, (str, os.PathLike)) else list(softmax)
+    volumes = [_read(path, "the softmax") for path in paths]
+    for volume in volumes:
+        _same_grid(image, volume)
+    parts: List[Array] = []
+    for volume in volumes:
+        values = volume.values if volume.values.ndim == 4 else volume.values[..., np.newaxis]
+        scale = np.float32(1.0 / 255.0) if values.dtype.kind == "u" or values.max(initial=0) > 2 else np.float32(1.0)
+        parts.append(values.astype(np.float32) * scale)
+    stacked = np.concatenate(parts, axis=-1)
+    if stacked.min(initial=0.0) < 0:
+        raise InvalidInput(f'"{volumes[0].path}" has values below 0, expected probabilities')
+    total = stacked.sum(axis=-1, keepdims=True)
+    if stacked.shape[-1] == 1 or not np.allclose(total, 1.0, atol=0.02):
+        if total.max(initial=0.0) > 1.02:
+            raise InvalidInput(f"the probabilities of the softmax sum to up to {total.max():.3g}, expected 1 at most")
+        stacked = np.concatenate([np.maximum(1.0 - total, 0.0), stacked], axis=-1)
+    stacked /= np.maximum(stacked.sum(axis=-1, keepdims=True), np.float32(1e-12))
+    return stacked
+
+
+def _intensities(values: Array, colour_sigma: Any) -> Array:
+    """0 to 255 for 99% of the voxels, whatever the scanner's units are, unless a colour sigma in these is given."""
+    if colour_sigma is not None or values.dtype == np.uint8:
+        return values
+    low, high = (float(v) for v in np.percentile(values, (0.5, 99.5)))
+    if not high > low:
+        low, high = float(values.min()), max(float(values.max()), float(values.min()) + 1.0)
+    return np.clip((values.astype(np.float32) - low) * (255.0 / (high - low)), 0.0, 255.0).astype(np.float32)
+
+
+class RefinedVolume(Refined):
+    """A :class:`Refined` with ``spacing`` and ``affine`` of the file."""
+
+    spacing: Tuple[float, ...]
+    affine: Array
+
+    def millilitres(self) -> List[float]:
+        """The volume of every label.
+
+        Returns
+        -------
+        list of float
+            In millilitres.
+        """
+        count = np.bincount(self.labels.reshape(-1), minlength=self.probabilities.shape[-1])
+        return [float(n) * math.prod(self.spacing) / 1000.0 for n in count]
+
+
+@checked_keywords
+def refine_volume(
+    softmax: Any,
+    image: PathLike,
+    out: Optional[PathLike] = None,
+    *,
+    position_sigma: Optional[Sigma] = None,
+    bilateral_sigma: Optional[Sigma] = None,
+    colour_sigma: Optional[Sigma] = None,
+    options: Optional[Any] = None,
+) -> RefinedVolume:
+    """:func:`refine` for NIfTI files, with lengths in millimetres: ``refine_volume("p.nii.gz", "t1.nii.gz", "labels.nii.gz")``.
+
+    Parameters
+    ----------
+    softmax : path or sequence of paths
+        A file of four axes, the last of which is the labels', or a file for each label. Bytes are taken as 0 to 255. Where
+        they do not sum to 1, what is left is a first label more.
+    image : path
+        A file of three axes, or four with channels.
+    out : path, optional
+        Where the labels go, .nii or .nii.gz, with the affine and the units of the image.
+    position_sigma, bilateral_sigma : float, optional
+        In millimetres along every axis, or one per axis of the file. One and three sides of a voxel, of its smallest axis.
+    colour_sigma : float, optional
+        In the units of the image; without it the image is scaled to 0 to 255 and the default is that of :func:`refine`.
+    options : dict, optional
+        Further keywords of :func:`refine`.
+
+    Returns
+    -------
+    RefinedVolume
+        As :func:`refine`, with ``spacing``, ``affine`` and ``millilitres()``.
+
+    Raises
+    ------
+    FileError
+        For files that cannot be read or written, and without nibabel.
+    InvalidInput
+        For a softmax of another grid than the image, and values that are not finite.
+    """
+    picture = _read(image, "the image")
+    probabilities = _probabilities(softmax, picture)
+    target = None if out is None else os.fspath(out)
+    if target is not None and not target.endswith((".nii", ".nii.gz")):
+        raise InvalidInput(f'out is "{target}", expected a name that ends with .nii or .nii.gz')
+    lengths = {}
+    for name, given, sides in (
+        ("position_sigma", position_sigma, _POSITION), ("bilateral_sigma", bilateral_sigma, _BILATERAL)
+    ):
+        sigma = as_sigmas(sides * min(picture.spacing) if given is None else given, name)
+        if len(sigma) not in (1, 3):
+            raise InvalidInput(f"{name} has {len(sigma)} numbers, expected 1 or 3, millimetres along the axes of the file")
+        along = sigma * 3 if len(sigma) == 1 else sigma
+        # x, y and z of the library are the last, middle and first axis.
+        lengths[name] = tuple(as_number(s, name) / step for s, step in zip(along, picture.spacing))[::-1]
+    more = dict(options or {})
+    if colour_sigma is not None:
+        more["colour_sigma"] = colour_sigma
+    found = refine(probabilities, _intensities(picture.values, colour_sigma), label_axis=-1, **lengths, **more)
+    refined = RefinedVolume(found.labels, found.probabilities)
+    refined.result, refined.spacing, refined.affine = found.result, picture.spacing, picture.affine
+    if target is not None:
+        _write(target, found.labels, picture)
+    return refined
+
+
+def _write(path: str, labels: Array, like: _Volume) -> None:
+    nibabel = _nibabel()
+    dtype = np.uint8 if labels.max(initial=0) < 256 else np.int16
+    header = like.header.copy()
+    header.set_data_dtype(dtype)
+    header.set_slope_inter(1.0, 0.0)
+    volume = nibabel.Nifti1Image(labels.astype(dtype), like.affine, header)
+    part = os.path.join(os.path.dirname(path), f".{os.getpid()}.{os.path.basename(path)}")
+    try:
+        nibabel.save(volume, part)
+        os.replace(part, path)
+    except OSError as error:
+        raise FileError(f'"{path}" cannot be written: {error}') from error
