@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/fit/fit_output.h"
+#include "submarine/base/argmax.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/fit/fit.h"
 #include "submarine/segmentation/evaluation.h"

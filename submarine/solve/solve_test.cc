@@ -218,8 +218,7 @@ TEST(SolveTest, EnergiesThatUnderflowAreWithinTheirBounds) {
 // Edges that cover a graph evenly are not what couples it most.
 TEST(SolveTest, AutoImprovesForestsWhereTimeIsGiven) {
   RandomModels random(17);
-  const SparseCrf model(random.Points(1600, 8, 0.0, 8.0), GridEdges(40, 40, 8, 5.0),
-                        PottsLabels(8));
+  const SparseCrf model(random.Points(900, 5, 0.0, 8.0), GridEdges(30, 30, 8, 5.0), PottsLabels(5));
   const SolveResult even = Solve(model);
   const SolveResult better = Solve(model, {.limits = {.time_limit_seconds = 60.0}});
   EXPECT_EQ(even.method, Method::kTrw);

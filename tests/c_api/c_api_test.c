@@ -336,7 +336,7 @@ static void test_errors(void) {
   FAILS(sm_solve(model, "{\"seed\": -1}", NULL, NULL, &result), SM_INVALID_INPUT, "seed");
   FAILS(sm_solve(model, "{\"max_memory\": \"nan\"}", NULL, NULL, &result), SM_INVALID_INPUT, "max_memory");
   FAILS(sm_solve(model, "{\"time_limt\": 3}", NULL, NULL, &result), SM_INVALID_INPUT, "did you mean time_limit?");
-  FAILS(sm_solve(model, "{\"method\": \"quadratc\"}", NULL, NULL, &result), SM_INVALID_INPUT, "did you mean quadratic?");
+  FAILS(sm_solve(model, "{\"method\": \"routd\"}", NULL, NULL, &result), SM_INVALID_INPUT, "did you mean routed?");
   FAILS(sm_solve(model, "{\"temperature\": 0, \"expectations\": true}", NULL, NULL, &result), SM_INVALID_INPUT, "temperature");
   FAILS(sm_read_model("/nonexistent/model.json", NULL, &result), SM_FILE_ERROR, "/nonexistent/model.json");
   FAILS(sm_write_model(model, "/nonexistent/model.json", "{}", NULL, 0), SM_FILE_ERROR, "/nonexistent");

@@ -47,8 +47,7 @@ void ExpectInside(const SolveResult& solved, double exact) {
 // 3,000 metrics, each in a sparse model; by all methods in turn.
 TEST(AnyMetric, SparseIntervalsHoldTheExactValue) {
   RandomModels random(3400);
-  constexpr Method kMethods[] = {Method::kPdhg, Method::kTrw, Method::kHybrid, Method::kRouted,
-                                 Method::kFrankWolfe};
+  constexpr Method kMethods[] = {Method::kPdhg, Method::kTrw, Method::kFrankWolfe};
   for (int trial = 0; trial < 3000 && !HasFailure(); ++trial) {
     const int labels = 2 + trial / 4 % 7;
     const LabelSpace space =
@@ -57,7 +56,7 @@ TEST(AnyMetric, SparseIntervalsHoldTheExactValue) {
         random.Model(labels > 5 ? 3 : 5, space, random.Real(-4.0, 0.0), random.Real(0.0, 4.0));
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
     const double exact = SolveExact(ToFactorGraph(model), {}).log_partition;
-    ExpectInside(Solve(model, {.method = kMethods[trial / 28 % 5],
+    ExpectInside(Solve(model, {.method = kMethods[trial / 28 % 3],
                                .limits = {.max_iterations = 20, .threads = 1}}),
                  exact);
   }
@@ -65,8 +64,7 @@ TEST(AnyMetric, SparseIntervalsHoldTheExactValue) {
 
 TEST(AnyMetric, DenseIntervalsHoldTheExactValue) {
   RandomModels random(3401);
-  constexpr Method kMethods[] = {Method::kPdhg, Method::kRouted, Method::kFrankWolfe,
-                                 Method::kQuadratic};
+  constexpr Method kMethods[] = {Method::kPdhg, Method::kRouted, Method::kFrankWolfe};
   for (int trial = 0; trial < 200 && !HasFailure(); ++trial) {
     const int labels = 3 + trial / 4 % 4;
     const LabelSpace space =
@@ -74,7 +72,7 @@ TEST(AnyMetric, DenseIntervalsHoldTheExactValue) {
     const DenseCrf model = random.Dense(labels > 4 ? 4 : 6, space);
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
     const double exact = SolveExact(ToFactorGraph(ToSparseCrf(model)), {}).log_partition;
-    SolveOptions options{.method = kMethods[trial / 16 % 4],
+    SolveOptions options{.method = kMethods[trial / 16 % 3],
                          .limits = {.max_iterations = 10, .threads = 1}};
     options.dense.certify = Certify::kExact;
     ExpectInside(Solve(model, options), exact);

@@ -218,8 +218,7 @@ bool IsTooLate(const SparseView& v) {
 
 bool WantsUnaries(const SparseView& v) {
   const bool began = v.tried_upper || v.has_mean_field;
-  return !v.has_unaries &&
-         (v.method == Method::kAuto || v.gave_up || (!began && IsTooLate(v)));
+  return !v.has_unaries && (v.method == Method::kAuto || v.gave_up || (!began && IsTooLate(v)));
 }
 
 bool WantsExact(const SparseView& v) {
@@ -236,8 +235,8 @@ bool WantsUpper(const SparseView& v) {
 bool WantsMeanField(const SparseView& v) {
   if (v.has_mean_field || v.is_exact) return false;
   return (v.method == Method::kMeanField && !IsTooLate(v)) ||
-         (v.method != Method::kMeanField && !v.zero_temperature && !v.gave_up && !v.stopped && v.starts > 0 &&
-          v.left > CostOf(v, Method::kMeanField).seconds &&
+         (v.method != Method::kMeanField && !v.zero_temperature && !v.gave_up && !v.stopped &&
+          v.starts > 0 && v.left > CostOf(v, Method::kMeanField).seconds &&
           HeldBytes(kMeanFieldHeld, v.size) <= v.room);
 }
 

@@ -261,9 +261,9 @@ struct SparsePolicy {
   static constexpr double kCheapBytes = 2e9;
   static constexpr double kCheapTables = 2e7;
   static constexpr double kShareForExact = 1.0 / 3.0;
-  // Forests improve where the edges' probabilities are optimised: on thirty grids and random graphs ten such steps leave
-  // TABLE of the interval, in some ten times the time (docs/which_method.md), for those who have given it. So many steps at
-  // most, started where they may take so many first bounds.
+  // Optimising the edges' probabilities is the tightest of all on 24 of 26 grids and random graphs (docs/which_method.md): so
+  // many steps take about ten times as long as TRW before them, for those who have given the time. They are begun where they
+  // may take at least so many first bounds.
   static constexpr int kRhoSteps = 10;
   static constexpr double kFirstBoundsForForests = 4.0;
 };
