@@ -47,7 +47,7 @@ std::string FileName(const Row& about) {
 }
 
 std::string CsvField(const Row& value) {
-  const std::string text = TextOf(value);
+  std::string text = TextOf(value);
   if (text == "null") return "";  // a number that is not finite
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";

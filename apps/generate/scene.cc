@@ -126,7 +126,8 @@ std::vector<std::uint8_t> Render(int width, int height, const Colour& gain,
       static_cast<std::size_t>(height), 8, [&](std::size_t begin, std::size_t end) {
         for (std::size_t a = begin * columns; a < end * columns; ++a) {
           const auto x = static_cast<double>(a % columns);
-          const auto y = static_cast<double>(a / columns);
+          const std::size_t row = a / columns;
+          const auto y = static_cast<double>(row);
           Colour mean = {};
           for (const double dx : {-0.25, 0.25}) {
             for (const double dy : {-0.25, 0.25}) {
