@@ -39,7 +39,7 @@ def test_defaults_are_five_updates():
     model = model_of(costs, costs.adapted())
 
     def updated(updates):
-        return costs.calibrated(sm.solve(model, "mf", certify="none", pairs="lattice", updates=updates).marginals)
+        return costs.calibrated(sm.solve(model, "mf", certify="none", pairs="lattice", updates=updates)).marginals
 
     five = updated(5)
     np.testing.assert_array_equal(sm.refine(softmax, image).probabilities, five)
