@@ -15,7 +15,6 @@
 #include "submarine/segmentation/evaluation.h"
 #include "submarine/segmentation/softmax.h"
 #include "submarine/solve/solve.h"
-#include "submarine/solver/common/dense_result.h"
 #include "submarine/solver/mean_field/filtered_mean_field.h"
 
 namespace submarine::apps {
@@ -103,8 +102,8 @@ Solved SolveBy(const LabelledPicture& picture, const SegmentationParameters& par
 Row BoundaryAccuracy(const LabelledPicture& picture, const Matrix<float>& probabilities,
                      int radius) {
   const auto band = internal::BoundaryBand(picture.truth, picture.width, picture.height, radius);
-  const internal::LabelCounts counts =
-      CountLabels(picture.truth, internal::ArgmaxLabels(probabilities), picture.num_labels(), band);
+  const internal::LabelCounts counts = internal::CountLabels(
+      picture.truth, internal::ArgmaxLabels(probabilities), picture.num_labels(), band);
   const bool any =
       std::any_of(counts.truth.begin(), counts.truth.end(), [](auto n) { return n > 0; });
   return any ? Row(ScoreLabels(counts).accuracy) : Row(nullptr);

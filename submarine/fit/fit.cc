@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/fit/nelder_mead.h"
@@ -175,15 +176,6 @@ FitSearch Search(std::span<const LabelledPicture> pictures, const std::vector<st
   return search;
 }
 
-std::vector<int> BestLabels(const Matrix<float>& rows) {
-  std::vector<int> labels(rows.rows());
-  for (std::size_t a = 0; a < labels.size(); ++a) {
-    const auto row = rows.row(a);
-    labels[a] = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
-  }
-  return labels;
-}
-
 HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold, const SegmentationParameters& fitted,
                      int iterations) {
   HeldOut held_out{.picture = picture.name, .fold = fold};
@@ -191,7 +183,7 @@ HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold, const Segmentatio
                                                    ThinRadius(picture.width, picture.height));
   const auto score = [&](const Matrix<float>& rows, PictureScores* scores, LabelCounts* of_thin) {
     *scores = ScorePicture(picture, rows);
-    *of_thin = CountLabels(picture.truth, BestLabels(rows), picture.num_labels(), thin);
+    *of_thin = CountLabels(picture.truth, ArgmaxLabels(rows), picture.num_labels(), thin);
   };
   score(picture.softmax, &held_out.classifier, &held_out.thin_classifier);
   Matrix<float> defaults =
@@ -244,7 +236,7 @@ std::string_view ToString(FitAdvice advice) {
 }
 
 PictureScores ScorePicture(const LabelledPicture& picture, const Matrix<float>& probabilities) {
-  return {CountLabels(picture.truth, BestLabels(probabilities), picture.num_labels()),
+  return {CountLabels(picture.truth, ArgmaxLabels(probabilities), picture.num_labels()),
           ScoreProbabilities(probabilities, picture.truth)};
 }
 
