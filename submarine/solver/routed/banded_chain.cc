@@ -143,7 +143,7 @@ void BandedChain::FindUnusual() {
 }
 
 void BandedChain::SumOldest(const double* decay, const double* in, double* totals,
-                            double* out) const {
+                           double* out) const {
   SumRows(in, labels_, rest_, totals);
   if (is_potts_) {
     Scale(totals, decay[usual_], rest_, totals);
@@ -163,7 +163,7 @@ void BandedChain::SumOldest(const double* decay, const double* in, double* total
 }
 
 void BandedChain::SumNewest(const double* decay, const double* in, double* totals,
-                            double* out) const {
+                           double* out) const {
   for (std::size_t r = 0; r < rest_; ++r)
     totals[r] = decay[usual_] * SumOf(in + r * labels_, labels_);
   if (is_potts_) {
@@ -197,7 +197,7 @@ void BandedChain::SetWeights(const Matrix<double>& edge_weights, double temperat
 }
 
 void BandedChain::NodeFactors(std::size_t p, std::vector<double>* row,
-                              std::vector<double>* factor) const {
+                             std::vector<double>* factor) const {
   // States (here, before, ...) with fewer labels before than the thickness have the older ones 0.
   const std::size_t older = std::min(Depth(p), thickness_ - 1);
   std::size_t count = labels_;

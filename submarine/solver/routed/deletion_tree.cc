@@ -58,7 +58,7 @@ std::uint32_t DeletionTree::Nearest(std::uint32_t a) const {
 }
 
 std::vector<std::pair<float, std::uint32_t>> DeletionTree::Nearest(std::uint32_t a,
-                                                                   std::size_t count) const {
+                                                                    std::size_t count) const {
   Closest closest(count);
   Find(a, &closest);
   return std::move(closest.found);
@@ -124,7 +124,7 @@ float DeletionTree::BoxDistance(std::size_t n, const float* f) const {
 }
 
 void DeletionTree::Search(std::size_t n, const float* f, std::uint32_t self,
-                          Closest* closest) const {
+                           Closest* closest) const {
   const Node& node = nodes_[n];
   if (node.alive == 0 || closest->Excludes(BoxDistance(n, f))) return;
   if (node.left == 0) {

@@ -10,9 +10,9 @@
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
-#include "submarine/solver/routed/banded_chain.h"
 #include "submarine/solver/routed/listed_routes.h"
 #include "submarine/solver/routed/momentum.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 namespace submarine::internal {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "submarine/solver/routed/banded_chain.h"
 #include "submarine/solver/routed/squares/reordered_kernels.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 namespace submarine::internal {
 namespace {
@@ -57,7 +57,8 @@ class Planner {
     if (options_.thickness > 0) return options_.thickness;
     int thickness = DefaultThickness(model_.num_labels());
     const LabelSpace& labels = model_.labels();
-    if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length))) return thickness;
+    if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length)))
+      return thickness;
     const double seconds = std::min(options_.planned_seconds, options_.time_limit_seconds);
     const auto fits = [&](int k) {
       return std::pow(model_.num_labels(), k) <= kMostStates &&

@@ -8,9 +8,9 @@
 #include "submarine/base/matrix.h"
 #include "submarine/extension/routing.h"
 #include "submarine/model/dense_crf.h"
-#include "submarine/solver/routed/banded_chain.h"
 #include "submarine/solver/routed/squares/product_pairs.h"
 #include "submarine/solver/routed/squares/tile_pairs.h"
+#include "submarine/solver/routed/banded_chain.h"
 
 namespace submarine::internal {
 

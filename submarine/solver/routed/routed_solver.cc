@@ -36,7 +36,7 @@ constexpr int kPatience = 8;   // iterations that a round has to gain kWorthwhil
 constexpr double kWorthwhile = 1e-4;
 constexpr double kWorthwhileOnSample = 2.5e-4;  // of kOnSample iterations
 constexpr double kGapToleranceScale = 100.0;  // these shares count more where log Z is known well,
-constexpr double kMinRelativeGain = 0.01;     // up to a point
+constexpr double kMinRelativeGain = 0.01;  // up to a point
 // The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
 // potentials with shorter steps, so many times.
 constexpr int kMostShortened = 2;
@@ -201,8 +201,7 @@ class RoutedRun {
     if (!std::isfinite(before)) return true;
     const double size = std::max(1.0, std::abs(before));
     // What a sample says may be below any lower bound.
-    const double to_gain =
-        std::max(kGapToleranceScale * (before - options_.lower), kMinRelativeGain * size);
+    const double to_gain = std::max(kGapToleranceScale * (before - options_.lower), kMinRelativeGain * size);
     return after < before - worthwhile * std::min(to_gain, size);
   }
 

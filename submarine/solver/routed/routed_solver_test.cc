@@ -104,8 +104,7 @@ TEST(RoutedSolverTest, FloorOfThePlainBoundIsOne) {
     proof[0].v = Matrix<float>(6, static_cast<std::size_t>(model.num_cuts()));
     for (std::size_t n = 0; n < proof[0].v.size(); ++n)
       proof[0].v.data()[n] = static_cast<float>(random.Real(-2.0, 2.0));
-    ASSERT_LE(SubmodularBoundLimit(model, 1.0),
-              VerifiedUpper(model, proof, {.cutoff = 0.0}) + 1e-9);
+    ASSERT_LE(SubmodularBoundLimit(model, 1.0), VerifiedUpper(model, proof, {.cutoff = 0.0}) + 1e-9);
   }
 }
 

@@ -316,8 +316,8 @@ void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::
   HWY_DYNAMIC_DISPATCH(FlowSquare)(left, factor, cuts, stride, v, flow);
 }
 
-std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t column,
-                                               const float* of_row, const float* of_column) {
+std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t column, const float* of_row,
+                                         const float* of_column) {
   const auto upper_half = [](float value) {
     return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0x8000U) >> 16U);
   };
@@ -326,11 +326,11 @@ std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t colu
   constexpr float kLeast = 1e-30F;  // one over less may not be finite
   if (!(in_rows > kLeast && in_columns > kLeast)) return std::nullopt;
   ResidualBlock left{static_cast<std::uint32_t>(row),
-                     static_cast<std::uint32_t>(column),
-                     1.0F / in_rows,
-                     1.0F / in_columns,
-                     {},
-                     {}};
+                  static_cast<std::uint32_t>(column),
+                  1.0F / in_rows,
+                  1.0F / in_columns,
+                  {},
+                  {}};
   for (std::size_t i = 0; i < kSide; ++i) {
     left.of_row[i] = upper_half(of_row[i]);
     left.of_column[i] = upper_half(of_column[i]);

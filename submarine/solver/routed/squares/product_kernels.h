@@ -45,8 +45,8 @@ struct ResidualBlock {
 };
 
 // Empty where nothing that counts is left.
-std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t column,
-                                               const float* of_row, const float* of_column);
+std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t column, const float* of_row,
+                                         const float* of_column);
 
 namespace scalar {
 void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,

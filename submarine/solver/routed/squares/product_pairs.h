@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
-#include "submarine/solver/routed/squares/product_kernels.h"
 #include "submarine/solver/routed/squares/reordered_kernels.h"
+#include "submarine/solver/routed/squares/product_kernels.h"
 #include "submarine/solver/routed/squares/routing_layout.h"
 
 namespace submarine::internal {

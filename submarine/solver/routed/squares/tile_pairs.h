@@ -14,8 +14,8 @@
 #include "submarine/base/aligned_memory.h"
 #include "submarine/base/matrix.h"
 #include "submarine/extension/routing.h"
-#include "submarine/solver/routed/squares/product_kernels.h"
 #include "submarine/solver/routed/squares/reordered_kernels.h"
+#include "submarine/solver/routed/squares/product_kernels.h"
 #include "submarine/solver/routed/squares/routing_layout.h"
 
 namespace submarine::internal {
