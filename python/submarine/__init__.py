@@ -12,8 +12,9 @@ Models: :class:`GridCrf`, :class:`GraphCrf`, :class:`DenseCrf`, :class:`FactorGr
 ``import submarine.compat.install`` provides pydensecrf's modules.
 """
 
-from . import blocks, stereo
+from . import blocks
 from ._core import __version__
+from ._batches import refine_logits, refine_volumes
 from ._errors import Error, FileError, Interrupted, InvalidInput, NotExpressible, TimeLimit, TooLarge
 from ._kernels import KernelSpec, bilateral, features, position
 from ._labelled import Change, Comparison, Fit, compare_labels, fit
@@ -22,13 +23,18 @@ from ._parameters import SegmentationParameters, read_parameters
 from ._points import Points, read_points, refine_points
 from ._refine import Refined, costs_of, probabilities_of, refine, refine_many
 from ._result import Expectation, Record, Result
+from ._segmenter import Segmenter
 from ._solve import Method, methods, set_threads, solve
+from ._stereo import StereoResult, compare_disparities, guess_disparities, matching_costs, refined_disparities, stereo
 from ._volumes import RefinedVolume, refine_volume
 
 __all__ = [
-    "Change", "Comparison", "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "Fit", "GraphCrf", "GridCrf",
-    "Interrupted", "InvalidInput", "KernelSpec", "Method", "NotExpressible", "Points", "Record", "Refined", "RefinedVolume", "Result",
-    "SegmentationParameters", "TimeLimit", "TooLarge", "__version__",
-    "bilateral", "blocks", "compare_labels", "costs_of", "features", "fit", "grid_edges", "methods", "position", "probabilities_of",
-    "read", "read_parameters", "read_points", "refine", "refine_many", "refine_points", "refine_volume", "set_threads", "solve", "stereo",
+    "Change", "Comparison", "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "Fit", "GraphCrf",
+    "GridCrf", "Interrupted", "InvalidInput", "KernelSpec", "Method", "NotExpressible", "Points", "Record",
+    "Refined", "RefinedVolume", "Result", "SegmentationParameters", "Segmenter", "StereoResult", "TimeLimit",
+    "TooLarge", "__version__", "bilateral", "blocks", "compare_disparities", "compare_labels", "costs_of",
+    "features", "fit", "grid_edges", "guess_disparities", "matching_costs", "methods", "position",
+    "probabilities_of", "read", "read_parameters", "read_points", "refine", "refine_logits", "refine_many",
+    "refine_points", "refine_volume", "refine_volumes", "refined_disparities", "set_threads", "solve",
+    "stereo",
 ]

@@ -701,6 +701,15 @@ def guess_disparities(left: Array, right: Array) -> int:
     return int(_call("guess_disparities", {}, [left, right]).facts["disparities"])
 
 
+def match_stereo(left: Array, right: Array, options: Dict[str, Any]) -> Dict[str, Array]:
+    """The arrays of a pair by name."""
+    found = _call("stereo", options, [left, right])
+    names = ["disparities", "visible"]
+    if not options["fast"]:
+        names += ["uncertainty", "low", "high", "marginals"]
+    return {name: found.view(name, writable=True) for name in names}
+
+
 def refined_disparities(marginals: Array, labels: Array) -> Array:
     return _values(_call("refined_disparities", {}, [marginals, labels]))
 

@@ -231,7 +231,7 @@ def probabilities_of(labels: Any, num_labels: int, *, confidence: float = 0.9, u
     return rows
 
 
-def _in_bytes(picture: Array, colour_sigma: Any) -> Array:
+def in_bytes(picture: Array, colour_sigma: Any) -> Array:
     """The picture with samples from 0 to 255, which colour sigmas are made for unless they are given for others."""
     if picture.dtype.kind not in "fb" or picture.size == 0:
         return picture
@@ -467,7 +467,7 @@ def refine(
     changes = {name: value for name, value in given_here.items() if value is not None}
     temperature = changes.get("softmax_temperature", fitted.softmax_temperature)
     costs = costs_for(probabilities, image, temperature, label_axis, clip, channel_axis)
-    costs = costs._replace(picture=_in_bytes(costs.picture, colour_sigma))
+    costs = costs._replace(picture=in_bytes(costs.picture, colour_sigma))
     steps = _checked_spacing(spacing, costs.extent)
     adapts = parameters is None and preset != "pydensecrf"
     if adapts and not all(name in changes for name in _KERNELS):

@@ -24,8 +24,11 @@
 #include "submarine/io/segmentation/segmentation_parameters.h"
 #include "submarine/segmentation/calibration.h"
 #include "submarine/segmentation/segmentation_model.h"
+#include "submarine/solve/solve.h"
 #include "submarine/stereo/disparity.h"
+#include "submarine/stereo/match/stereo_crf.h"
 #include "submarine/stereo/matching_cost.h"
+#include "submarine/stereo/semi_global/semi_global.h"
 
 namespace submarine::c_api {
 namespace {
@@ -83,6 +86,67 @@ Found FindDisparities(Options* options, Arrays arrays, const Told& /*told*/) {
   const HeldView left(ArrayAt(arrays, 0));
   const HeldView right(ArrayAt(arrays, 1));
   return ValuesOf(Json{{"disparities", GuessDisparities(left.view, right.view)}});
+}
+
+// What a stereo pair says: several arrays of the shape of the views.
+class StereoObject final : public sm_object {
+ public:
+  StereoObject(const StereoView& left, const StereoView& right, Options* options)
+      : height_(static_cast<std::size_t>(left.height)),
+        width_(static_cast<std::size_t>(left.width)) {
+    int disparities = 0;
+    options->Read("disparities", &disparities);
+    bool fast = false;
+    options->Read("fast", &fast);
+    double share = 0.9;
+    options->Read("share", &share);
+    StereoCrfOptions crf;
+    options->Read("updates", &crf.updates);
+    options->CheckEmpty();
+    if (!(share > 0.0 && share < 1.0))
+      throw InvalidInput(fmt::format("share is {}, expected a number between 0 and 1", share));
+    if (disparities == 0) disparities = GuessDisparities(left, right);
+    const internal::SemiGlobalMatch match =
+        MatchSemiGlobal(left, right, disparities, internal::SemiGlobalOptions());
+    visible_ = match.visible;
+    if (fast) {
+      disparities_ = StereoDisparities(match, match.disparities);
+      return;
+    }
+    SolveResult solved =
+        Solve(StereoCrf(match, StereoKernels(left, crf), crf), MeanFieldPreset(crf.updates));
+    marginals_ = std::move(std::get<Matrix<float>>(solved.marginals));
+    disparities_ = StereoDisparities(match, solved.labels);
+    uncertainty_ = StereoUncertainty(marginals_, disparities_);
+    intervals_ = StereoIntervals(marginals_, disparities_, share);
+  }
+
+  Json Description() const override { return {{"kind", "values"}, {"labels", marginals_.cols()}}; }
+  sm_array View(std::string_view name, std::size_t index) const override {
+    if (index == 0 && name == "visible") return ViewOf(visible_.data(), {height_, width_});
+    if (index == 0 && name == "disparities") return ViewOf(disparities_.data(), {height_, width_});
+    if (index == 0 && marginals_.size() > 0) {
+      if (name == "uncertainty") return ViewOf(uncertainty_.data(), {height_, width_});
+      if (name == "low") return ViewOf(intervals_.low.data(), {height_, width_});
+      if (name == "high") return ViewOf(intervals_.high.data(), {height_, width_});
+      if (name == "marginals")
+        return ViewOf(marginals_.data(), {height_, width_, marginals_.cols()});
+    }
+    return sm_object::View(name, index);
+  }
+
+ private:
+  std::size_t height_, width_;
+  std::vector<std::uint8_t> visible_;
+  std::vector<float> disparities_, uncertainty_;
+  DisparityIntervals intervals_;
+  Matrix<float> marginals_;
+};
+
+Found FindStereo(Options* options, Arrays arrays, const Told& /*told*/) {
+  const HeldView left(ArrayAt(arrays, 0));
+  const HeldView right(ArrayAt(arrays, 1));
+  return std::make_unique<StereoObject>(left.view, right.view, options);
 }
 
 Found FindRefinedDisparities(Options* options, Arrays arrays, const Told& /*told*/) {
@@ -189,6 +253,7 @@ constexpr Function kFunctions[] = {
     {"parameters_for", &FindParametersFor},
     {"read_parameters", &FindParametersIn},
     {"refined_disparities", &FindRefinedDisparities},
+    {"stereo", &FindStereo},
 };
 
 const Function& FunctionOf(std::string_view name) {

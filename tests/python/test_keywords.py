@@ -175,8 +175,6 @@ def documented():
             for method, function in vars(thing).items():
                 if inspect.isfunction(function) and hasattr(function, "__wrapped__") and method != "__init__":
                     yield f"{name}.{method}", function
-    for name in sm.stereo.__all__:
-        yield f"stereo.{name}", getattr(sm.stereo, name)
 
 
 @pytest.mark.parametrize("name, thing", documented(), ids=lambda value: value if isinstance(value, str) else "")

@@ -234,13 +234,13 @@ def test_stereo(data):
     right = either(data, plausible((h, w), 0.0, 255.0), arrays())
     kind = data.draw(st.sampled_from(["ad", "census", "bt", "sad:1", "ad", "sad:x"]))
     truncate = data.draw(usual)
-    costs = attempt("costs", lambda: sm.stereo.matching_costs(left, right, n, kind, truncate=truncate))
+    costs = attempt("costs", lambda: sm.matching_costs(left, right, n, kind, truncate=truncate))
     if costs is not None:
         assert np.isfinite(costs).all()
-    attempt("guess", lambda: sm.stereo.guess_disparities(left, right))
+    attempt("guess", lambda: sm.guess_disparities(left, right))
     labels = either(data, hnp.arrays(np.int32, (h, w), elements=st.integers(-1, 3)), arrays())
-    attempt("disparities", lambda: sm.stereo.refined_disparities(data.draw(plausible((h, w, 3), 0.0, 1.0)), labels))
-    attempt("compare", lambda: sm.stereo.compare(left, right))
+    attempt("disparities", lambda: sm.refined_disparities(data.draw(plausible((h, w, 3), 0.0, 1.0)), labels))
+    attempt("compare", lambda: sm.compare_disparities(left, right))
 
 
 @SETTINGS

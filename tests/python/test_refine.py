@@ -232,17 +232,17 @@ def test_stereo():
     right = RNG.integers(0, 256, (12, 40)).astype(float)
     left = np.empty_like(right)
     left[:, 3:], left[:, :3] = right[:, :-3], 0
-    costs = sm.stereo.matching_costs(left, right, 6, truncate=50)
+    costs = sm.matching_costs(left, right, 6, truncate=50)
     assert costs.shape == (12, 40, 6) and costs.max() <= 50
     assert np.array_equal(costs[:, 8:, 3], np.zeros((12, 32), np.float32))
     assert np.array_equal(costs[:, 10, 1], np.minimum(abs(left[:, 10] - right[:, 9]), 50).astype(np.float32))
     result = sm.solve(sm.GridCrf(costs, 5.0, "truncated:2"), "pdhg", max_iterations=50)
-    disparity = sm.stereo.refined_disparities(result.marginals, result.labels)
+    disparity = sm.refined_disparities(result.marginals, result.labels)
     truth = np.full((12, 40), 3.0)
     truth[:, :6] = np.nan
-    errors = sm.stereo.compare(disparity, truth)
+    errors = sm.compare_disparities(disparity, truth)
     assert errors["pixels"] == 12 * 34 and errors["bad_one"] < 0.05
-    assert sm.stereo.guess_disparities(left, right) >= 4
+    assert sm.guess_disparities(left, right) >= 4
 
 
 def write_parameters(path, **changes):

