@@ -119,7 +119,8 @@ SM_API sm_status sm_view(const sm_object* object, const char* name, size_t index
 SM_API sm_status sm_labels_from_spec(const char* spec, int num_labels, const char* directory,
                                      sm_object** labels);
 /* Tables of distances (labels, labels), one per metric. `description` is null, or that of a label space with these
- * tables, which is made again without a search for its cuts. */
+ * tables, which is made again without a search for its cuts; or, for one table that violates the triangle inequality,
+ * {"no_metric": "repair"} or "compatibility" (docs/metrics.md). */
 SM_API sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables,
                                        const char* description, sm_object** labels);
 /* Those of a sparse or dense model. */

@@ -267,9 +267,10 @@ void AddGenerateCommand(CLI::App* app) {
   command->add_option("--low", options->low, "Smallest unary")->capture_default_str();
   command->add_option("--high", options->high, "Largest unary")->capture_default_str();
   command
-      ->add_option("--metric", options->metric,
-                   "potts, linear, truncated:T, tree:SPEC, or a file beside the output of a matrix or of a "
-                   "label tree (.csv, .tsv, .txt, .json, .npy)")
+      ->add_option(
+          "--metric", options->metric,
+          "potts, linear, truncated:T, tree:SPEC, or a file beside the output of a matrix or of a "
+          "label tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str();
   command->add_flag("--strict-hst", options->strict_hst, "Refuse trees that break the r-HST rules");
   command->add_option("--seed", options->seed, "Seed of the random numbers")

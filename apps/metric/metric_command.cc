@@ -89,12 +89,10 @@ std::string Report(const MetricOfFile& metric, const MetricCommand& command) {
       farthest = std::max(farthest, d.distance(i, j));
     }
   }
-  std::string text = fmt::format("{}: {} labels{}, distances from {:g} to {:g}\n", d.name,
-                                 labels.num_labels(),
-                                 labels.groups.empty()
-                                     ? ""
-                                     : fmt::format(" in {} groups", labels.groups.size()),
-                                 nearest, farthest);
+  std::string text =
+      fmt::format("{}: {} labels{}, distances from {:g} to {:g}\n", d.name, labels.num_labels(),
+                  labels.groups.empty() ? "" : fmt::format(" in {} groups", labels.groups.size()),
+                  nearest, farthest);
   const auto single = std::count_if(cuts.begin(), cuts.end(),
                                     [&](int c) { return labels.cuts->set(c).size() == 1; });
   text += fmt::format(
@@ -106,7 +104,8 @@ std::string Report(const MetricOfFile& metric, const MetricCommand& command) {
   } else {
     const MetricFit fit = FitOf(*labels.cuts, d);
     text += fmt::format(
-        "Upper bounds are about the sum of cuts d' <= d: d/d' is at most {:.4g} ({} and {}), {:.4g} "
+        "Upper bounds are about the sum of cuts d' <= d: d/d' is at most {:.4g} ({} and {}), "
+        "{:.4g} "
         "on average. Labels, energies and lower bounds are those of d.\n",
         fit.worst, NameOf(labels, fit.i), NameOf(labels, fit.j), fit.mean);
   }
@@ -135,8 +134,8 @@ Json ReportJson(const LabelSpace& labels) {
     json["groups"].push_back({{"name", group.name}, {"labels", group.labels}});
   json["cuts"] = Json::array();
   for (int c : CutsInUse(labels)) {
-    json["cuts"].push_back({{"length", d.length[static_cast<std::size_t>(c)]},
-                            {"labels", labels.cuts->set(c)}});
+    json["cuts"].push_back(
+        {{"length", d.length[static_cast<std::size_t>(c)]}, {"labels", labels.cuts->set(c)}});
   }
   return json;
 }
@@ -148,13 +147,12 @@ void RunMetric(const MetricCommand& command) {
   const MetricOfFile metric = Read(command);
   if (!command.picture.empty()) {
     if (!metric.tree) {
-      throw InvalidInput(
-          fmt::format("--picture draws label trees, and {} is not from a file of one", command.metric));
+      throw InvalidInput(fmt::format(
+          "--picture draws label trees, and {} is not from a file of one", command.metric));
     }
     WriteFileAtomically(command.picture, TreeSvg(*metric.tree));
   }
-  if (!command.json.empty())
-    WriteFileAtomically(command.json, JsonText(ReportJson(metric.labels)));
+  if (!command.json.empty()) WriteFileAtomically(command.json, JsonText(ReportJson(metric.labels)));
   PrintText(Report(metric, command));
 }
 

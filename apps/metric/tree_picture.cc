@@ -79,7 +79,8 @@ std::string TreeText(const LabelTree& tree) {
     const TreeNode& node = tree.nodes()[static_cast<std::size_t>(n)];
     text += std::string(2 * drawn.depth[static_cast<std::size_t>(n)], ' ');
     text += Escaped(NameOf(node));
-    if (node.parent >= 0) text += fmt::format("{}({:g})", NameOf(node).empty() ? "" : " ", node.length);
+    if (node.parent >= 0)
+      text += fmt::format("{}({:g})", NameOf(node).empty() ? "" : " ", node.length);
     text += "\n";
   }
   return text;
@@ -92,8 +93,7 @@ std::string TreeSvg(const LabelTree& tree) {
   double farthest = 0.0, widest = 0.0, row = 0.0;
   for (int index : drawn.order) {
     const auto n = static_cast<std::size_t>(index);
-    if (nodes[n].parent >= 0)
-      x[n] = x[static_cast<std::size_t>(nodes[n].parent)] + nodes[n].length;
+    if (nodes[n].parent >= 0) x[n] = x[static_cast<std::size_t>(nodes[n].parent)] + nodes[n].length;
     farthest = std::max(farthest, x[n]);
     if (nodes[n].label < 0) continue;
     y[n] = kMargin + kRowHeight * (row + 0.5);
@@ -106,7 +106,9 @@ std::string TreeSvg(const LabelTree& tree) {
     const auto n = static_cast<std::size_t>(drawn.order[k]);
     const std::vector<int>& below = drawn.children[n];
     if (below.empty()) continue;
-    y[n] = (y[static_cast<std::size_t>(below.front())] + y[static_cast<std::size_t>(below.back())]) / 2;
+    y[n] =
+        (y[static_cast<std::size_t>(below.front())] + y[static_cast<std::size_t>(below.back())]) /
+        2;
   }
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
@@ -118,7 +120,8 @@ std::string TreeSvg(const LabelTree& tree) {
     if (nodes[n].parent >= 0) {
       const auto up = static_cast<std::size_t>(nodes[n].parent);
       svg += fmt::format(
-          "<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" stroke=\"#555\"><title>{:g}</title>"
+          "<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" "
+          "stroke=\"#555\"><title>{:g}</title>"
           "</path>\n",
           x[up], y[up], y[n], x[n], nodes[n].length);
     }

@@ -64,13 +64,13 @@ Json GroupsJson(const std::vector<LabelGroup>& groups, const std::vector<std::st
       within[NameOf(names, i)] =
           share > 0.0 ? Json(mean[static_cast<std::size_t>(i)] / share) : Json(nullptr);
     }
-    json.push_back({{"name", group.name},
-                    {"labels", group.labels},
-                    {"parent", group.parent < 0
-                                   ? Json(nullptr)
-                                   : Json(groups[static_cast<std::size_t>(group.parent)].name)},
-                    {"share", share},
-                    {"of_which", within}});
+    json.push_back(
+        {{"name", group.name},
+         {"labels", group.labels},
+         {"parent", group.parent < 0 ? Json(nullptr)
+                                     : Json(groups[static_cast<std::size_t>(group.parent)].name)},
+         {"share", share},
+         {"of_which", within}});
   }
   return json;
 }
@@ -89,8 +89,8 @@ void WriteGroups(const std::string& file, const std::vector<LabelGroup>& groups,
   internal::WriteNpy(file, std::span<const float>(values), shape);
 }
 
-std::string GroupsText(const std::vector<LabelGroup>& groups,
-                       const std::vector<std::string>& names, const MarginalRows& marginals) {
+std::string GroupsText(const std::vector<LabelGroup>& groups, const std::vector<std::string>& names,
+                       const MarginalRows& marginals) {
   constexpr std::size_t kGroups = 6, kLabels = 3;
   constexpr double kLeast = 5e-4;  // 0.1%, rounded
   const std::vector<double> mean = MeanMarginals(marginals);

@@ -22,7 +22,7 @@ void WriteGroups(const std::string& file, const std::vector<LabelGroup>& groups,
                  const MarginalRows& marginals, internal::NpyShape shape);
 
 // "Groups: vehicle 60% (car 40% of it, ...), ..."
-std::string GroupsText(const std::vector<LabelGroup>& groups,
-                       const std::vector<std::string>& names, const MarginalRows& marginals);
+std::string GroupsText(const std::vector<LabelGroup>& groups, const std::vector<std::string>& names,
+                       const MarginalRows& marginals);
 
 }  // namespace submarine::apps

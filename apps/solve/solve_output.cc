@@ -120,6 +120,10 @@ Json SummaryJson(const SolveResult& result, const SolveOptions& options,
   json["temperature"] = certificate.temperature;
   json["about"] = certificate.model;
   json["defect"] = certificate.defect;
+  if (const auto& loss = result.metric_loss) {
+    json["metric_loss"] = {
+        {"worst_ratio", loss->worst}, {"mean_ratio", loss->mean}, {"pairs", loss->pairs}};
+  }
   json["notes"] = result.notes;
   json["pairs"] = result.pairs.empty() ? Json(nullptr) : Json(result.pairs);
   json["model"] = model_file;

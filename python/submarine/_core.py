@@ -302,6 +302,14 @@ class Labels:
         return [np.array(self.held.view("distance", m)) for m in range(len(self.held.facts["metrics"]))]
 
     @property
+    def label_names(self) -> List[str]:
+        return [str(name) for name in self.held.facts["names"]]
+
+    @property
+    def groups(self) -> Dict[str, List[int]]:
+        return {str(group["name"]): [int(i) for i in group["labels"]] for group in self.held.facts["groups"]}
+
+    @property
     def cuts(self) -> Array:
         """S_c as rows of zeros and ones."""
         composite = self.held.facts["composite"]

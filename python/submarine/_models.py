@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union, get_args
@@ -15,13 +16,17 @@ from ._kernels import Extent, KernelSpec
 from ._keywords import Count, check_choice, checked_keywords
 
 PathLike = Union[str, "os.PathLike[str]"]
-Metric = Union[str, Array, Sequence[Sequence[Number]]]
+Metric = Union[str, Array, Sequence[Sequence[Number]], Tuple[str, Array]]
 
 
 def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
     """The label space of one metric."""
     if isinstance(metric, str):
         labels = _core.Labels.from_spec(metric, num_labels)
+    elif isinstance(metric, tuple) and metric and isinstance(metric[0], str):
+        if len(metric) != 2 or metric[0] not in ("repair", "compatibility"):
+            raise InvalidInput(f"the metric is {metric!r:.60}, expected ('repair', table) or ('compatibility', table)")
+        labels = _core.Labels.from_tables([_table(metric[1], num_labels)], json.dumps({"no_metric": metric[0]}))
     else:
         labels = _core.Labels.from_tables([_table(metric, num_labels)])
     for warning in labels.warnings:
@@ -112,6 +117,16 @@ class _PairModel(Model):
         """The costs, labels last; a read-only view."""
         unary: Array = self._core.unary
         return unary.reshape(self._shape + (self.num_labels,))
+
+    @property
+    def label_names(self) -> List[str]:
+        """The names of the labels, where the metric is a file that has them; otherwise empty."""
+        return list(self._core.labels.label_names)
+
+    @property
+    def groups(self) -> Dict[str, List[int]]:
+        """The labels of every group of the label hierarchy, where the metric is one that has names."""
+        return dict(self._core.labels.groups)
 
     @property
     def distances(self) -> List[Array]:

@@ -91,6 +91,7 @@ class Result:
     estimated_bytes: float = 0.0
     interrupted: bool = False  # by Ctrl-C
     options: Dict[str, Any] = field(default_factory=dict)  # what the solve was asked for
+    groups: Dict[str, List[int]] = field(default_factory=dict)  # the labels of the groups of a label hierarchy
     _proof: Any = field(default=None, repr=False)  # of expectations; not pickled
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -125,6 +126,17 @@ class Result:
             y = np.asarray(row, np.float64)
             parts.append(-np.sum(np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)), 0.0), axis=-1))
         return np.asarray(parts) if isinstance(self.marginals, list) else np.asarray(parts[0])
+
+    def group_marginals(self) -> Dict[str, Array]:
+        """The marginal of every group of the label hierarchy: the sum over its labels.
+
+        Returns
+        -------
+        dict of str to array
+            Of the shape of the labels; empty where the metric is no hierarchy with names.
+        """
+        y = np.asarray(self.marginals)
+        return {name: y[..., members].sum(axis=-1) for name, members in self.groups.items()}
 
     def _prover(self) -> "_core.Expectations":
         if self._proof is None:

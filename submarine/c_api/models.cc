@@ -40,10 +40,16 @@ LabelSpace LabelsFrom(std::vector<Matrix<double>> tables, const Json& descriptio
       made.distance = std::move(tables[m]);
       space.metrics.push_back(std::move(made));
     }
+    space.names = description.at("names").get<std::vector<std::string>>();
+    for (const Json& group : description.at("groups")) {
+      space.groups.push_back({group.at("name").get<std::string>(),
+                              group.at("labels").get<std::vector<int>>(),
+                              group.at("parent").get<int>()});
+    }
     CheckLabelSpace(space);
     return space;
   } catch (const Json::exception&) {
-    throw malformed("missing parts, expected num_labels, composite and metrics");
+    throw malformed("missing parts, expected num_labels, composite, metrics, names and groups");
   }
 }
 
@@ -288,9 +294,13 @@ Json LabelsObject::Description() const {
                        {"length", metric.length},
                        {"distortion", NumberJson(metric.distortion)}});
   }
+  Json groups = Json::array();
+  for (const LabelGroup& group : space_.groups)
+    groups.push_back({{"name", group.name}, {"labels", group.labels}, {"parent", group.parent}});
   return {{"kind", "labels"},        {"num_labels", space_.num_labels()},
           {"exact", space_.exact()}, {"warnings", warnings_},
-          {"composite", composite},  {"metrics", metrics}};
+          {"composite", composite},  {"metrics", metrics},
+          {"names", space_.names},   {"groups", groups}};
 }
 
 sm_array LabelsObject::View(std::string_view name, std::size_t index) const {
@@ -409,10 +419,15 @@ sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables, const
     std::vector<Matrix<double>> distances;
     for (std::size_t m = 0; m < num_tables; ++m)
       distances.push_back(ToMatrix<double>(&Given(tables, "the tables") + m, "a table"));
+    const Json facts = description == nullptr ? Json() : Json::parse(description, nullptr, false);
+    if (facts.is_object() && !facts.contains("no_metric"))
+      return std::make_unique<LabelsObject>(LabelsFrom(std::move(distances), facts));
+    if (num_tables != 1) return std::make_unique<LabelsObject>(FitMetrics(distances));
+    const std::string no_metric = facts.is_object() ? facts["no_metric"].dump() : "";
     return std::make_unique<LabelsObject>(
-        description == nullptr
-            ? FitMetrics(distances)
-            : LabelsFrom(std::move(distances), Json::parse(description, nullptr, false)));
+        MetricLabels(distances[0], no_metric == "\"repair\""          ? NoMetric::kRepair
+                                   : no_metric == "\"compatibility\"" ? NoMetric::kKeep
+                                                                      : NoMetric::kRefuse));
   });
 }
 

@@ -180,10 +180,10 @@ std::string MetricText(const LabelSpace& labels) {
     worst = std::max(worst, fit.worst);
     mean += fit.mean / static_cast<double>(labels.metrics.size());
   }
-  return text +
-         fmt::format(" (upper and dual bound through cuts d' <= d, worst ratio d/d' {:.4g}, mean "
-                     "{:.4g})",
-                     worst, mean);
+  return text + fmt::format(
+                    " (upper and dual bound through cuts d' <= d, worst ratio d/d' {:.4g}, mean "
+                    "{:.4g})",
+                    worst, mean);
 }
 
 void CheckLabelSpace(const LabelSpace& labels) {
@@ -210,17 +210,18 @@ void CheckLabelSpace(const LabelSpace& labels) {
     }
   }
   if (!labels.names.empty() && labels.names.size() != num_labels) {
-    throw InvalidInput(fmt::format("the label space has {} names for {} labels",
-                                   labels.names.size(), num_labels));
+    throw InvalidInput(
+        fmt::format("the label space has {} names for {} labels", labels.names.size(), num_labels));
   }
   for (std::size_t g = 0; g < labels.groups.size(); ++g) {
     const LabelGroup& group = labels.groups[g];
     const bool inside = !group.labels.empty() && group.labels.front() >= 0 &&
                         group.labels.back() < labels.num_labels();
-    if (!inside || !std::is_sorted(group.labels.begin(), group.labels.end()) ||
-        group.parent < -1 || group.parent >= static_cast<int>(g)) {
-      throw InvalidInput(fmt::format("label group {} is not a sorted list of labels below {} with a parent before it", g,
-                                     num_labels));
+    if (!inside || !std::is_sorted(group.labels.begin(), group.labels.end()) || group.parent < -1 ||
+        group.parent >= static_cast<int>(g)) {
+      throw InvalidInput(fmt::format(
+          "label group {} is not a sorted list of labels below {} with a parent before it", g,
+          num_labels));
     }
   }
 }

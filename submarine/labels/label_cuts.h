@@ -77,8 +77,8 @@ struct LabelSpace {
   std::shared_ptr<const LabelCuts> cuts;
   std::vector<LabelMetric> metrics;
   // For people, who may have named labels and groups; bounds and marginals do not depend on them.
-  std::vector<std::string> names = {};    // of the labels, or none
-  std::vector<LabelGroup> groups = {};    // parents first
+  std::vector<std::string> names = {};  // of the labels, or none
+  std::vector<LabelGroup> groups = {};  // parents first
 
   int num_labels() const { return cuts->num_labels(); }
   // True when the cuts of every metric reproduce its distances.

@@ -11,9 +11,9 @@
 namespace submarine {
 
 struct TreeNode {
-  int parent = -1;      // -1 for the root
-  double length = 0.0;  // of the edge to the parent
-  int label = -1;       // >= 0 exactly at the leaves
+  int parent = -1;        // -1 for the root
+  double length = 0.0;    // of the edge to the parent
+  int label = -1;         // >= 0 exactly at the leaves
   std::string name = {};  // of the label or group, or none
 };
 

@@ -209,7 +209,8 @@ void AddSimpleCuts(const Matrix<double>& shape, CutLp& lp) {
   } else {
     const std::vector<CutMask> sides = NearerSides(shape);
     const std::size_t step = labels > kFewLabels ? sides.size() / (kSidesPerLabel * labels) : 1;
-    for (std::size_t k = 0; k < sides.size(); k += std::max<std::size_t>(1, step)) lp.AddCut(sides[k]);
+    for (std::size_t k = 0; k < sides.size(); k += std::max<std::size_t>(1, step))
+      lp.AddCut(sides[k]);
   }
   if (labels <= kFewLabels) return;
   std::mt19937_64 random(labels);
@@ -593,8 +594,7 @@ LabelSpace MetricLabels(const Matrix<double>& distance, NoMetric no_metric,
   if (worst && no_metric == NoMetric::kKeep) {
     // Shortest paths add up roundings, and d is what d' must not exceed.
     metric.distance = distance;
-    metric.distortion =
-        Distortion(distance, ShortenBelow(distance, *labels.cuts, metric.length));
+    metric.distortion = Distortion(distance, ShortenBelow(distance, *labels.cuts, metric.length));
     metric.name = "of no metric, cuts of the largest metric below it";
     if (!name.empty()) metric.name = name + " (" + metric.name + ")";
   } else if (!name.empty()) {

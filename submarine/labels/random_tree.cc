@@ -15,9 +15,7 @@ namespace {
 constexpr double kFinest = 1e-12;
 
 // mt19937_64 is the same everywhere, the distributions of the standard library are not.
-double Uniform(std::mt19937_64& random) {
-  return static_cast<double>(random() >> 11) * 0x1p-53;
-}
+double Uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 std::vector<std::size_t> RandomOrder(std::size_t size, std::mt19937_64& random) {
   std::vector<std::size_t> order(size);
@@ -57,8 +55,7 @@ LabelTree RandomTree(const Matrix<double>& distance, std::mt19937_64& random) {
         Cluster part;
         const int first = left.front();
         const auto far = std::stable_partition(left.begin(), left.end(), [&](int i) {
-          return finest ? i == first
-                        : distance(centre, static_cast<std::size_t>(i)) <= radius;
+          return finest ? i == first : distance(centre, static_cast<std::size_t>(i)) <= radius;
         });
         part.labels.assign(left.begin(), far);
         left.erase(left.begin(), far);

@@ -103,6 +103,38 @@ class Call {
   const Stopwatch clock_;
 };
 
+// Trees with their own distances, and enumeration, have no need of cuts.
+bool BoundsThroughCuts(const SolveResult& solved) {
+  return solved.certificate.upper && solved.method != Method::kTrw &&
+         solved.method != Method::kMeanField && solved.termination != Termination::kExact;
+}
+
+template <class Model>
+SolveResult WithMetricLoss(const Model& model, SolveResult solved) {
+  const LabelSpace& labels = model.labels();
+  if (labels.exact() || !BoundsThroughCuts(solved) || !solved.energy) return solved;
+  MetricLoss loss;
+  loss.mean = 0.0;
+  for (const LabelMetric& metric : labels.metrics) {
+    const MetricFit fit = FitOf(*labels.cuts, metric);
+    loss.worst = std::max(loss.worst, fit.worst);
+    loss.mean += fit.mean / static_cast<double>(labels.metrics.size());
+  }
+  double unaries = model.constant();
+  for (std::size_t a = 0; a < solved.labels.size(); ++a)
+    unaries += static_cast<double>(model.unary()(a, static_cast<std::size_t>(solved.labels[a])));
+  loss.pairs = std::max(0.0, solved.energy->value() - unaries);
+  solved.metric_loss = loss;
+  solved.notes.push_back(
+      fmt::format("The label metric is no sum of cuts: the upper bound is about d' <= d, with d/d' "
+                  "up to {:.3g} "
+                  "and {:.3g} on average, which counts {:.4g} to {:.4g} of the {:.4g} that the "
+                  "pairs of the best "
+                  "labeling cost.",
+                  loss.worst, loss.mean, loss.pairs / loss.worst, loss.pairs, loss.pairs));
+  return solved;
+}
+
 // For tables whose energies differ from those of the solved model by at most the defect.
 SolveResult Widened(SolveResult solved, double defect) {
   Certificate& certificate = solved.certificate;
@@ -135,7 +167,7 @@ SolveResult Solve(const SparseCrf& model, const SolveOptions& given, const Watch
   SolveOptions& options = call.options();
   RequireAccepted(options.method, ModelKind::kSparse);
   call.CheckExtension();
-  return call.Finish(SolveSparse({model, options, call.clock(), watch}));
+  return call.Finish(WithMetricLoss(model, SolveSparse({model, options, call.clock(), watch})));
 }
 
 SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Watch& watch) {
@@ -153,7 +185,8 @@ SolveResult Solve(const FactorGraph& graph, const SolveOptions& given, const Wat
     const RecognisedCrf recognised = RecogniseSparseCrf(graph);
     RequireAccepted(options.method, ModelKind::kSparse);
     const SolveTask<SparseCrf> task{recognised.model, options, call.clock(), watch};
-    return call.Finish(Widened(SolveSparse(task, TableBytes(graph)), recognised.defect));
+    return call.Finish(Widened(
+        WithMetricLoss(recognised.model, SolveSparse(task, TableBytes(graph))), recognised.defect));
   } catch (const NotExpressible& error) {
     if (!InfoOf(options.method).tables) throw;
     why = error.what();
@@ -197,7 +230,7 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
                                                  : EntryOf(options.method).dense.run(task);
   if (options.expectations && !result.tilted)
     UnaryUpper(model, options.temperature, &result.tilted);
-  return call.Finish(std::move(result));
+  return call.Finish(WithMetricLoss(model, std::move(result)));
 }
 
 void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,

@@ -32,7 +32,8 @@ Matrix<double> RandomDistances(int labels, int kind, RandomModels* random) {
   if (kind == 1) return LargestMetricBelow(d);
   for (std::size_t k = 0; k < count && kind == 2; ++k) {
     for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = 0; j < count; ++j) d(i, j) = std::min(d(i, j), std::max(d(i, k), d(k, j)));
+      for (std::size_t j = 0; j < count; ++j)
+        d(i, j) = std::min(d(i, j), std::max(d(i, k), d(k, j)));
     }
   }
   return d;

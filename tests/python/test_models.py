@@ -219,3 +219,38 @@ def test_lower_bound_of_given_marginals():
     expected = -(y * np.log(y)).sum() - mean
     assert model.lower_bound(y) == pytest.approx(expected, rel=1e-5)
     assert model.lower_bound(y) <= expected + 1e-9
+
+
+NO_METRIC = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+
+
+def test_a_table_that_is_no_metric_is_refused_repaired_or_kept():
+    unary = RNG.normal(size=(4, 3))
+    edges = [[0, 1], [1, 2], [2, 3]]
+    with pytest.raises(sm.InvalidInput, match=r"d\(0,2\) = 5 exceeds d\(0,1\) \+ d\(1,2\) = 2"):
+        sm.GraphCrf(unary, edges, metric=NO_METRIC)
+    repaired = sm.GraphCrf(unary, edges, metric=("repair", NO_METRIC))
+    assert repaired.distances[0][0, 2] == 2.0
+    kept = sm.GraphCrf(unary, edges, metric=("compatibility", NO_METRIC))
+    assert np.array_equal(kept.distances[0], NO_METRIC)
+    exact = sm.solve(kept, method="exact").upper
+    bounds = sm.solve(kept, method="pdhg")
+    assert bounds.lower <= exact + 1e-9 and exact - 1e-9 <= bounds.upper
+    assert "no metric" in bounds.model
+    with pytest.raises(sm.InvalidInput, match="expected"):
+        sm.GraphCrf(unary, edges, metric=("ignore", NO_METRIC))
+
+
+def test_a_hierarchy_has_marginals_of_groups(tmp_path):
+    path = tmp_path / "tree.tsv"
+    path.write_text("cat\tanimal\ndog\tanimal\ncar\tvehicle\n")
+    grid = sm.GridCrf(RNG.normal(size=(3, 4, 3)), metric=str(path))
+    assert grid.label_names == ["cat", "dog", "car"]
+    assert grid.groups == {"animal": [0, 1], "vehicle": [2]}
+    assert pickle.loads(pickle.dumps(grid)).groups == grid.groups
+    result = sm.solve(grid)
+    found = result.group_marginals()
+    assert list(found) == ["animal", "vehicle"]
+    assert np.allclose(found["animal"], result.marginals[..., :2].sum(-1))
+    assert found["animal"].shape == (3, 4)
+    assert sm.solve(sm.GridCrf(RNG.normal(size=(2, 2, 3)))).group_marginals() == {}

@@ -33,7 +33,8 @@ constexpr std::uint64_t kMaxMatrixBytes = std::uint64_t{32} << 20;
 
 void CheckShape(const std::filesystem::path& path, std::size_t rows, std::size_t columns) {
   if (rows != columns)
-    Fail(path, fmt::format("the matrix is {} x {}, expected as many rows as columns", rows, columns));
+    Fail(path,
+         fmt::format("the matrix is {} x {}, expected as many rows as columns", rows, columns));
   if (rows < 2 || rows > static_cast<std::size_t>(kMaxLabels)) {
     Fail(path, fmt::format("the matrix is {} x {}, but a model has between 2 and {} labels", rows,
                            columns, kMaxLabels));
@@ -47,8 +48,8 @@ MetricFile ReadNpy(const std::filesystem::path& path) {
     Fail(path, fmt::format("has shape {}, expected (labels, labels)", ShapeText(shape)));
   CheckShape(path, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]));
   MetricFile file;
-  file.distance = Matrix<double>(static_cast<std::size_t>(shape[0]),
-                                 static_cast<std::size_t>(shape[1]));
+  file.distance =
+      Matrix<double>(static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]));
   reader.ReadTo(std::span(file.distance.data(), file.distance.size()));
   return file;
 }

@@ -1,7 +1,7 @@
 #include "submarine/io/model/metric_file.h"
 
-#include <gmock/gmock.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,9 +101,9 @@ TEST_F(MetricFileTest, BadMatricesAreRefused) {
   EXPECT_THAT(Refusal("m.json", R"({"distance": 3})"), HasSubstr("must be a list of rows"));
   EXPECT_THAT(Refusal("m.csv", "0,1\n1,0\n", "m.csv:1,0.5"), HasSubstr("expected a label tree"));
   EXPECT_THAT(Refusal("m.csv", "a,b\nc,b\n", "repair:m.csv"), HasSubstr("has a label tree"));
-  EXPECT_THAT(MessageOf<InvalidInput>(
-                  [&] { ParseMetricSpec("m.csv", 5, false, nullptr, dir_.path()); }),
-              HasSubstr("the tree has 2 labels, but the model has 5"));
+  EXPECT_THAT(
+      MessageOf<InvalidInput>([&] { ParseMetricSpec("m.csv", 5, false, nullptr, dir_.path()); }),
+      HasSubstr("the tree has 2 labels, but the model has 5"));
 }
 
 TEST_F(MetricFileTest, RepairAndCompatibilityOfAMatrix) {
@@ -150,7 +150,8 @@ TEST_F(MetricFileTest, TreesInEveryForm) {
   EXPECT_EQ(nested.groups[2].parent, 0);
   // JSON without numbers: leaves in their order.
   const LabelSpace json =
-      Labels("t.json", R"({"children": [{"id": "x", "children": [{"id": "a"}, {"id": "b"}]}, {"id": "c"}]})");
+      Labels("t.json",
+             R"({"children": [{"id": "x", "children": [{"id": "a"}, {"id": "b"}]}, {"id": "c"}]})");
   EXPECT_THAT(json.names, ElementsAre("a", "b", "c"));
   EXPECT_EQ(json.groups.at(0).name, "x");
 }

@@ -90,7 +90,8 @@ std::optional<FileSpec> FileSpecOf(const std::string& spec) {
     if (!parts.lengths.empty()) text = text.substr(0, colon);
   }
   parts.file = text;
-  if (text.empty() || (parts.only_tree ? IsInlineTree(text) : !NamesFile(text))) return std::nullopt;
+  if (text.empty() || (parts.only_tree ? IsInlineTree(text) : !NamesFile(text)))
+    return std::nullopt;
   return parts;
 }
 
@@ -145,14 +146,14 @@ MetricOfFile ReadFile(const std::string& spec, const FileSpec& parts, int num_la
   MetricFile file = ReadMetricFile(path, parts.lengths);
   if (file.tree) {
     if (parts.only_matrix)
-      throw InvalidInput(fmt::format("metric {}: the file has a label tree, which always is a metric",
-                                     Quoted(spec)));
+      throw InvalidInput(fmt::format(
+          "metric {}: the file has a label tree, which always is a metric", Quoted(spec)));
     if (num_labels > 0) CheckLabels(spec, "tree", file.tree->num_labels(), num_labels);
     return {file.tree->ToLabels(spec), std::move(file.tree)};
   }
   if (parts.only_tree || !parts.lengths.empty())
-    throw InvalidInput(fmt::format("metric {}: the file has a matrix, expected a label tree",
-                                   Quoted(spec)));
+    throw InvalidInput(
+        fmt::format("metric {}: the file has a matrix, expected a label tree", Quoted(spec)));
   const int labels = static_cast<int>(file.distance.rows());
   if (num_labels > 0) CheckLabels(spec, "matrix", labels, num_labels);
   try {

@@ -115,8 +115,9 @@ void SetLengths(std::span<const double> by_level, std::vector<SpecNode>* nodes) 
     std::size_t depth = 0;
     for (int n = node.parent; n >= 0; n = (*nodes)[static_cast<std::size_t>(n)].parent) ++depth;
     if (depth > by_level.size()) {
-      throw InvalidInput(fmt::format("{} is on level {} below the root, but only {} lengths are given",
-                                     node.name, depth, by_level.size()));
+      throw InvalidInput(
+          fmt::format("{} is on level {} below the root, but only {} lengths are given", node.name,
+                      depth, by_level.size()));
     }
     if (depth > 0) node.length = by_level[depth - 1];
   }
@@ -397,8 +398,8 @@ std::vector<SpecNode> ReadIndented(const std::vector<TextLine>& lines) {
     if (sibling) {
       open.pop_back();
     } else if (last > 0 && (open.empty() || open.back().second != last)) {
-      throw InvalidInput(
-          fmt::format("line {} is indented by {}, like no line above it", line.number, line.indent));
+      throw InvalidInput(fmt::format("line {} is indented by {}, like no line above it",
+                                     line.number, line.indent));
     }
     if (open.size() == kMaxTreeDepth)
       throw InvalidInput(fmt::format("line {}: more than {} levels", line.number, kMaxTreeDepth));
@@ -457,9 +458,8 @@ std::vector<TreeRow> TreeRows(const std::vector<TextLine>& lines, char separator
   for (std::size_t k = header ? 1 : 0; k < lines.size(); ++k) {
     const std::vector<std::string_view> cells = CellsOf(lines[k].text, separator);
     if (cells.size() <= std::max(columns.label, columns.parent) || cells[columns.label].empty()) {
-      throw InvalidInput(
-          fmt::format("line {} has no label and parent, separated by a {}", lines[k].number,
-                      separator == '\t' ? "tab" : "comma"));
+      throw InvalidInput(fmt::format("line {} has no label and parent, separated by a {}",
+                                     lines[k].number, separator == '\t' ? "tab" : "comma"));
     }
     TreeRow row{lines[k].number, cells[columns.label], cells[columns.parent], {}, false};
     if (columns.length > 0 && columns.length < cells.size() && !cells[columns.length].empty())
@@ -504,12 +504,12 @@ std::vector<SpecNode> ReadParents(const std::vector<TextLine>& lines, char separ
     if (rows[k].parent.empty()) {
       require_no_root();
     } else {
-      const auto [known, added] =
-          group_of.emplace(rows[k].parent, static_cast<int>(nodes.size()));
+      const auto [known, added] = group_of.emplace(rows[k].parent, static_cast<int>(nodes.size()));
       parent = known->second;
       if (added) {
         require_no_root();
-        nodes.push_back({"group " + Quoted(rows[k].parent), 0, {}, -1, std::string(rows[k].parent)});
+        nodes.push_back(
+            {"group " + Quoted(rows[k].parent), 0, {}, -1, std::string(rows[k].parent)});
       }
     }
     nodes[node_of[k]].parent = parent;
@@ -519,7 +519,9 @@ std::vector<SpecNode> ReadParents(const std::vector<TextLine>& lines, char separ
 
 }  // namespace
 
-bool IsTreeHeader(const std::vector<std::string_view>& cells) { return HeaderOf(cells).has_value(); }
+bool IsTreeHeader(const std::vector<std::string_view>& cells) {
+  return HeaderOf(cells).has_value();
+}
 
 LabelTree ParseTreeSpec(const std::string& text) {
   SpecScanner scanner(text);

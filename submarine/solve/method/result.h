@@ -34,6 +34,15 @@ struct SolveRecord {
 // variables have different numbers of labels, which exact inference and TRW allow.
 using MarginalRows = std::variant<Matrix<double>, Matrix<float>, std::vector<std::vector<double>>>;
 
+// What it costs the upper bound that the cuts express d' <= d only (docs/metrics.md): d/d' over the
+// pairs of labels, and the part of the energy of `labels` that is of pairs, of which d' counts at
+// least pairs / worst.
+struct MetricLoss {
+  double worst = 1.0;
+  double mean = 1.0;
+  double pairs = 0.0;
+};
+
 // All fields are valid under every termination except kNotRun: whenever a solver stops, it has a
 // certificate. The values in `records` are the solver's own; only those of `certificate` are
 // proven.
@@ -45,6 +54,7 @@ struct SolveResult {
   std::vector<int> labels;      // the best labeling seen, or that of the updates asked for
   std::optional<Bound> energy;  // of `labels`, or slightly more: an upper bound on the least energy
   int updates = 0;              // that labels and marginals are of, where something else is proven
+  std::optional<MetricLoss> metric_loss;  // none: the upper bound is about d itself
   std::vector<SolveRecord> records;
   std::vector<std::string> notes;  // remarks for the user, in sentences
   std::string pairs;               // dense models: a description of the operator used
