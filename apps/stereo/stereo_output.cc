@@ -105,9 +105,7 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
   if (match != nullptr) {
     result.disparities = outcome != nullptr ? StereoDisparities(*match, outcome->labels)
                                             : FastDisparities(*match);
-    result.occluded.resize(match->visible.size());
-    std::transform(match->visible.begin(), match->visible.end(), result.occluded.begin(),
-                   [](std::uint8_t visible) { return visible == 0 ? 1 : 0; });
+    result.occluded = Occluded(*match);
   } else {
     result.disparities = RefinedDisparities(*marginals, outcome->labels);
   }

@@ -27,15 +27,16 @@ using testing::Square;
 
 constexpr std::size_t kVariables = 6000;
 
-DenseCrf Picture(RandomModels* random, KernelNormalisation normalisation, double narrow_side) {
+DenseCrf Picture(RandomModels* random, KernelNormalisation normalisation, double narrow_side,
+                 const LabelSpace& labels = PottsLabels(3)) {
   std::vector<GaussianKernel> kernels = {Square(kVariables, 20.0, random),
                                          Square(kVariables, narrow_side, random)};
   kernels[1].weight = 0.7;
   for (GaussianKernel& kernel : kernels) kernel.normalisation = normalisation;
-  Matrix<float> unary(kVariables, 3);
+  Matrix<float> unary(kVariables, static_cast<std::size_t>(labels.num_labels()));
   for (std::size_t k = 0; k < unary.size(); ++k)
     unary.data()[k] = static_cast<float>(random->Real(0.0, 2.0));
-  return {std::move(unary), std::move(kernels), PottsLabels(3), PairCounting::kOnce};
+  return {std::move(unary), std::move(kernels), labels, PairCounting::kOnce};
 }
 
 SolveOptions Classic(Certify certify) {
@@ -54,11 +55,16 @@ SolveResult ByGeneralWay(const DenseCrf& model, const SolveOptions& options) {
   return SolveDense({model, options, clock, watch});
 }
 
-TEST(ClassicUpdates, AreThoseOfTheGeneralWay) {
+class ClassicUpdatesOf : public ::testing::TestWithParam<LabelSpace> {};
+INSTANTIATE_TEST_SUITE_P(Metrics, ClassicUpdatesOf,
+                         ::testing::Values(PottsLabels(3), TruncatedLinearLabels(9, 3)),
+                         [](const auto& of) { return of.index == 0 ? "Potts" : "Truncated"; });
+
+TEST_P(ClassicUpdatesOf, AreThoseOfTheGeneralWay) {
   RandomModels random(3);
   for (const auto normalisation : {KernelNormalisation::kSymmetric, KernelNormalisation::kNone}) {
     for (const double narrow_side : {40.0, 300.0}) {  // few vertices, and about one per variable
-      const DenseCrf model = Picture(&random, normalisation, narrow_side);
+      const DenseCrf model = Picture(&random, normalisation, narrow_side, GetParam());
       for (const Certify certify : {Certify::kNone, Certify::kLower}) {
         const SolveOptions options = Classic(certify);
         SCOPED_TRACE(::testing::Message() << "side " << narrow_side << ", " << ToString(certify));
@@ -102,8 +108,8 @@ TEST(ClassicUpdates, LeaveOtherSolvesToTheGeneralWay) {
   differs([](SolveOptions* options) { options->method = Method::kAuto; });
   // Few variables have exact row sums.
   EXPECT_FALSE(IsClassic(testing::ModelOf(Square(1000, 20.0, &random)), Classic(Certify::kNone)));
-  const DenseCrf linear(Matrix<float>(kVariables, 3), {Square(kVariables, 20.0, &random)},
-                        LinearLabels(3));
+  const DenseCrf linear(Matrix<float>(kVariables, 20), {Square(kVariables, 20.0, &random)},
+                        LinearLabels(20));
   EXPECT_FALSE(IsClassic(linear, Classic(Certify::kNone)));
 }
 

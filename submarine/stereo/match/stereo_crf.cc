@@ -88,6 +88,13 @@ std::vector<float> FastDisparities(const SemiGlobalMatch& match) {
   return internal::Median5x5(match.disparities, match.sums.width, match.sums.height);
 }
 
+std::vector<std::uint8_t> Occluded(const SemiGlobalMatch& match) {
+  std::vector<std::uint8_t> occluded(match.visible.size());
+  std::transform(match.visible.begin(), match.visible.end(), occluded.begin(),
+                 [](std::uint8_t visible) { return static_cast<std::uint8_t>(visible == 0); });
+  return occluded;
+}
+
 DisparityIntervals StereoIntervals(const Matrix<float>& marginals,
                                    std::span<const float> disparities, double share) {
   CheckMarginalCount(marginals, disparities);
