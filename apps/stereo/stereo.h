@@ -12,8 +12,8 @@
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/solve.h"
 #include "submarine/stereo/evaluation.h"
-#include "submarine/stereo/matching_cost.h"
 #include "submarine/stereo/match/stereo_crf.h"
+#include "submarine/stereo/matching_cost.h"
 
 namespace submarine::apps {
 

@@ -254,7 +254,8 @@ class StereoRun {
     const internal::LoopInterrupt interrupt(interrupted_);
     if (!settings_.semi_global) {
       input_.dense = BuildStereoModel(
-          pair_, &settings_, [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
+          pair_, &settings_,
+          [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
             RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
           });
       return;
@@ -273,12 +274,8 @@ class StereoRun {
   void Solve() {
     writing_.emplace(input_.dense->num_variables(),
                      static_cast<std::size_t>(settings_.disparities));
-    const auto labels = static_cast<std::size_t>(settings_.disparities);
-    const double proving =
-        solve_.expectations
-            ? ReserveForProving(pixels(), labels, kProvenOfStereo, solve_.limits.time_limit_seconds)
-            : 0.0;
-    solved_ = SolveInTime(input_, solve_, clock_, TimeAfter() + proving, &progress_);
+    solved_ = SolveInTime(input_, solve_, clock_,
+                          writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
     // Its unaries are as large as the marginals.
     input_.dense.reset();
   }

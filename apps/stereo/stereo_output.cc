@@ -103,8 +103,8 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
       outcome != nullptr ? &std::get<Matrix<float>>(outcome->marginals) : nullptr;
   StereoResult result;
   if (match != nullptr) {
-    result.disparities = outcome != nullptr ? StereoDisparities(*match, outcome->labels)
-                                            : FastDisparities(*match);
+    result.disparities =
+        outcome != nullptr ? StereoDisparities(*match, outcome->labels) : FastDisparities(*match);
     result.occluded = Occluded(*match);
   } else {
     result.disparities = RefinedDisparities(*marginals, outcome->labels);

@@ -13,9 +13,9 @@
 namespace submarine::internal {
 
 struct StreamedUpdates {
-  const Matrix<float>& unary;  // phi
-  float temperature = 1.0F;    // T
-  float factor = 1.0F;         // of the products
+  const Matrix<float>& unary;    // phi
+  float temperature = 1.0F;      // T
+  float factor = 1.0F;           // of the products
   std::vector<float> band = {};  // M; empty: the identity
   int iterations = 0;
   Matrix<float> start = {};  // empty: the softmax of the unaries

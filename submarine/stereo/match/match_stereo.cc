@@ -34,13 +34,14 @@ void RequireMatchingFits(std::size_t pixels, int disparities, std::size_t max_by
   const double bytes = per_pixel * static_cast<double>(pixels);
   const auto limit = static_cast<double>(max_bytes > 0 ? max_bytes : DefaultMemory());
   if (bytes <= limit) return;
-  throw TooLarge(fmt::format("matching {} pixels with {} disparities needs about {:.3g} MB of memory, "
-                             "more than the limit of {:.3g} MB",
-                             pixels, disparities, bytes / 1e6, limit / 1e6),
-                 {.variables = limit / per_pixel,
-                  .given_variables = static_cast<double>(pixels),
-                  .fewer_labels = true,
-                  .bytes = bytes});
+  throw TooLarge(
+      fmt::format("matching {} pixels with {} disparities needs about {:.3g} MB of memory, "
+                  "more than the limit of {:.3g} MB",
+                  pixels, disparities, bytes / 1e6, limit / 1e6),
+      {.variables = limit / per_pixel,
+       .given_variables = static_cast<double>(pixels),
+       .fewer_labels = true,
+       .bytes = bytes});
 }
 
 StereoMatch MatchStereo(const StereoView& left, const StereoView& right,

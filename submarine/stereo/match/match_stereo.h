@@ -29,8 +29,9 @@ struct StereoMatch {
   // One number per pixel of the left view, row by row.
   std::vector<float> disparities;
   std::vector<std::uint8_t> occluded;  // 1 where the right view does not confirm it: filled in
-  std::vector<float> uncertainty;      // the probability that it is off by more than a pixel; fast: empty
-  SolveResult solved;                  // marginals and what is proven; fast: not run
+  std::vector<float>
+      uncertainty;     // the probability that it is off by more than a pixel; fast: empty
+  SolveResult solved;  // marginals and what is proven; fast: not run
 };
 
 // The limit of time is about the CRF; that of memory and threads about all. Throws InvalidInput as

@@ -24,8 +24,7 @@ using internal::SemiGlobalMatch;
 
 Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& options) {
   const int disparities = match.sums.disparities;
-  auto unary =
-      Matrix<float>::Unset(match.sums.cells.rows(), static_cast<std::size_t>(disparities));
+  auto unary = Matrix<float>::Unset(match.sums.cells.rows(), static_cast<std::size_t>(disparities));
   const auto scale = static_cast<float>(options.scale / kCostUnit);
   const auto limit = static_cast<float>(options.limit);
   const auto filled_scale = static_cast<float>(options.filled_scale);

@@ -60,8 +60,8 @@ TEST(StereoDisparities, AreLabelsOnlyWhereTheViewsAgree) {
 
 TEST(StereoUncertainty, IsTheMassFurtherThanAPixel) {
   Matrix<float> marginals(3, 4);
-  const std::vector<float> rows = {0.1F, 0.2F, 0.3F, 0.4F, 0.1F, 0.2F, 0.3F, 0.4F,
-                                   0.7F, 0.1F, 0.1F, 0.1F};
+  const std::vector<float> rows = {0.1F, 0.2F, 0.3F, 0.4F, 0.1F, 0.2F,
+                                   0.3F, 0.4F, 0.7F, 0.1F, 0.1F, 0.1F};
   std::copy(rows.begin(), rows.end(), marginals.data());
   const std::vector<float> uncertainty =
       StereoUncertainty(marginals, std::vector<float>{1.5F, 2.0F, 0.0F});

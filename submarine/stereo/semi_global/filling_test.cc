@@ -151,7 +151,8 @@ TEST(Median5x5, IsTheMiddleOne) {
           }
         }
         std::sort(window.begin(), window.end());
-        EXPECT_EQ(medians[static_cast<std::size_t>(y) * width + x], window[(window.size() - 1) / 2]);
+        EXPECT_EQ(medians[static_cast<std::size_t>(y) * width + x],
+                  window[(window.size() - 1) / 2]);
       }
     }
   }
