@@ -32,6 +32,7 @@ set(PUBLIC_HEADERS
   submarine/solve/solve.h
   submarine/solver/mean_field/filtered_mean_field.h
   submarine/stereo/disparity.h
+  submarine/stereo/match/match_stereo.h
   submarine/stereo/matching_cost.h)
 
 # Of the library of files, submarine::io.

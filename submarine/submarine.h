@@ -36,4 +36,5 @@
 #include "submarine/solve/solve.h"
 #include "submarine/solver/mean_field/filtered_mean_field.h"
 #include "submarine/stereo/disparity.h"
+#include "submarine/stereo/match/match_stereo.h"
 #include "submarine/stereo/matching_cost.h"

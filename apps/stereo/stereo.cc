@@ -207,22 +207,16 @@ StereoSettings SemiGlobalSettings() {
 }
 
 StereoProblem MatchStereoPair(const StereoPair& pair, bool solves, StereoSettings* settings,
-                              const StereoCheck& check) {
+                              const std::function<void(int disparities)>& check) {
   const StereoCrfOptions& options = *settings->semi_global;
-  std::vector<GaussianKernel> kernels;
-  if (solves) kernels = StereoKernels(pair.LeftView(), options);
-  const auto check_for = [&](int labels) {
-    if (check) check(kernels, StereoLabels(labels, options));
-  };
-  if (settings->disparities == 0) {
-    check_for(kFewestDisparities);
+  if (settings->disparities == 0)
     settings->disparities = GuessDisparities(pair.LeftView(), pair.RightView());
-  }
-  check_for(settings->disparities);
+  if (check) check(settings->disparities);
   StereoProblem problem{{},
                         MatchSemiGlobal(pair.LeftView(), pair.RightView(), settings->disparities,
                                         internal::SemiGlobalOptions())};
-  if (solves) problem.model = StereoCrf(problem.match, std::move(kernels), options);
+  if (solves)
+    problem.model = StereoCrf(problem.match, StereoKernels(pair.LeftView(), options), options);
   return problem;
 }
 

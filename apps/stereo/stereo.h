@@ -12,8 +12,8 @@
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/solve.h"
 #include "submarine/stereo/evaluation.h"
-#include "submarine/stereo/matching_cost.h"
 #include "submarine/stereo/match/stereo_crf.h"
+#include "submarine/stereo/matching_cost.h"
 
 namespace submarine::apps {
 
@@ -75,13 +75,13 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
                           const StereoCheck& check = {});
 
 // The same for settings with semi-global evidence, which is returned, too: disparities of labels are made
-// from it.
+// from it. `check` is called before the views are matched, and may throw.
 struct StereoProblem {
   std::optional<DenseCrf> model;  // none unless asked for
   internal::SemiGlobalMatch match;
 };
 StereoProblem MatchStereoPair(const StereoPair& pair, bool solves, StereoSettings* settings,
-                              const StereoCheck& check = {});
+                              const std::function<void(int disparities)>& check = {});
 
 struct StereoJudgement {
   internal::DisparityErrors all;

@@ -33,6 +33,7 @@
 #include "submarine/base/loop_interrupt.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/stereo/match/match_stereo.h"
 
 namespace submarine::apps {
 namespace {
@@ -173,23 +174,6 @@ double LeastBytes(const StereoSettings& settings) {
          LeastBytesPerPixel(static_cast<std::size_t>(std::max(kFewest, settings.disparities)));
 }
 
-// The volumes of semi-global matching: costs, and sums in two directions, of which one stays.
-constexpr double kMatchingBytes = 3.0 * sizeof(std::uint16_t);
-constexpr double kMatchedBytes = sizeof(std::uint16_t);
-
-void RequireMatchingFits(std::size_t pixels, int disparities, const SolveOptions& solve) {
-  const double bytes = kMatchingBytes * static_cast<double>(pixels) *
-                       static_cast<double>(internal::CostVolume::PaddedDisparities(disparities));
-  const auto limit =
-      static_cast<double>(solve.limits.max_bytes > 0 ? solve.limits.max_bytes : DefaultMemory());
-  if (bytes <= limit) return;
-  throw TooLarge(
-      fmt::format("semi-global matching of {} pixels with {} disparities needs {:.1f} GB, more "
-                  "than the limit of "
-                  "{:.1f} GB",
-                  pixels, disparities, bytes / 1e9, limit / 1e9));
-}
-
 // The model of a pair and what is solved of it.
 class StereoRun {
  public:
@@ -268,19 +252,21 @@ class StereoRun {
   void Build() {
     progress_("comparing views", {.k = -1});
     const internal::LoopInterrupt interrupt(interrupted_);
-    const auto check = [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
-      if (settings_.semi_global) RequireMatchingFits(pixels(), labels.num_labels(), solve_);
-      if (!kernels.empty()) RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
-    };
     if (!settings_.semi_global) {
-      input_.dense = BuildStereoModel(pair_, &settings_, check);
+      input_.dense = BuildStereoModel(
+          pair_, &settings_,
+          [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
+            RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
+          });
       return;
     }
-    StereoProblem problem = MatchStereoPair(pair_, !command_.fast, &settings_, check);
+    StereoProblem problem =
+        MatchStereoPair(pair_, !command_.fast, &settings_, [&](int disparities) {
+          RequireMatchingFits(pixels(), disparities, solve_.limits.max_bytes);
+        });
     match_ = std::move(problem.match);
     input_.dense = std::move(problem.model);
-    const auto held =
-        static_cast<std::size_t>(kMatchedBytes * static_cast<double>(match_->sums.cells.size()));
+    const std::size_t held = sizeof(std::uint16_t) * match_->sums.cells.size();
     if (solve_.limits.max_bytes > 0)
       solve_.limits.max_bytes -= std::min(solve_.limits.max_bytes / 2, held);
   }
@@ -288,12 +274,8 @@ class StereoRun {
   void Solve() {
     writing_.emplace(input_.dense->num_variables(),
                      static_cast<std::size_t>(settings_.disparities));
-    const auto labels = static_cast<std::size_t>(settings_.disparities);
-    const double proving =
-        solve_.expectations
-            ? ReserveForProving(pixels(), labels, kProvenOfStereo, solve_.limits.time_limit_seconds)
-            : 0.0;
-    solved_ = SolveInTime(input_, solve_, clock_, TimeAfter() + proving, &progress_);
+    solved_ = SolveInTime(input_, solve_, clock_,
+                          writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
     // Its unaries are as large as the marginals.
     input_.dense.reset();
   }

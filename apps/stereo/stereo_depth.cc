@@ -27,8 +27,8 @@ void CheckCamera(const StereoCamera& camera) {
     throw InvalidInput("depth takes both --focal and --baseline, of which one is given");
 }
 
-void WriteDepth(const Bundle& bundle, const StereoPair& pair, const StereoCamera& camera, int shrink,
-                const StereoResult& result, const SolveResult* outcome) {
+void WriteDepth(const Bundle& bundle, const StereoPair& pair, const StereoCamera& camera,
+                int shrink, const StereoResult& result, const SolveResult* outcome) {
   if (!camera.focal) return;
   const double scale = *camera.focal / shrink * *camera.baseline;
   const internal::NpyShape shape = {pair.height, pair.width};

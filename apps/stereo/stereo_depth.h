@@ -20,7 +20,7 @@ void CheckCamera(const StereoCamera& camera);
 // depth.npy: focal baseline / disparity, infinite where that is 0; and, if there are marginals,
 // depth_interval.npy (height, width, 2): the nearest and farthest depth of the central 90% of each
 // pixel's marginal. Nothing without a camera.
-void WriteDepth(const Bundle& bundle, const StereoPair& pair, const StereoCamera& camera, int shrink,
-                const StereoResult& result, const SolveResult* outcome);
+void WriteDepth(const Bundle& bundle, const StereoPair& pair, const StereoCamera& camera,
+                int shrink, const StereoResult& result, const SolveResult* outcome);
 
 }  // namespace submarine::apps

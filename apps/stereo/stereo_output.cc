@@ -103,11 +103,9 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
       outcome != nullptr ? &std::get<Matrix<float>>(outcome->marginals) : nullptr;
   StereoResult result;
   if (match != nullptr) {
-    result.disparities = outcome != nullptr ? StereoDisparities(*match, outcome->labels)
-                                            : FastDisparities(*match);
-    result.occluded.resize(match->visible.size());
-    std::transform(match->visible.begin(), match->visible.end(), result.occluded.begin(),
-                   [](std::uint8_t visible) { return visible == 0 ? 1 : 0; });
+    result.disparities =
+        outcome != nullptr ? StereoDisparities(*match, outcome->labels) : FastDisparities(*match);
+    result.occluded = Occluded(*match);
   } else {
     result.disparities = RefinedDisparities(*marginals, outcome->labels);
   }

@@ -24,8 +24,7 @@ using internal::SemiGlobalMatch;
 
 Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& options) {
   const int disparities = match.sums.disparities;
-  auto unary =
-      Matrix<float>::Unset(match.sums.cells.rows(), static_cast<std::size_t>(disparities));
+  auto unary = Matrix<float>::Unset(match.sums.cells.rows(), static_cast<std::size_t>(disparities));
   const auto scale = static_cast<float>(options.scale / kCostUnit);
   const auto limit = static_cast<float>(options.limit);
   const auto filled_scale = static_cast<float>(options.filled_scale);
@@ -86,6 +85,13 @@ std::vector<float> StereoDisparities(const SemiGlobalMatch& match, const std::ve
 
 std::vector<float> FastDisparities(const SemiGlobalMatch& match) {
   return internal::Median5x5(match.disparities, match.sums.width, match.sums.height);
+}
+
+std::vector<std::uint8_t> Occluded(const SemiGlobalMatch& match) {
+  std::vector<std::uint8_t> occluded(match.visible.size());
+  std::transform(match.visible.begin(), match.visible.end(), occluded.begin(),
+                 [](std::uint8_t visible) { return static_cast<std::uint8_t>(visible == 0); });
+  return occluded;
 }
 
 DisparityIntervals StereoIntervals(const Matrix<float>& marginals,

@@ -1,6 +1,7 @@
 // The dense CRF over semi-global evidence: what it says of every pixel, and how sure it is.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,9 @@ std::vector<float> StereoDisparities(const internal::SemiGlobalMatch& match,
                                      const std::vector<int>& labels);
 // The same without a CRF.
 std::vector<float> FastDisparities(const internal::SemiGlobalMatch& match);
+
+// 1 where the right view does not confirm a disparity, else 0.
+std::vector<std::uint8_t> Occluded(const internal::SemiGlobalMatch& match);
 
 // For every pixel, the probability that its disparity is off by more than a pixel.
 std::vector<float> StereoUncertainty(const Matrix<float>& marginals,

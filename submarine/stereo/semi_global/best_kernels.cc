@@ -46,8 +46,7 @@ void BestRow(const std::uint16_t* costs, int width, std::size_t stride, std::uin
     }
     // Of equal ones the first.
     const auto all = hn::MinOfLanes(d, least);
-    const auto at =
-        hn::IfThenElse(hn::Eq(least, all), least_k, hn::Set(d, std::uint16_t{65535}));
+    const auto at = hn::IfThenElse(hn::Eq(least, all), least_k, hn::Set(d, std::uint16_t{65535}));
     best[x] = hn::GetLane(hn::MinOfLanes(d, at));
   }
 }

@@ -37,8 +37,8 @@ struct RowOfView {
     for (std::size_t c = 0; c < channels; ++c) {
       samples[c].resize(width);
       for (std::size_t x = 0; x < width; ++x) {
-        samples[c][x] = static_cast<std::uint8_t>(
-            std::lround(std::clamp(row[x * channels + c], 0.0F, 255.0F)));
+        samples[c][x] =
+            static_cast<std::uint8_t>(std::lround(std::clamp(row[x * channels + c], 0.0F, 255.0F)));
       }
       if (reversed) std::reverse(samples[c].begin(), samples[c].end());
     }
@@ -58,35 +58,35 @@ CostVolume CensusDifference(const StereoView& left, const StereoView& right, int
     by_bits[n] = Saturating(1.0, static_cast<double>(n), options.census_scale);
   std::array<std::uint16_t, kMostDifference + 1> by_difference;
   for (std::size_t n = 0; n < by_difference.size(); ++n) {
-    by_difference[n] = Saturating(options.difference_weight,
-                                  static_cast<double>(n) / left.channels, options.difference_scale);
+    by_difference[n] = Saturating(options.difference_weight, static_cast<double>(n) / left.channels,
+                                  options.difference_scale);
   }
   const std::vector<float> left_grey = GreyOf(left);
   const std::vector<float> right_grey = GreyOf(right);
   CostVolume costs(left.width, left.height, disparities);
-  ParallelFor(static_cast<std::size_t>(left.height), kRowsAtOnce,
-              [&](std::size_t begin, std::size_t end) {
-                for (std::size_t y = begin; y < end; ++y) {
-                  const RowOfView l(left, left_grey, static_cast<int>(y), false);
-                  const RowOfView r(right, right_grey, static_cast<int>(y), true);
-                  CostRow row{.width = left.width,
-                              .channels = left.channels,
-                              .disparities = disparities,
-                              .stride = costs.stride(),
-                              .left_census = l.census.data(),
-                              .right_census = r.census.data(),
-                              .by_bits = by_bits.data(),
-                              .by_difference = by_difference.data(),
-                              .outside = static_cast<std::uint16_t>(
-                                  std::lround(kCostUnit * options.outside)),
-                              .costs = costs.at(0, static_cast<int>(y)).data()};
-                  for (std::size_t c = 0; c < kMostChannels; ++c) {
-                    row.left[c] = l.samples[c].data();
-                    row.right[c] = r.samples[c].data();
-                  }
-                  CompareRow(row);
-                }
-              });
+  ParallelFor(
+      static_cast<std::size_t>(left.height), kRowsAtOnce, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t y = begin; y < end; ++y) {
+          const RowOfView l(left, left_grey, static_cast<int>(y), false);
+          const RowOfView r(right, right_grey, static_cast<int>(y), true);
+          CostRow row{
+              .width = left.width,
+              .channels = left.channels,
+              .disparities = disparities,
+              .stride = costs.stride(),
+              .left_census = l.census.data(),
+              .right_census = r.census.data(),
+              .by_bits = by_bits.data(),
+              .by_difference = by_difference.data(),
+              .outside = static_cast<std::uint16_t>(std::lround(kCostUnit * options.outside)),
+              .costs = costs.at(0, static_cast<int>(y)).data()};
+          for (std::size_t c = 0; c < kMostChannels; ++c) {
+            row.left[c] = l.samples[c].data();
+            row.right[c] = r.samples[c].data();
+          }
+          CompareRow(row);
+        }
+      });
   return costs;
 }
 

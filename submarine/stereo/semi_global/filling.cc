@@ -54,7 +54,8 @@ class Filling {
     const auto channels = static_cast<std::size_t>(view_.channels);
     float most = 0.0F;
     for (std::size_t c = 0; c < channels; ++c)
-      most = std::max(most, std::abs(view_.samples[a * channels + c] - view_.samples[b * channels + c]));
+      most = std::max(most,
+                      std::abs(view_.samples[a * channels + c] - view_.samples[b * channels + c]));
     return most;
   }
 
@@ -98,7 +99,8 @@ class Filling {
         int total = 0;
         for (int y2 = y - arms_[kUp][a]; y2 <= y + arms_[kDown][a]; ++y2) {
           const std::size_t centre = At(x, y2);
-          for (std::size_t b = centre - arms_[kLeft][centre]; b <= centre + arms_[kRight][centre]; ++b) {
+          for (std::size_t b = centre - arms_[kLeft][centre]; b <= centre + arms_[kRight][centre];
+               ++b) {
             if (known_[b] == 0 || !IsPossible(a, x, disparities_[b])) continue;
             ++votes[static_cast<std::size_t>(disparities_[b])];
             ++total;

@@ -54,8 +54,7 @@ struct PathState {
   HWY_INLINE CostVector Next(CostVector cost, std::size_t k) {
     const Costs d;
     const auto step = hn::MaskFromVec(hn::LoadU(d, right_steps + k));
-    const auto neighbour =
-        hn::Min(hn::LoadU(d, before + k - 1), hn::LoadU(d, before + k + 1));
+    const auto neighbour = hn::Min(hn::LoadU(d, before + k - 1), hn::LoadU(d, before + k + 1));
     const auto by_one = hn::SaturatedAdd(neighbour, hn::IfThenElse(step, one_at_step, one));
     const auto best = hn::Min(hn::Min(hn::LoadU(d, before + k), by_one),
                               hn::IfThenElse(step, more_at_step, more));

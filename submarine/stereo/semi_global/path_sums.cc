@@ -78,7 +78,8 @@ class Pass {
 
  private:
   void Clear(std::vector<std::uint16_t>* sums, std::size_t slot) const {
-    const auto begin = sums->begin() + static_cast<std::ptrdiff_t>(slot * row_.slot() + kDisparityLanes);
+    const auto begin =
+        sums->begin() + static_cast<std::ptrdiff_t>(slot * row_.slot() + kDisparityLanes);
     std::fill(begin, begin + static_cast<std::ptrdiff_t>(row_.stride), std::uint16_t{0});
   }
 
@@ -166,15 +167,17 @@ CostVolume PathSums(const CostVolume& costs, const StereoView& left, const Stere
             int best = 0;
             if (!first) {
               const bool step = x - k >= 0 && HasStep(right, x - k, y, x2 - k, y2, options.step);
-              const auto before = path.at(x2, y2).first(static_cast<std::size_t>(costs.disparities));
+              const auto before =
+                  path.at(x2, y2).first(static_cast<std::size_t>(costs.disparities));
               least = *std::min_element(before.begin(), before.end());
-              best = std::min(int{before[kk]}, least + (step ? penalty.more_at_step : penalty.more));
+              best =
+                  std::min(int{before[kk]}, least + (step ? penalty.more_at_step : penalty.more));
               const int one = step ? penalty.one_at_step : penalty.one;
               if (k > 0) best = std::min(best, before[kk - 1] + one);
               if (k + 1 < costs.disparities) best = std::min(best, before[kk + 1] + one);
             }
-            path.at(x, y)[kk] = static_cast<std::uint16_t>(
-                std::min(costs.at(x, y)[kk] + best - least, 65535));
+            path.at(x, y)[kk] =
+                static_cast<std::uint16_t>(std::min(costs.at(x, y)[kk] + best - least, 65535));
             totals[costs.Pixel(x, y) * costs.stride() + kk] += path.at(x, y)[kk];
           }
         }
@@ -184,9 +187,10 @@ CostVolume PathSums(const CostVolume& costs, const StereoView& left, const Stere
   CostVolume sums(width, height, costs.disparities);
   for (std::size_t a = 0; a < sums.cells.rows(); ++a) {
     for (std::size_t k = 0; k < sums.stride(); ++k) {
-      sums.cells(a, k) = k < static_cast<std::size_t>(costs.disparities)
-                             ? static_cast<std::uint16_t>(std::min(totals[a * sums.stride() + k], 65535))
-                             : kPaddingCost;
+      sums.cells(a, k) =
+          k < static_cast<std::size_t>(costs.disparities)
+              ? static_cast<std::uint16_t>(std::min(totals[a * sums.stride() + k], 65535))
+              : kPaddingCost;
     }
   }
   return sums;

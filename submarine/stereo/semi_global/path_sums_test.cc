@@ -22,14 +22,15 @@ struct Size {
   int disparities;
 };
 // Odd ones, single pixels, and more disparities than columns.
-constexpr Size kSizes[] = {{1, 1, 1, 2},  {1, 7, 3, 5},    {9, 1, 3, 20},  {13, 11, 1, 16},
+constexpr Size kSizes[] = {{1, 1, 1, 2},   {1, 7, 3, 5},    {9, 1, 3, 20}, {13, 11, 1, 16},
                            {17, 9, 3, 17}, {40, 23, 3, 33}, {31, 8, 1, 70}};
 
 void ExpectSame(const CostVolume& a, const CostVolume& b) {
   ASSERT_EQ(a.cells.rows(), b.cells.rows());
   for (std::size_t row = 0; row < a.cells.rows(); ++row) {
     for (int k = 0; k < a.disparities; ++k)
-      ASSERT_EQ(a.cells(row, static_cast<std::size_t>(k)), b.cells(row, static_cast<std::size_t>(k)))
+      ASSERT_EQ(a.cells(row, static_cast<std::size_t>(k)),
+                b.cells(row, static_cast<std::size_t>(k)))
           << "pixel " << row << ", disparity " << k;
   }
 }
@@ -57,8 +58,7 @@ TEST(PathSums, DoNotDependOnThreads) {
 TEST(PathSums, OfFreeChangesAreEightTimesTheCosts) {
   const RandomPair pair(12, 9, 1, 2, 3);
   const CostVolume costs = CensusDifference(pair.left, pair.right, 6, {});
-  const CostVolume sums =
-      PathSums(costs, pair.left, pair.right, {.one = 0.0, .more = 0.0});
+  const CostVolume sums = PathSums(costs, pair.left, pair.right, {.one = 0.0, .more = 0.0});
   for (std::size_t a = 0; a < costs.cells.rows(); ++a) {
     for (std::size_t k = 0; k < 6; ++k) EXPECT_EQ(sums.cells(a, k), 8 * costs.cells(a, k));
   }
@@ -68,9 +68,8 @@ TEST(BestDisparities, AreTheirDefinition) {
   ForEachTarget([] {
     for (const Size& size : kSizes) {
       const RandomPair pair(size.width, size.height, size.channels, 3, 4);
-      const CostVolume sums =
-          PathSums(CensusDifference(pair.left, pair.right, size.disparities, {}), pair.left,
-                   pair.right, {});
+      const CostVolume sums = PathSums(
+          CensusDifference(pair.left, pair.right, size.disparities, {}), pair.left, pair.right, {});
       const BestDisparities best = FindBest(sums);
       const BestDisparities expected = scalar::FindBest(sums);
       EXPECT_EQ(best.left, expected.left);

@@ -25,7 +25,8 @@ struct Level {
 void AddPrior(const Level& coarse, const SemiGlobalOptions& options, CostVolume* costs) {
   const int disparities = costs->disparities;
   // By 2 coarse + table offset: table[k - 2 coarse + disparities].
-  std::vector<std::uint16_t> table(2 * static_cast<std::size_t>(disparities) + 2 * kDisparityLanes + 4);
+  std::vector<std::uint16_t> table(2 * static_cast<std::size_t>(disparities) + 2 * kDisparityLanes +
+                                   4);
   const int middle = disparities + 3;
   for (std::size_t j = 0; j < table.size(); ++j) {
     const int beyond = std::clamp(std::abs(static_cast<int>(j) - middle) - options.prior_free, 0,
@@ -42,7 +43,8 @@ void AddPrior(const Level& coarse, const SemiGlobalOptions& options, CostVolume*
                     const auto a = static_cast<std::size_t>(row) * coarse.width +
                                    std::min(x / 2, coarse.width - 1);
                     if (coarse.agrees[a] == 0) continue;
-                    const std::uint16_t* prior = table.data() + (middle - 2 * coarse.disparities[a]);
+                    const std::uint16_t* prior =
+                        table.data() + (middle - 2 * coarse.disparities[a]);
                     std::uint16_t* cost = costs->at(x, static_cast<int>(y)).data();
                     for (int k = 0; k < disparities; ++k)
                       cost[k] = static_cast<std::uint16_t>(cost[k] + prior[k]);

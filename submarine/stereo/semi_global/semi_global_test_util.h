@@ -24,8 +24,8 @@ struct RandomPair {
     for (std::size_t a = 0; a < left_.size(); ++a) {
       const auto pixel = static_cast<int>(a / c);
       const int patch = (pixel % width / 5) * 7 + (pixel / width / 4) * 13;
-      left_[a] = static_cast<float>(std::clamp(
-          60 + 45 * (patch % 4) + static_cast<int>(random() % 25) - 12, 0, 255));
+      left_[a] = static_cast<float>(
+          std::clamp(60 + 45 * (patch % 4) + static_cast<int>(random() % 25) - 12, 0, 255));
     }
     for (int y = 0; y < height; ++y) {
       for (int x = 0; x < width; ++x) {

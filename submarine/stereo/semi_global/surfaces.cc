@@ -141,8 +141,8 @@ std::vector<float> RefineByCosts(const CostVolume& sums, const std::vector<int>&
       const int before = costs[-1] - costs[0];
       const int after = costs[1] - costs[0];
       if (before < 0 || after < 0 || before + after == 0) continue;
-      refined[a] += static_cast<float>(before - after) /
-                    (2.0F * static_cast<float>(std::max(before, after)));
+      refined[a] +=
+          static_cast<float>(before - after) / (2.0F * static_cast<float>(std::max(before, after)));
     }
   });
   return refined;
@@ -156,9 +156,8 @@ std::vector<float> FitPlanes(const std::vector<int>& filled, const std::vector<f
   ForEachRow(view.height, [&](int y) {
     std::vector<Sample> samples;
     for (int x = 0; x < view.width; ++x) {
-      const std::size_t a =
-          static_cast<std::size_t>(y) * static_cast<std::size_t>(view.width) +
-          static_cast<std::size_t>(x);
+      const std::size_t a = static_cast<std::size_t>(y) * static_cast<std::size_t>(view.width) +
+                            static_cast<std::size_t>(x);
       if (known[a] == 0) fitted[a] = planes.At(x, y, &samples);
     }
   });
