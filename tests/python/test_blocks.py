@@ -354,6 +354,8 @@ def test_bad_input_is_named(tmp_path):
     refused("the softmax has shape (24, 30, 3), expected (24, 29) with labels", softmax, image[:, 1:])
     refused('scheduler is 3, expected "processes", "here"', softmax, image, scheduler=3)
     refused("spacing is [1.0], expected 2 numbers > 0", softmax, image, spacing=[1.0])
+    refused("the image has samples from 0 to 1, expected 0 to 255", softmax, image / 255.0)
+    refused("probabilities sum to 0.5 over the labels at (0, 0), expected 1", 0.5 * softmax, image, certify=False)
     broken = softmax.copy()
     broken[3, 4, 1] = np.nan
     refused("probabilities is nan at (3, 4, 1)", broken, image)
