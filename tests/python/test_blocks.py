@@ -373,7 +373,7 @@ def test_a_grid_that_one_process_is_refused_runs_in_blocks():
     unary = np.random.default_rng(1).normal(size=(300, 300, 20)).astype(np.float32)
     with pytest.raises(sm.TooLarge):
         sm.solve(sm.GridCrf(unary, 0.5), "trw", max_memory=0.2)
-    found = sm.blocks.solve(unary, 0.5, rounds=0, method="trw", max_memory=0.2, block=150, workers=1, time_limit=10)
+    found = sm.blocks.solve(unary, 0.5, rounds=0, method="trw", max_memory=0.2, block=150, workers=1, gap=0.1, time_limit=2)
     assert found.missing == [] and found.summary["blocks"] > 1
     assert found.summary["megabytes_of_largest_worker"] < 200
     assert found.lower < found.upper
