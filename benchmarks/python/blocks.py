@@ -69,12 +69,13 @@ def row(title, seconds, found, voxels, predicted):
     read = math.prod(
         min(b + 2 * h, n) / b for b, h, n in zip(summary["sides"], summary["halos"], summary["extent"])
     )
+    cost = cpu / voxels / read
     print(
         f"{title:34} {seconds:8.1f} s {cpu:8.1f} s CPU {1e6 * cpu / voxels:7.2f} s/Mvoxel  read {read:4.2f}x  "
-        f"predicted {predicted(summary, read):7.1f} s  {summary['megabytes_of_largest_worker']:5.0f} MB  "
+        f"predicted {predicted(summary, read, cost):7.1f} s  {summary['megabytes_of_largest_worker']:5.0f} MB  "
         f"seams {summary['seams']['different']}/{summary['seams']['compared']}", flush=True
     )
-    return cpu / voxels / read
+    return cost
 
 
 def main():
@@ -103,8 +104,8 @@ def main():
     cost = {}
 
     def predicted(workers):
-        def value(summary, read):
-            each = cost.get("voxel", math.nan)
+        def value(summary, read, own):
+            each = cost.get("voxel", own)
             tasks = sum(phase["tasks"] for phase in summary["phases"].values())
             return (each * voxels * read + tasks * START) / workers
         return value

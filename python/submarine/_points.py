@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
@@ -10,7 +11,7 @@ import numpy as np
 from ._arrays import Array, as_array, as_number, as_whole, labels_last, require_finite
 from ._errors import FileError, InvalidInput
 from ._kernels import features
-from ._keywords import checked_keywords
+from ._keywords import Certify, checked_keywords
 from ._models import DenseCrf, Metric
 from ._refine import Refined, costs_of, refined
 from ._solve import solve
@@ -128,7 +129,7 @@ def _spacing(points: Array) -> float:
     squared = np.stack([((single - p) ** 2).sum(axis=1) for p in chosen])
     kth = min(_NEIGHBOURS, len(points) - 1)
     found = float(np.sqrt(np.median(np.partition(squared, kth, axis=1)[:, kth])))
-    return found if found > 0 else extent * len(points) ** (-1.0 / points.shape[1])
+    return found if found > 0 else extent * math.pow(len(points), -1.0 / points.shape[1])
 
 
 @checked_keywords
@@ -143,7 +144,7 @@ def refine_points(
     colour_sigma: float = 13.0,
     bilateral_weight: float = 5.0,
     updates: int = 5,
-    certify: str = "none",
+    certify: Certify = "none",
     time_limit: Optional[float] = None,
     metric: Metric = "potts",
     label_axis: int = -1,

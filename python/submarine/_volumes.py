@@ -12,7 +12,6 @@ import numpy as np
 from ._arrays import Array, as_array, as_number, as_sigmas
 from ._errors import FileError, InvalidInput
 from ._kernels import Sigma
-from ._keywords import checked_keywords
 from ._refine import Refined, refine
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -132,7 +131,6 @@ class RefinedVolume(Refined):
         return [float(n) * math.prod(self.spacing) / 1000.0 for n in count]
 
 
-@checked_keywords
 def refine_volume(
     softmax: Any,
     image: PathLike,
@@ -141,7 +139,7 @@ def refine_volume(
     position_sigma: Optional[Sigma] = None,
     bilateral_sigma: Optional[Sigma] = None,
     colour_sigma: Optional[Sigma] = None,
-    options: Optional[Any] = None,
+    **keywords: Any,
 ) -> RefinedVolume:
     """:func:`refine` for NIfTI files, with lengths in millimetres: ``refine_volume("p.nii.gz", "t1.nii.gz", "labels.nii.gz")``.
 
@@ -158,8 +156,8 @@ def refine_volume(
         In millimetres along every axis, or one per axis of the file. One and three sides of a voxel, of its smallest axis.
     colour_sigma : float, optional
         In the units of the image; without it the image is scaled to 0 to 255 and the default is that of :func:`refine`.
-    options : dict, optional
-        Further keywords of :func:`refine`.
+    **keywords
+        Others of :func:`refine`.
 
     Returns
     -------
@@ -178,7 +176,7 @@ def refine_volume(
     target = None if out is None else os.fspath(out)
     if target is not None and not target.endswith((".nii", ".nii.gz")):
         raise InvalidInput(f'out is "{target}", expected a name that ends with .nii or .nii.gz')
-    lengths = {}
+    options = dict(keywords)
     for name, given, sides in (
         ("position_sigma", position_sigma, _POSITION), ("bilateral_sigma", bilateral_sigma, _BILATERAL)
     ):
@@ -187,11 +185,10 @@ def refine_volume(
             raise InvalidInput(f"{name} has {len(sigma)} numbers, expected 1 or 3, millimetres along the axes of the file")
         along = sigma * 3 if len(sigma) == 1 else sigma
         # x, y and z of the library are the last, middle and first axis.
-        lengths[name] = tuple(as_number(s, name) / step for s, step in zip(along, picture.spacing))[::-1]
-    more = dict(options or {})
+        options[name] = tuple(as_number(s, name) / step for s, step in zip(along, picture.spacing))[::-1]
     if colour_sigma is not None:
-        more["colour_sigma"] = colour_sigma
-    found = refine(probabilities, _intensities(picture.values, colour_sigma), label_axis=-1, **lengths, **more)
+        options["colour_sigma"] = colour_sigma
+    found = refine(probabilities, _intensities(picture.values, colour_sigma), label_axis=-1, **options)
     refined = RefinedVolume(found.labels, found.probabilities)
     refined.result, refined.spacing, refined.affine = found.result, picture.spacing, picture.affine
     if target is not None:

@@ -110,7 +110,7 @@ class StereoObject final : public sm_object {
         MatchSemiGlobal(left, right, disparities, internal::SemiGlobalOptions());
     visible_ = match.visible;
     if (fast) {
-      disparities_ = StereoDisparities(match, match.disparities);
+      disparities_ = FastDisparities(match);
       return;
     }
     SolveResult solved =

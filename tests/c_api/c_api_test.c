@@ -228,6 +228,37 @@ static void test_dense(void) {
   EXPECT(number(result, "lower") <= log(sum) + 1e-9 && log(sum) - 1e-9 <= number(result, "upper"));
   sm_free(result);
 
+  /* Shares of two sets of pixels sum to the bound; factors that are given multiply the kernel. */
+  double y[6][2], whole = NAN, shares = 0.0;
+  for (int a = 0; a < 6; ++a) y[a][0] = 0.1 + 0.1 * a, y[a][1] = 1.0 - y[a][0];
+  const sm_array marginals = array2(y, SM_FLOAT64, 6, 2);
+  OK(sm_lower_bound(model, &marginals, 1.0, 0.0, &whole, NULL));
+  for (int side = 0; side < 2; ++side) {
+    uint8_t own[6];
+    double share = NAN;
+    for (int a = 0; a < 6; ++a) own[a] = (a % 3 == 1) == side;
+    const sm_array marked = array1(own, SM_UINT8, 6);
+    OK(sm_lower_share(model, &marginals, &marked, 1.0, 0.0, &share, NULL));
+    shares += share;
+  }
+  EXPECT(fabs(shares - whole) < 1e-9);
+  const double factors[] = {2.0, 0.5, 1.0, 1.0, 1.0, 1.0};
+  const sm_array scale = array1(factors, SM_FLOAT64, 6);
+  const int32_t apart[] = {0, 0, 0, 0, 0, 1};
+  const sm_array labeling = array1(apart, SM_INT32, 6);
+  double energy = NAN, plain = NAN;
+  const char* scaled = "{\"size\": [3, 2], \"kernels\": [{\"type\": \"position\", \"sigma\": [2, 2], \"weight\": 1, \"scale\": 0}]}";
+  OK(sm_dense_model(&costs, scaled, &scale, 1, labels, &stored));
+  OK(sm_energy(stored, &labeling, 0.0, &energy));
+  sm_free(stored);
+  OK(sm_dense_model(&costs, "{\"size\": [3, 2], \"kernels\": [{\"type\": \"position\", \"sigma\": [2, 2], \"weight\": 1}]}", NULL, 0,
+                    labels, &stored));
+  OK(sm_energy(stored, &labeling, 0.0, &plain));
+  sm_free(stored);
+  stored = NULL;
+  /* Pixel 5 is (2, 1): (2, 1) from pixel 0, (1, 1) from pixel 1. */
+  EXPECT(fabs(energy - plain - exp(-5.0 / 8) + 0.5 * exp(-2.0 / 8)) < 1e-9);
+
   sm_array features;
   OK(sm_view(model, "features", 1, &features));
   EXPECT(features.shape[0] == 6 && features.shape[1] == 3);

@@ -354,6 +354,8 @@ def test_bad_input_is_named(tmp_path):
     refused("the softmax has shape (24, 30, 3), expected (24, 29) with labels", softmax, image[:, 1:])
     refused('scheduler is 3, expected "processes", "here"', softmax, image, scheduler=3)
     refused("spacing is [1.0], expected 2 numbers > 0", softmax, image, spacing=[1.0])
+    refused("the image has samples from 0 to 1, expected 0 to 255", softmax, image / 255.0)
+    refused("probabilities sum to 0.5 over the labels at (0, 0), expected 1", 0.5 * softmax, image, certify=False)
     broken = softmax.copy()
     broken[3, 4, 1] = np.nan
     refused("probabilities is nan at (3, 4, 1)", broken, image)
@@ -371,7 +373,7 @@ def test_a_grid_that_one_process_is_refused_runs_in_blocks():
     unary = np.random.default_rng(1).normal(size=(300, 300, 20)).astype(np.float32)
     with pytest.raises(sm.TooLarge):
         sm.solve(sm.GridCrf(unary, 0.5), "trw", max_memory=0.2)
-    found = sm.blocks.solve(unary, 0.5, rounds=0, method="trw", max_memory=0.2, block=150, workers=1, time_limit=10)
+    found = sm.blocks.solve(unary, 0.5, rounds=0, method="trw", max_memory=0.2, block=150, workers=1, gap=0.1, time_limit=2)
     assert found.missing == [] and found.summary["blocks"] > 1
     assert found.summary["megabytes_of_largest_worker"] < 200
     assert found.lower < found.upper

@@ -13,7 +13,7 @@ from .._arrays import Array
 from .._errors import InvalidInput
 from .._kernels import KernelSpec
 from .._models import DenseCrf
-from .._refine import costs_of
+from .._refine import _check_sums, _known, costs_of
 from .._solve import solve
 from ._gaussian import far_cost
 from ._plan import Folder, widened, within
@@ -36,7 +36,9 @@ class Block:
     def costs(self, box: Box) -> Array:
         """Unaries."""
         try:
-            costs = costs_of(Source(*self.plan["softmax"]).read(box), self.plan["clip"])
+            given = _known(Source(*self.plan["softmax"]).read(box), -1)
+            costs = costs_of(given, self.plan["clip"])
+            _check_sums(given, -1)
         except InvalidInput as error:
             raise InvalidInput(f"in the block that begins at {tuple(a for a, _ in box)}, {error}") from error
         costs = np.ascontiguousarray(costs, np.float32)

@@ -17,11 +17,11 @@ from .._keywords import Preset, check_choice, checked_keywords
 from .._kernels import Sigma
 from .._models import Metric, _labels_of
 from .._parameters import SegmentationParameters
-from .._refine import costs_of, _parameters_of
+from .._refine import _known, _parameters_of, costs_of
 from ._dense import STRIP, Block, far
 from ._plan import as_sides, cut, signature, text_of
 from ._result import Blocks, Call, read_labels, sum_down, sum_up
-from ._store import Source, Target, describe, make_target, new_file, opened, place_axes, shape_of, slices
+from ._store import Box, Source, Target, describe, make_target, new_file, opened, place_axes, shape_of, slices
 
 PROFILE = 2**20  # pixels that tell how sure the classifier is
 HALO = 3.0  # standard deviations of the widest kernel
@@ -143,6 +143,12 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     if len(extent) not in (2, 3):
         raise InvalidInput(f"the softmax has shape {classes.shape}, expected that of a picture or a volume with labels")
     kernels, fitted = _kernels(given, softmax, extent)
+    if given["colour_sigma"] is None:
+        sample = picture.read(_middle(extent))
+        if sample.dtype.kind == "f" and 0 < sample.max(initial=0) <= 1:
+            raise InvalidInput(
+                "the image has samples from 0 to 1, expected 0 to 255; for another range say colour_sigma in its units"
+            )
     widest = [max(kernel["sigma"][axis] for kernel in kernels) if kernels else 0.0 for axis in range(len(extent))]
     least = [min(size, math.ceil(HALO * sigma)) for size, sigma in zip(extent, widest)]
     halo = tuple(least) if given["halo"] is None else as_sides(given["halo"], len(extent), "halo")
@@ -255,13 +261,18 @@ def _kernels(given: Dict[str, Any], softmax: Source, extent: Sequence[int]) -> T
     return kernels, fitted
 
 
-def _adapted(softmax: Source, extent: Sequence[int], temperature: float, clip: float) -> SegmentationParameters:
-    """As for refine, from a part in the middle where the whole is large; lengths are the whole's."""
+def _middle(extent: Sequence[int]) -> Box:
+    """A part that is small enough to be read at once."""
     side = int(PROFILE ** (1.0 / len(extent)))
     while side < max(extent) and math.prod(min(size, 2 * side) for size in extent) <= PROFILE:
         side *= 2
-    box = tuple(((size - min(size, side)) // 2, (size - min(size, side)) // 2 + min(size, side)) for size in extent)
-    costs = np.ascontiguousarray(costs_of(softmax.read(box), clip)) / np.float32(temperature)
+    return tuple(((size - min(size, side)) // 2, (size - min(size, side)) // 2 + min(size, side)) for size in extent)
+
+
+def _adapted(softmax: Source, extent: Sequence[int], temperature: float, clip: float) -> SegmentationParameters:
+    """As for refine, from a part in the middle where the whole is large; lengths are the whole's."""
+    box = _middle(extent)
+    costs = np.ascontiguousarray(costs_of(_known(softmax.read(box), -1), clip)) / np.float32(temperature)
     found = SegmentationParameters(*_core.parameters_for(costs))
     if len(extent) == 2 and shape_of(box) != tuple(extent):
         larger = math.sqrt(math.prod(extent) / math.prod(shape_of(box)))
