@@ -128,7 +128,7 @@ def _spacing(points: Array) -> float:
     squared = np.stack([((single - p) ** 2).sum(axis=1) for p in chosen])
     kth = min(_NEIGHBOURS, len(points) - 1)
     found = float(np.sqrt(np.median(np.partition(squared, kth, axis=1)[:, kth])))
-    return found if found > 0 else extent * len(points) ** (-1.0 / points.shape[1])
+    return found if found > 0 else float(extent * len(points) ** (-1.0 / points.shape[1]))
 
 
 @checked_keywords
@@ -219,9 +219,9 @@ def refine_points(
         kernels = [features(places, position_weight, near, normalised=True), features(both, bilateral_weight, sigmas, normalised=True)]
     model = DenseCrf(costs_of(scores, clip), kernels, metric)
     method = "mf" if certify in ("none", "lower") else "auto"
-    options: Dict[str, Any] = {"pairs": "lattice"} if method == "mf" else {}
+    options: Dict[str, Any] = {"certify": certify, **({"pairs": "lattice"} if method == "mf" else {})}
     result = solve(
-        model, method, certify=certify, updates=as_whole(updates, "updates"), time_limit=time_limit,
+        model, method, updates=as_whole(updates, "updates"), time_limit=time_limit,
         marginals_of="mean-field", **options,
     )
     return refined(result, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import os
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -188,10 +188,10 @@ def refine_volume(
         along = sigma * 3 if len(sigma) == 1 else sigma
         # x, y and z of the library are the last, middle and first axis.
         lengths[name] = tuple(as_number(s, name) / step for s, step in zip(along, picture.spacing))[::-1]
-    more = dict(options or {})
+    more: Dict[str, Any] = {**(options or {}), **lengths}
     if colour_sigma is not None:
         more["colour_sigma"] = colour_sigma
-    found = refine(probabilities, _intensities(picture.values, colour_sigma), label_axis=-1, **lengths, **more)
+    found = refine(probabilities, _intensities(picture.values, colour_sigma), label_axis=-1, **more)
     refined = RefinedVolume(found.labels, found.probabilities)
     refined.result, refined.spacing, refined.affine = found.result, picture.spacing, picture.affine
     if target is not None:
