@@ -231,6 +231,7 @@ Json GalleryItem(const Entry& entry) {
 struct Total {
   std::optional<internal::Comparison> comparison;
   std::vector<std::string> names;  // of labels
+  int others = 0;                  // pictures of other classes, which cannot be summed
 
   explicit Total(const std::vector<Entry>& entries) {
     std::vector<internal::ComparedPicture> pictures;
@@ -239,16 +240,26 @@ struct Total {
       const Json& segmentation = entry.summary["segmentation"];
       const auto compared = ReadCompared(segmentation);
       if (!compared) continue;
-      // Pictures of other classes cannot be summed; they are in the gallery.
       if (pictures.empty()) names = segmentation["names"].get<std::vector<std::string>>();
-      if (segmentation["names"] == Json(names)) pictures.push_back(*compared);
+      if (segmentation["names"] == Json(names)) {
+        pictures.push_back(*compared);
+      } else {
+        ++others;
+      }
     }
     if (!pictures.empty()) comparison = internal::Compare(pictures);
   }
 
+  std::string Verdict() const {
+    std::string text = ComparisonText(*comparison, names);
+    if (others > 0)
+      text += fmt::format(" Not counted: {} pictures with other classes than the first.", others);
+    return text;
+  }
+
   std::string Text() const {
-    return fmt::format("{}\nPixels right: {} ({} before), {}.\n",
-                       ComparisonText(*comparison, names), Percent(comparison->accuracy.after, 1),
+    return fmt::format("{}\nPixels right: {} ({} before), {}.\n", Verdict(),
+                       Percent(comparison->accuracy.after, 1),
                        Percent(comparison->accuracy.before, 1), PointsText(comparison->accuracy));
   }
 
@@ -261,7 +272,7 @@ struct Total {
     lead(comparison->mean_iou,
          fmt::format("mean IoU of {} pictures together", comparison->pictures));
     lead(comparison->accuracy, "of the known pixels right");
-    (*page)["verdict"] = ComparisonText(*comparison, names);
+    (*page)["verdict"] = Verdict();
     const auto change = [&](const std::string& name, const internal::Change& of) {
       Json entry = {{"name", name}, {"before", of.before}, {"after", of.after}};
       if (of.interval) entry["interval"] = *of.interval;

@@ -209,7 +209,9 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   SolveResult solved = SolveInTime(input, solve, clock, after + proving, progress);
   if (complete && solved.termination == Termination::kInterrupted)
     throw submarine::Interrupted("interrupted");
-  done.proof = ProveShares(done.picture, solved, [&] { return limit - after - clock.Seconds(); });
+  // The page waits for what is proven, not the other way round.
+  done.proof = ProveShares(done.picture, solved,
+                           [&] { return limit - writing.file_seconds() - clock.Seconds(); });
   solved.tilted.reset();
   Calibrate(settings, done.picture, input.dense->unary(), &solved);
   solved.mean_field = {};

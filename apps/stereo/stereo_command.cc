@@ -285,7 +285,7 @@ class StereoRun {
   void Prove(const StereoResult& result) {
     if (!solved_ || !solved_->tilted) return;
     if (solved_->certificate.upper &&
-        clock_.Seconds() + TimeAfter() < solve_.limits.time_limit_seconds)
+        clock_.Seconds() + writing_->file_seconds() < solve_.limits.time_limit_seconds)
       proven_ = ProveDisparities(*solved_, result, truth_, region_);
     solved_->tilted.reset();
     solved_->mean_field = {};

@@ -10,7 +10,7 @@ export function provenBars(expectations) {
   const credibility = expectations[0].credibility ?? 0.999;
   return element("div", {class: "proven", id: "proven"},
     element("p", {class: "muted"}, `With a probability of at least ${fixed(100 * credibility, 1)}${NARROW_SPACE}%, if the model is right:`),
-    element("dl", {}, expectations.map(row)),
+    element("dl", {}, expectations.flatMap(row)),
     element("ul", {class: "legend"}, key("bar", "expected value lies here"), key("whisker", "a sample of the model lies here"),
       expectations.some(({labels}) => labels !== undefined) && key("of-labels", "these labels"),
       expectations.some(({claimed}) => claimed !== undefined) && key("claimed", "mean field\u2019s claim"),

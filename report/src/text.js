@@ -69,10 +69,11 @@ function intervalSentence({lower, upper, termination, temperature, method, exten
       + "how far above it lies is not known.";
 }
 
-function labelingSentence({map, energy, upper, termination, temperature}) {
+function labelingSentence({map, energy, upper, termination, temperature, options}) {
   const least = isNumber(map?.lower) ? map.lower : isNumber(upper) ? -upper : null;
   if (!isNumber(energy)) return least === null ? null : `No labeling has an energy below ${roundedDown(least, 3)}.`;
-  const found = termination === "exact" && temperature !== 0 ? "the labeling of the largest marginals" : "the best labeling found";
+  const found = termination === "exact" && temperature !== 0 ? "the labeling of the largest marginals"
+    : options?.updates > 0 ? "the labeling of these updates" : "the best labeling found";
   if (least === null) return `The energy of ${found} is ${fixed(energy, 3)}; how far that is from the least is not known.`;
   const decimals = decimalsFor(energy - least);
   return `No labeling has an energy below ${roundedDown(least, decimals)}; ${found} has ${roundedUp(energy, decimals)}, at most ${
