@@ -33,7 +33,8 @@ def given(value: Any) -> str:
 def as_array(values: Any, name: str) -> Array:
     """The values as an array of numbers, without a copy where they already are one."""
     if isinstance(values, np.ma.MaskedArray) and values.mask is not np.ma.nomask:
-        values = np.ma.filled(values.astype(np.result_type(values.dtype, np.float32)), np.nan)  # unknown
+        masked: Any = values.astype(np.result_type(values.dtype, np.float32))
+        values = masked.filled(np.nan)  # unknown
     if not isinstance(values, np.ndarray) and not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
         try:
             values = np.from_dlpack(values)

@@ -31,7 +31,7 @@ def _values(given: Any, name: str) -> Array:
 def _softmax(logits: Array) -> Array:
     if not np.isfinite(logits).all():
         raise InvalidInput("the logits are not all finite numbers")
-    shifted = logits.astype(np.float32) - logits.max(1, keepdims=True).astype(np.float32)
+    shifted: Array = logits.astype(np.float32) - logits.max(1, keepdims=True).astype(np.float32)
     np.exp(shifted, out=shifted)
     shifted /= shifted.sum(1, keepdims=True)
     return shifted

@@ -9,13 +9,14 @@ import numpy as np
 from ._arrays import Array, Number, as_array, as_integers, given
 from ._errors import InvalidInput
 from ._kernels import Sigma
+from ._labelled import fit as learned
 from ._keywords import Preset, checked_keywords
 from ._parameters import SegmentationParameters
 from ._refine import refine_many
 
 _NAMES = (
     "preset", "parameters", "updates", "position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight",
-    "normalised", "softmax_temperature", "compatibility", "unknown", "workers",
+    "normalised", "softmax_temperature", "compatibility", "learn", "evaluations", "unknown", "workers",
 )
 
 
@@ -29,6 +30,10 @@ class Segmenter:
     preset, parameters, updates, position_sigma, position_weight, bilateral_sigma, colour_sigma, bilateral_weight, \
 normalised, softmax_temperature, compatibility
         As for :func:`refine`.
+    learn : bool
+        Whether ``fit`` finds parameters by :func:`submarine.fit`, which takes a while; ``parameters_`` has them then.
+    evaluations : int
+        As for :func:`submarine.fit`.
     unknown : int
         The value of pixels in targets whose label is not known, which no score counts.
     workers : int, optional
@@ -67,6 +72,8 @@ normalised, softmax_temperature, compatibility
         normalised: Optional[bool] = None,
         softmax_temperature: Optional[float] = None,
         compatibility: Any = None,
+        learn: bool = False,
+        evaluations: int = 60,
         unknown: int = 255,
         workers: Optional[int] = None,
     ) -> None:
@@ -81,11 +88,14 @@ normalised, softmax_temperature, compatibility
         self.normalised = normalised
         self.softmax_temperature = softmax_temperature
         self.compatibility = compatibility
+        self.learn = learn
+        self.evaluations = evaluations
         self.unknown = unknown
         self.workers = workers
 
     def __repr__(self) -> str:
-        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not None and name != "unknown"]
+        plain = Segmenter().get_params()
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not plain[name]]
         return f"Segmenter({', '.join(changed)})"
 
     def get_params(self, deep: bool = True) -> Dict[str, Any]:
@@ -132,7 +142,7 @@ normalised, softmax_temperature, compatibility
         return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags())
 
     def fit(self, X: Sequence[Tuple[Any, Any]], y: Optional[Sequence[Any]] = None) -> "Segmenter":
-        """Checks samples and targets; the keywords are what there is to choose, by ``GridSearchCV``.
+        """Finds parameters where ``learn`` is set; else there is nothing to find, and keywords are for ``GridSearchCV``.
 
         Parameters
         ----------
@@ -152,9 +162,16 @@ normalised, softmax_temperature, compatibility
             For samples that are no pairs, and another number of targets.
         """
         self._pairs(X)
-        if y is not None:
-            self._targets(X, y)
-        self.n_samples_seen_ = len(X)
+        targets = None if y is None else self._targets(X, y)
+        self.parameters_ = self.parameters
+        if self.learn:
+            if targets is None:
+                raise InvalidInput("learn needs targets")
+            found = learned(
+                [image for _, image in X], [probabilities for probabilities, _ in X], targets, evaluations=self.evaluations,
+                ignore=self.unknown, folds=min(3, len(X)),
+            )
+            self.parameters_ = found.parameters
         return self
 
     def predict(self, X: Sequence[Tuple[Any, Any]]) -> List[Array]:
@@ -234,7 +251,8 @@ normalised, softmax_temperature, compatibility
         ]))
 
     def _refined(self, X: Sequence[Tuple[Any, Any]]) -> Any:
-        options = {name: value for name, value in self.get_params().items() if name != "unknown"}
+        options = {name: value for name, value in self.get_params().items() if name not in ("unknown", "learn", "evaluations")}
+        options["parameters"] = getattr(self, "parameters_", self.parameters)
         return refine_many(self._pairs(X), **options)
 
     @staticmethod

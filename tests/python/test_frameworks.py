@@ -104,6 +104,17 @@ def test_the_estimator():
         segmenter.set_params(update=2)
 
 
+def test_the_estimator_learns():
+    pairs, targets = samples(3)
+    learner = sm.Segmenter(learn=True, evaluations=3).fit(pairs, targets)
+    expected = sm.fit([i for _, i in pairs], [p for p, _ in pairs], targets, evaluations=3, folds=3).parameters
+    assert learner.parameters_ == expected
+    np.testing.assert_array_equal(learner.predict(pairs)[0], sm.refine(*pairs[0], parameters=expected).labels)
+    with pytest.raises(sm.InvalidInput, match="learn needs targets"):
+        learner.fit(pairs)
+    assert repr(sm.Segmenter(updates=2)) == "Segmenter(updates=2)"
+
+
 def test_scikit_learn_takes_the_estimator():
     pytest.importorskip("sklearn", reason="scikit-learn is not installed, and the estimator is not tried in it")
     from sklearn.base import clone
