@@ -13,7 +13,7 @@ from . import _core
 from ._arrays import Array, Number, as_array, as_integers, as_number, as_whole, given, labels_last, require_finite
 from ._errors import FileError, InvalidInput, NotExpressible
 from ._kernels import Extent, KernelSpec
-from ._keywords import Count, check_choice, checked_keywords
+from ._keywords import Count, check_choice, checked_keywords, suggestion
 
 PathLike = Union[str, "os.PathLike[str]"]
 Metric = Union[str, Array, Sequence[Sequence[Number]], Tuple[str, Array]]
@@ -22,7 +22,11 @@ Metric = Union[str, Array, Sequence[Sequence[Number]], Tuple[str, Array]]
 def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
     """The label space of one metric."""
     if isinstance(metric, str):
-        labels = _core.Labels.from_spec(metric, num_labels)
+        try:
+            labels = _core.Labels.from_spec(metric, num_labels)
+        except InvalidInput as error:
+            near = suggestion(metric.partition(":")[0], ("potts", "linear", "truncated", "tree"))
+            raise InvalidInput(f"{error}{near if 'is not a label metric' in str(error) else ''}") from error
     elif isinstance(metric, tuple) and metric and isinstance(metric[0], str):
         if len(metric) != 2 or metric[0] not in ("repair", "compatibility"):
             raise InvalidInput(f"the metric is {metric!r:.60}, expected ('repair', table) or ('compatibility', table)")

@@ -51,6 +51,10 @@ def read_points(path: PathLike) -> Points:
     ------
     FileError
         For a file that cannot be read or is malformed.
+
+    Examples
+    --------
+    >>> cloud = read_points("scan.ply")  # doctest: +SKIP
     """
     name = os.fspath(path)
     if name.endswith(".npy"):

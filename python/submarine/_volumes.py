@@ -170,6 +170,10 @@ def refine_volume(
         For files that cannot be read or written, and without nibabel.
     InvalidInput
         For a softmax of another grid than the image, and values that are not finite.
+
+    Examples
+    --------
+    >>> refined = refine_volume("softmax.nii.gz", "image.nii.gz")  # doctest: +SKIP
     """
     picture = _read(image, "the image")
     probabilities = _probabilities(softmax, picture)

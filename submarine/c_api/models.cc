@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/names.h"
 #include "submarine/c_api/arrays.h"
 #include "submarine/c_api/options.h"
 #include "submarine/evaluate/evaluate.h"
@@ -419,15 +422,25 @@ sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables, const
     std::vector<Matrix<double>> distances;
     for (std::size_t m = 0; m < num_tables; ++m)
       distances.push_back(ToMatrix<double>(&Given(tables, "the tables") + m, "a table"));
-    const Json facts = description == nullptr ? Json() : Json::parse(description, nullptr, false);
-    if (facts.is_object() && !facts.contains("no_metric"))
+    const Json facts =
+        description == nullptr ? Json::object() : Json::parse(description, nullptr, false);
+    if (!facts.is_object() || (!facts.empty() && !facts.contains("no_metric")))
       return std::make_unique<LabelsObject>(LabelsFrom(std::move(distances), facts));
     if (num_tables != 1) return std::make_unique<LabelsObject>(FitMetrics(distances));
-    const std::string no_metric = facts.is_object() ? facts["no_metric"].dump() : "";
-    return std::make_unique<LabelsObject>(
-        MetricLabels(distances[0], no_metric == "\"repair\""          ? NoMetric::kRepair
-                                   : no_metric == "\"compatibility\"" ? NoMetric::kKeep
-                                                                      : NoMetric::kRefuse));
+    Options options(facts);
+    std::string no_metric = "refuse";
+    options.Read("no_metric", &no_metric);
+    options.CheckEmpty();
+    constexpr std::array<std::pair<std::string_view, NoMetric>, 3> kWays = {
+        {{"refuse", NoMetric::kRefuse},
+         {"repair", NoMetric::kRepair},
+         {"compatibility", NoMetric::kKeep}}};
+    std::vector<std::string_view> names;
+    for (const auto& [name, way] : kWays) {
+      if (name == no_metric) return std::make_unique<LabelsObject>(MetricLabels(distances[0], way));
+      names.push_back(name);
+    }
+    RefuseName(no_metric, names, "no_metric");
   });
 }
 

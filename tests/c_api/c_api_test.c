@@ -466,7 +466,9 @@ static void test_labels(void) {
   EXPECT(strcmp(description, json) == 0);
   sm_free(same);
   same = NULL;
-  FAILS(sm_labels_from_tables(&table, 1, "{}", &same), SM_INVALID_INPUT, "missing parts");
+  FAILS(sm_labels_from_tables(&table, 1, "{\"num_labels\": 4}", &same), SM_INVALID_INPUT, "missing parts");
+  FAILS(sm_labels_from_tables(&table, 1, "{\"no_metric\": \"repare\"}", &same), SM_INVALID_INPUT,
+        "did you mean repair?");
   FAILS(sm_labels_from_tables(&table, 1, "?", &same), SM_INVALID_INPUT, "missing parts");
   FAILS(sm_labels_from_tables(NULL, 1, NULL, &same), SM_INVALID_INPUT, "null");
   free(description);

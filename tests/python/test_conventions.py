@@ -120,8 +120,8 @@ def test_a_compatibility_is_that_of_pydensecrf():
     found = sm.refine(softmax, image, compatibility=price, preset="pydensecrf", **kernels)
     theirs = dcrf.DenseCRF2D(20, 16, 3)
     theirs.setUnaryEnergy(np.ascontiguousarray(sm.costs_of(softmax).reshape(-1, 3).T))
-    theirs.addPairwiseGaussian(sxy=3, compat=np.float32(-2 * price))
-    theirs.addPairwiseBilateral(sxy=20, srgb=13, rgbim=image, compat=np.float32(-4 * price))
+    theirs.addPairwiseGaussian(sxy=3, compat=np.float32(2 * price))
+    theirs.addPairwiseBilateral(sxy=20, srgb=13, rgbim=image, compat=np.float32(4 * price))
     np.testing.assert_allclose(found.probabilities.reshape(-1, 3).T, np.array(theirs.inference(5)), atol=1e-5)
     assert found.result.lower is None and "without a proof" in found.result.model
     first = sm.refine(np.moveaxis(softmax, -1, 0), image, compatibility=price, preset="pydensecrf", **kernels)
