@@ -176,9 +176,8 @@ std::string MetricText(const LabelSpace& labels) {
   if (labels.exact()) return text;
   double worst = 1.0, mean = 0.0;
   for (const LabelMetric& metric : labels.metrics) {
-    const MetricFit fit = FitOf(*labels.cuts, metric);
-    worst = std::max(worst, fit.worst);
-    mean += fit.mean / static_cast<double>(labels.metrics.size());
+    worst = std::max(worst, metric.distortion);
+    mean += FitOf(*labels.cuts, metric).mean / static_cast<double>(labels.metrics.size());
   }
   return text + fmt::format(
                     " (upper and dual bound through cuts d' <= d, worst ratio d/d' {:.4g}, mean "

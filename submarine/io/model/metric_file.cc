@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "submarine/base/error.h"
+#include "submarine/base/number_text.h"
 #include "submarine/io/file/input_file.h"
 #include "submarine/io/file/json_file.h"
 #include "submarine/io/file/npy.h"
-#include "submarine/base/number_text.h"
 #include "submarine/io/file/text_scanner.h"
 #include "submarine/io/model/text_table.h"
 #include "submarine/io/model/tree_spec.h"
