@@ -23,6 +23,7 @@ set(PUBLIC_HEADERS
   submarine/bound/certificate.h
   submarine/bound/expectation.h
   submarine/evaluate/evaluate.h
+  submarine/segmentation/calibration.h
   submarine/segmentation/segmentation_model.h
   submarine/segmentation/softmax.h
   submarine/solve/method/expectations.h
