@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "apps/cli/messages.h"
 #include "apps/cli/process.h"
 #include "submarine/base/error.h"
+#include "submarine/base/names.h"
 #include "submarine/base/version.h"
 
 namespace submarine::apps {
@@ -20,13 +23,34 @@ constexpr int kFailure = 1;
 constexpr int kBadInput = 2;
 constexpr int kIncomplete = 3;
 
-// CLI11 would only say of an unknown command that a command is missing.
+// "there is no option "--softmx"; did you mean --softmax?"
+std::string NoSuch(const char* what, const std::string& text,
+                   const std::vector<std::string>& names) {
+  const std::string nearest =
+      NearestName(text, std::vector<std::string_view>(names.begin(), names.end()));
+  return fmt::format("there is no {} \"{}\"{}", what, text,
+                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+}
+
+// CLI11 would only say of an unknown command that a command is missing, and of an unknown option that it is one.
 std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
-  const std::vector<std::string> rest = app.remaining();
-  if (app.get_subcommands().empty() && !rest.empty() && !rest.front().starts_with('-')) {
-    return fmt::format("there is no command \"{}\"", rest.front());
+  const std::vector<const CLI::App*> chosen = app.get_subcommands({});
+  const auto parsed = std::find_if(chosen.begin(), chosen.end(),
+                                   [](const CLI::App* command) { return command->parsed(); });
+  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  std::vector<std::string> names;
+  if (parsed == chosen.end()) {
+    if (rest.empty() || rest.front().starts_with('-')) return error.what();
+    for (const CLI::App* command : chosen) names.push_back(command->get_name());
+    return NoSuch("command", rest.front(), names);
   }
-  return error.what();
+  const auto option = std::find_if(rest.begin(), rest.end(),
+                                   [](const std::string& text) { return text.starts_with("--"); });
+  if (option == rest.end()) return error.what();
+  for (const CLI::Option* known : (*parsed)->get_options()) {
+    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+  }
+  return NoSuch("option", option->substr(0, option->find('=')), names);
 }
 
 int Run(int argc, char** argv, const std::string& name, const std::string& description,

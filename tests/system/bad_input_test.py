@@ -495,7 +495,8 @@ class Options(BadInputTest):
     def test_commands(self):
         self.assert_refused(mentions=["--help"])
         self.assert_refused("solve", mentions=["MODEL"])
-        self.assert_refused("slove", "model.json", mentions=["slove"])
+        self.assert_refused("slove", "model.json", mentions=["slove", "did you mean solve?"])
+        self.assert_refused("solve", "model.json", "--time-limt=3", mentions=["--time-limt", "did you mean --time-limit?"])
         self.assert_refused("--nonsense", mentions=["--help"])
 
     def test_exact_refuses_what_does_not_fit_into_memory(self):

@@ -28,7 +28,7 @@ QUICK = {
     "CMAKE_CXX_FLAGS_RELEASE": "-O0 -w",
     "SUBMARINE_ENGINE_ARCHIVE": str(BUILD / "libsubmarine.a"),
 }
-TESTS = ["test_compat.py", "test_conventions.py", "test_models.py", "test_report.py", "test_solve.py"]
+TESTS = ["test_compat.py", "test_conventions.py", "test_frameworks.py", "test_models.py", "test_report.py", "test_solve.py", "test_text.py::test_mypy"]
 PYTHON = "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable
 
 

@@ -148,6 +148,27 @@ std::uint64_t TotalBytes(std::span<const std::int64_t> shape, std::size_t item_b
 // The largest number that does not round to an infinite float.
 constexpr double kMaxRoundedToFloat = 0x1.fffffefffffffp+127;
 
+// IEEE 754 half precision, as numpy's float16 is stored.
+struct Half {
+  std::uint16_t bits;
+
+  operator float() const {  // every one of them is a float
+    constexpr int kMantissaBits = 10, kMantissa = 0x3ff, kExponent = 0x1f;
+    const int exponent = bits >> kMantissaBits & kExponent;
+    const int mantissa = bits & kMantissa;
+    float size = 0.0F;
+    if (exponent == kExponent) {
+      size = mantissa == 0 ? std::numeric_limits<float>::infinity()
+                           : std::numeric_limits<float>::quiet_NaN();
+    } else if (exponent == 0) {
+      size = std::ldexp(static_cast<float>(mantissa), -24);
+    } else {
+      size = std::ldexp(static_cast<float>(mantissa + kMantissa + 1), exponent - 25);
+    }
+    return (bits & 0x8000) != 0 ? -size : size;
+  }
+};
+
 // Reads values stored as Stored through a small buffer.
 template <class Stored, class T>
 void ReadConverted(InputFile& file, std::span<T> values) {
@@ -284,14 +305,14 @@ void NpyReader::ParseType(const std::string& type) {
          fmt::format("holds big-endian numbers ({}), but little-endian ones were expected", type));
   }
   if (type == "|O" || type == "O") Fail(file_, "holds Python objects, but numbers were expected");
-  static constexpr std::string_view kKnown[] = {"f4", "f8", "i1", "i2", "i4", "i8",
-                                                "u1", "u2", "u4", "u8", "b1"};
+  static constexpr std::string_view kKnown[] = {"f2", "f4", "f8", "i1", "i2", "i4",
+                                                "i8", "u1", "u2", "u4", "u8", "b1"};
   const bool has_order = type.starts_with('<') || type.starts_with('|') || type.starts_with('=');
   const std::string_view code = std::string_view(type).substr(has_order ? 1 : 0);
   if (std::find(std::begin(kKnown), std::end(kKnown), code) == std::end(kKnown)) {
     Fail(file_,
-         fmt::format("holds values of type {}, but float32, float64 or integers of up to 64 bits "
-                     "were expected",
+         fmt::format("holds values of type {}, but float16, float32, float64 or integers of up to "
+                     "64 bits were expected",
                      Quoted(type)));
   }
   kind_ = code[0] == 'b' ? 'u' : code[0];
@@ -317,8 +338,10 @@ void NpyReader::ReadNumbers(std::span<T> values) {
     ReadIntegers(file_, kind_, item_bytes_, values);
   } else if (item_bytes_ == 8) {
     ReadConverted<double>(file_, values);
-  } else {
+  } else if (item_bytes_ == 4) {
     ReadConverted<float>(file_, values);
+  } else {
+    ReadConverted<Half>(file_, values);
   }
 }
 

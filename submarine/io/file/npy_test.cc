@@ -52,6 +52,13 @@ TEST(Npy, ReadsEveryTypeAndVersion) {
                 ElementsAre(1.5, -2, 1e300));
   }
   EXPECT_THAT(read(Npy(Dict("<f4", "(2,)"), Bytes<float>({0.25f, -3.0f}))), ElementsAre(0.25, -3));
+  // One, minus two, a third, the largest and the least above 0, infinity.
+  const auto halves =
+      Bytes<std::uint16_t>({0x3c00, 0xc000, 0x3555, 0x7bff, 0x0001, 0x8000, 0xfc00});
+  EXPECT_THAT(read(Npy(Dict("<f2", "(7,)"), halves)),
+              ElementsAre(1, -2, 1365 / 4096.0, 65504, std::ldexp(1, -24), 0, -INFINITY));
+  EXPECT_THAT(read(Npy(Dict("<f2", "(1,)"), Bytes<std::uint16_t>({0x7e00}))),
+              ElementsAre(testing::IsNan()));
   EXPECT_THAT(read(Npy(Dict("<i8", "(2,)"), Bytes<std::int64_t>({-5, 1LL << 40}))),
               ElementsAre(-5, std::ldexp(1, 40)));
   EXPECT_THAT(read(Npy(Dict("<u8", "(1,)"), Bytes<std::uint64_t>({1ULL << 63}))),
@@ -141,7 +148,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
   EXPECT_THAT(message(Npy(Dict("<f8", "(1, 1)", "True"), one)), HasSubstr("Fortran order"));
   EXPECT_THAT(message(Npy(Dict(">f8", "(1,)"), one)), HasSubstr("big-endian"));
   EXPECT_THAT(message(Npy(Dict("|O", "(1,)"), one)), HasSubstr("Python objects"));
-  EXPECT_THAT(message(Npy(Dict("<f2", "(4,)"), one)), HasSubstr("<f2"));
+  EXPECT_THAT(message(Npy(Dict("<f1", "(8,)"), one)), HasSubstr("<f1"));
   EXPECT_THAT(message(Npy(Dict("<c16", "(1,)"), one + one)), HasSubstr("<c16"));
   EXPECT_THAT(message(Npy(Dict("<U2", "(1,)"), one)), HasSubstr("<U2"));
   EXPECT_THAT(message(Npy(Dict("", "(1,)"), one)), HasSubstr("type"));
