@@ -495,7 +495,7 @@ class Options(BadInputTest):
     def test_commands(self):
         self.assert_refused(mentions=["--help"])
         self.assert_refused("solve", mentions=["MODEL"])
-        self.assert_refused("slove", "model.json", mentions=["slove", "did you mean solve?"])
+        self.assert_refused("slolve", "model.json", mentions=["slolve", "did you mean solve?"])
         self.assert_refused("solve", "model.json", "--time-limt=3", mentions=["--time-limt", "did you mean --time-limit?"])
         self.assert_refused("--nonsense", mentions=["--help"])
 
