@@ -346,7 +346,7 @@ class Trees(BadInputTest):
         self.refuse_tree({"nodes": [{"id": 1, "lenght": 2}]}, ["lenght"])
         self.refuse_tree({"children": [{"label": 0, "length": -1}, {"label": 1}, {"label": 2}]}, ["length", "-1"])
         self.refuse_tree({"children": 5}, ["children"])
-        self.refuse_tree([1, 2], ["object"])
+        self.refuse_tree([1, 2], ["matrix"])
         self.refuse_tree("{", ["JSON"])
         for levels, word in ((270, "256"), (5000, "nested")):
             self.refuse_tree('{"children": [' * levels + '{"label": 0}' + "]}" * levels, [word])

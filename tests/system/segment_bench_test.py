@@ -24,7 +24,7 @@ def scores_by_hand(truth, softmax, labels, width, unknown):
     for label in range(labels):
         have = {a for a in known if truth[a] == label}
         given = {a for a in known if best[a] == label}
-        if have | given:
+        if have:
             ious.append(len(have & given) / len(have | given))
 
     def boundary(radius):

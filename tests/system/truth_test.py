@@ -206,9 +206,11 @@ class TruthTest(CommandTest):
                 if method != "mf":
                     self.assertLessEqual(summary["lower"], summary["upper"])
                     upper[about] = min(summary["upper"], upper.get(about, math.inf))
-        self.assertGreaterEqual(len(lower), 2)
-        for about, value in lower.items():
-            self.assertLessEqual(value, upper[about], about)
+        # Mean field may choose another operator than methods that have an upper bound.
+        both = lower.keys() & upper.keys()
+        self.assertGreaterEqual(len(both), 2)
+        for about in both:
+            self.assertLessEqual(lower[about], upper[about], about)
 
 
 # Bounds hold after any number of iterations; some models here would take all that they may.
