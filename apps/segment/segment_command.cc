@@ -79,6 +79,11 @@ void ChooseMethod(const CLI::App& sub, bool least_energy, SolveOptions* solve) {
   } else if (!Given(sub, "--time-limit")) {
     solve->limits.time_limit_seconds = kSecondsOfProof;
   }
+  if (solve->method == Method::kMeanField && solve->dense.updates > 0 &&
+      Given(sub, "--max-iterations"))
+    throw InvalidInput(
+        "--max-iterations limits the search for a proof or the least energy, and there is none "
+        "here; --updates says how many updates make the labels");
   solve->expectations = solve->method != Method::kMeanField &&
                         solve->dense.certify != Certify::kNone &&
                         solve->dense.certify != Certify::kLower;
