@@ -181,9 +181,9 @@ Matrix<float> RowsOf(const std::string& files, bool probabilities, const Reading
   Matrix<float> rows(voxels, labels);
   std::size_t label = 0;
   for (Volume& volume : volumes) {
-    // Bytes, or percent, would sum to more.
-    const float most = *std::max_element(volume.values.begin(), volume.values.end());
-    const float scale = probabilities && most > 2.0F ? 1.0F / 255.0F : 1.0F;
+    const auto [least, most] = std::minmax_element(volume.values.begin(), volume.values.end());
+    const bool bytes = probabilities && *least >= 0.0F && *most > 2.0F && *most <= 255.0F;
+    const float scale = bytes ? 1.0F / 255.0F : 1.0F;
     for (std::size_t part = 0; part < volume.parts; ++part, ++label) {
       const float* values = volume.values.data() + part * voxels;
       for (std::size_t a = 0; a < voxels; ++a) rows(a, label) = scale * values[a];

@@ -94,42 +94,86 @@ void TakeGrid(const nifti_image& header, Volume* volume) {
   }
 }
 
-// Calls take(i, value) for every number of the file.
-template <class Take>
-bool ForEachNumber(const nifti_image& header, const Take& take) {
-  const auto count = static_cast<std::size_t>(header.nvox);
-  const auto each = [&]<class T>(T /*type*/) {
-    const char* at = static_cast<const char*>(header.data);
-    for (std::size_t i = 0; i < count; ++i, at += sizeof(T)) {
-      T value;
-      std::memcpy(&value, at, sizeof(T));
-      take(i, static_cast<double>(value));
+// The numbers of a file, piece by piece. nifti_image_load would hold all of them, and put 0 where one is
+// not finite.
+class Numbers {
+ public:
+  explicit Numbers(const nifti_image& header)
+      : header_(header),
+        file_(znzopen(header.iname, "rb", nifti_is_gzfile(header.iname))),
+        bytes_(kPiece * static_cast<std::size_t>(header.nbyper)) {
+    if (znz_isnull(file_) || znzseek(file_, header.iname_offset, SEEK_SET) < 0) Fail();
+  }
+  ~Numbers() { Xznzclose(&file_); }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+
+  // Calls take(i, value) for all of them.
+  template <class T, class Take>
+  void ForEach(const Take& take) {
+    const auto count = static_cast<std::size_t>(header_.nvox);
+    for (std::size_t begin = 0; begin < count; begin += kPiece) {
+      const std::size_t size = std::min(kPiece, count - begin);
+      if (znzread(bytes_.data(), sizeof(T), size, file_) != size) Fail();
+      if (sizeof(T) > 1 && header_.byteorder != nifti_short_order())
+        nifti_swap_Nbytes(static_cast<std::int64_t>(size), sizeof(T), bytes_.data());
+      for (std::size_t i = 0; i < size; ++i) {
+        T value;
+        std::memcpy(&value, bytes_.data() + i * sizeof(T), sizeof(T));
+        take(begin + i, static_cast<double>(value));
+      }
     }
-    return true;
-  };
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;
+
+  [[noreturn]] void Fail() {
+    FailToRead(header_.fname, "ends before its last voxel, or is damaged");
+  }
+
+  const nifti_image& header_;
+  znzFile file_;
+  std::vector<char> bytes_;
+};
+
+template <class Take>
+void ForEachNumber(const nifti_image& header, const Take& take) {
+  Numbers numbers(header);
+  const auto each = [&]<class T>(T /*type*/) { numbers.ForEach<T>(take); };
   switch (header.datatype) {
     case DT_UINT8:
-      return each(std::uint8_t());
+      each(std::uint8_t());
+      break;
     case DT_INT8:
-      return each(std::int8_t());
+      each(std::int8_t());
+      break;
     case DT_INT16:
-      return each(std::int16_t());
+      each(std::int16_t());
+      break;
     case DT_UINT16:
-      return each(std::uint16_t());
+      each(std::uint16_t());
+      break;
     case DT_INT32:
-      return each(std::int32_t());
+      each(std::int32_t());
+      break;
     case DT_UINT32:
-      return each(std::uint32_t());
+      each(std::uint32_t());
+      break;
     case DT_INT64:
-      return each(std::int64_t());
+      each(std::int64_t());
+      break;
     case DT_UINT64:
-      return each(std::uint64_t());
+      each(std::uint64_t());
+      break;
     case DT_FLOAT32:
-      return each(float());
+      each(float());
+      break;
     case DT_FLOAT64:
-      return each(double());
+      each(double());
+      break;
     default:
-      return false;
+      break;
   }
 }
 
@@ -180,7 +224,7 @@ std::string Zipped(std::string_view bytes) {
 }
 
 // The header of one file for the places of `like`, with room for no extensions behind it.
-std::string HeaderBytes(const Volume& like, std::size_t parts, double slope) {
+std::string HeaderBytes(const Volume& like, std::size_t parts, bool narrow, double slope) {
   const Header header(nifti_copy_nim_info(static_cast<const nifti_image*>(like.header.get())),
                       nifti_image_free);
   if (!header) throw std::bad_alloc();
@@ -190,8 +234,8 @@ std::string HeaderBytes(const Volume& like, std::size_t parts, double slope) {
   header->dim[4] = static_cast<std::int64_t>(parts);
   header->pixdim[4] = 1.0;
   nifti_update_dims_from_array(header.get());
-  header->datatype = DT_UINT16;
-  header->nbyper = sizeof(std::uint16_t);
+  header->datatype = narrow ? DT_UINT8 : DT_UINT16;
+  header->nbyper = narrow ? 1 : 2;
   header->scl_slope = slope;
   header->scl_inter = header->cal_min = header->cal_max = 0.0;
   header->intent_code = NIFTI_INTENT_NONE;
@@ -231,12 +275,8 @@ Volume ReadVolume(const std::string& file,
   volume.parts = PartsOf(*header, file);
   TakeGrid(*header, &volume);
   CheckType(*header, file);
-  const double each = header->nbyper + static_cast<double>(sizeof(float));
-  before(volume, each * static_cast<double>(volume.voxels() * volume.parts));
-  if (nifti_image_load(header.get()) != 0 || header->data == nullptr)
-    FailToRead(file, "ends before its last voxel, or is damaged");
+  before(volume, static_cast<double>(sizeof(float) * volume.voxels() * volume.parts));
   TakeValues(*header, &volume);
-  nifti_image_unload(header.get());
   volume.header = std::shared_ptr<const void>(nifti_copy_nim_info(header.get()),
                                               [](nifti_image* copy) { nifti_image_free(copy); });
   return volume;
@@ -244,10 +284,13 @@ Volume ReadVolume(const std::string& file,
 
 void WriteVolume(const std::filesystem::path& file, const Volume& like,
                  std::span<const std::uint16_t> values, double slope) {
-  std::string bytes = HeaderBytes(like, values.size() / like.voxels(), slope);
-  const std::size_t begin = bytes.size();
-  bytes.resize(begin + values.size_bytes());
-  std::memcpy(bytes.data() + begin, values.data(), values.size_bytes());
+  const bool narrow = std::all_of(values.begin(), values.end(), [](auto v) { return v < 256; });
+  std::string bytes = HeaderBytes(like, values.size() / like.voxels(), narrow, slope);
+  bytes.reserve(bytes.size() + (narrow ? 1 : 2) * values.size());
+  for (const std::uint16_t value : values) {
+    bytes += static_cast<char>(value & 0xff);
+    if (!narrow) bytes += static_cast<char>(value >> 8);
+  }
   AtomicFile out(file);
   out.Write(file.string().ends_with(".gz") ? Zipped(bytes) : bytes);
   out.Commit();

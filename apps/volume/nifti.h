@@ -49,8 +49,8 @@ Volume ReadVolume(const std::string& file,
 // Throws InvalidInput unless voxels of both are at the same places.
 void CheckSamePlaces(const Volume& one, const Volume& other);
 
-// Of one or several parts at the places of `like`; values are `slope` times what is stored. Throws
-// FileError.
+// Of one or several parts at the places of `like`; values are `slope` times what is given, and bytes
+// where these are below 256. Throws FileError.
 void WriteVolume(const std::filesystem::path& file, const Volume& like,
                  std::span<const std::uint16_t> values, double slope = 1.0);
 
