@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "apps/solve/solve_output.h"
+#include "submarine/io/file/npy.h"
 #include "submarine/io/image/png.h"
 #include "submarine/solve/method/expectations.h"
 #include "submarine/stereo/disparity.h"
@@ -86,6 +87,11 @@ void AddTruth(const StereoSettings& settings, const StereoResult& result, const 
   page->AddValues("error", "error", error, "px");
 }
 
+void WriteRaw(const Bundle& bundle, const StereoPair& pair, const std::vector<float>& raw) {
+  internal::WriteNpy(bundle.File("disparity_raw.npy"), std::span<const float>(raw),
+                     internal::NpyShape{pair.height, pair.width});
+}
+
 void WriteDisparityPng(const Bundle& bundle, const StereoPair& pair,
                        const std::vector<float>& disparities) {
   std::vector<std::uint16_t> samples(disparities.size());
@@ -106,6 +112,7 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
     result.disparities =
         outcome != nullptr ? StereoDisparities(*match, outcome->labels) : FastDisparities(*match);
     result.occluded = Occluded(*match);
+    result.raw = match->raw;
   } else {
     result.disparities = RefinedDisparities(*marginals, outcome->labels);
   }
@@ -253,6 +260,7 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   PicturePage page(bundle, pair.width, pair.height, title);
   const double last = settings.disparities - 1;
   WriteDisparityPng(*bundle, pair, result.disparities);
+  if (!result.raw.empty()) WriteRaw(*bundle, pair, result.raw);
   page.AddPicture("left view", "left", pair.channels, pair.left);
   page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px",
                    PanelRole::kMain);

@@ -13,6 +13,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/model/image_features.h"
+#include "submarine/stereo/semi_global/given_costs.h"
 
 namespace submarine {
 namespace {
@@ -21,6 +22,9 @@ using internal::kCostUnit;
 using internal::kRowGrain;
 using internal::ParallelFor;
 using internal::SemiGlobalMatch;
+
+// Of disparities outside of their range.
+constexpr float kImpossible = 200.0F;
 
 Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& options) {
   const int disparities = match.sums.disparities;
@@ -42,9 +46,20 @@ Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& opti
         for (int k = 0; k < disparities; ++k)
           to[k] = std::min(filled_scale * static_cast<float>(std::abs(k - filled)), filled_limit);
       }
+      if (match.given.low.empty()) continue;
+      for (int k = 0; k < disparities; ++k) {
+        if (internal::IsOutside(match.given, a, k)) to[k] = kImpossible;
+      }
     }
   });
   return unary;
+}
+
+std::vector<float> Smoothed(const SemiGlobalMatch& match, const std::vector<float>& disparities) {
+  std::vector<float> smoothed =
+      internal::Median5x5(disparities, match.sums.width, match.sums.height);
+  internal::ClampToRanges(match.given, &smoothed);
+  return smoothed;
 }
 
 void CheckMarginalCount(const Matrix<float>& marginals, std::span<const float> disparities) {
@@ -80,11 +95,11 @@ std::vector<float> StereoDisparities(const SemiGlobalMatch& match, const std::ve
   for (std::size_t a = 0; a < disparities.size(); ++a) {
     if (match.agrees[a] == 0) disparities[a] = match.disparities[a];
   }
-  return internal::Median5x5(disparities, match.sums.width, match.sums.height);
+  return Smoothed(match, disparities);
 }
 
 std::vector<float> FastDisparities(const SemiGlobalMatch& match) {
-  return internal::Median5x5(match.disparities, match.sums.width, match.sums.height);
+  return Smoothed(match, match.disparities);
 }
 
 std::vector<std::uint8_t> Occluded(const SemiGlobalMatch& match) {

@@ -1,4 +1,4 @@
-#include "submarine/stereo/semi_global/filling.h"
+#include "submarine/stereo/filling/filling.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "submarine/stereo/semi_global/surfaces.h"
+#include "submarine/stereo/filling/surfaces.h"
 
 namespace submarine::internal {
 namespace {

@@ -1,4 +1,4 @@
-#include "submarine/stereo/semi_global/filling.h"
+#include "submarine/stereo/filling/filling.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "submarine/stereo/semi_global/colour_weights.h"
-#include "submarine/stereo/semi_global/picture_rows.h"
+#include "submarine/stereo/filling/colour_weights.h"
+#include "submarine/stereo/filling/picture_rows.h"
 
 namespace submarine::internal {
 namespace {

@@ -1,12 +1,12 @@
-#include "submarine/stereo/semi_global/surfaces.h"
+#include "submarine/stereo/filling/surfaces.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 
-#include "submarine/stereo/semi_global/colour_weights.h"
-#include "submarine/stereo/semi_global/picture_rows.h"
+#include "submarine/stereo/filling/colour_weights.h"
+#include "submarine/stereo/filling/picture_rows.h"
 
 namespace submarine::internal {
 namespace {
