@@ -261,7 +261,8 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   const double last = settings.disparities - 1;
   WriteDisparityPng(*bundle, pair, result.disparities);
   if (!result.raw.empty()) WriteRaw(*bundle, pair, result.raw);
-  page.AddPicture("left view", "left", pair.channels, pair.left);
+  // Without a solve nothing is shown beside it.
+  if (outcome != nullptr) page.AddPicture("left view", "left", pair.channels, pair.left);
   page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px",
                    PanelRole::kMain);
   if (!result.uncertainty.empty())

@@ -1,8 +1,7 @@
 // How much a pixel counts for another, by their colours.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -15,28 +14,19 @@ namespace submarine::internal {
 class ColourWeights {
  public:
   static constexpr int kOne = 65536;
+  static constexpr std::size_t kMostChannels = 3;
 
-  ColourWeights(const StereoView& view, double scale)
-      : samples_(view.samples.data()),
-        channels_(static_cast<std::size_t>(view.channels)),
-        largest_(255.0F * static_cast<float>(view.channels)) {
-    for (int n = 0; n <= 255 * view.channels; ++n) {
-      weights_.push_back(
-          static_cast<int>(std::lround(kOne * std::exp(-n / (scale * view.channels)))));
-    }
-  }
+  // Of the pixels in every step-th row and column.
+  ColourWeights(const StereoView& view, double scale, int step = 1);
 
-  int Of(std::size_t a, std::size_t b) const {
-    float difference = 0.5F;
-    for (std::size_t c = 0; c < channels_; ++c)
-      difference += std::abs(samples_[a * channels_ + c] - samples_[b * channels_ + c]);
-    return weights_[static_cast<std::size_t>(std::min(difference, largest_))];
-  }
+  // How much `count` pixels from `first` on count for pixel `a` of the view; pixels are counted among every
+  // step-th of a row, and of those rows.
+  void OfRun(std::size_t a, std::size_t first, std::size_t count, int* weights) const;
 
  private:
   const float* samples_;
   std::size_t channels_;
-  float largest_;
+  std::array<std::vector<float>, kMostChannels> planes_;
   std::vector<int> weights_;
 };
 

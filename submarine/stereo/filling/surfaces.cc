@@ -6,89 +6,75 @@
 #include <cstddef>
 
 #include "submarine/stereo/filling/colour_weights.h"
+#include "submarine/stereo/filling/median_kernels.h"
 #include "submarine/stereo/filling/picture_rows.h"
+#include "submarine/stereo/filling/plane_kernels.h"
 
 namespace submarine::internal {
 namespace {
 
-struct Sample {
-  float dx;
-  float dy;
-  float disparity;
-  float weight;
-};
-
-// A plane over (dx, dy).
-struct Plane {
-  float at = 0.0F;
-  float slope_x = 0.0F;
-  float slope_y = 0.0F;
-};
+constexpr int kMedianRadius = 2;
+constexpr int kMedianSide = 2 * kMedianRadius + 1;
 
 // Least squares, where samples count the less the further they are from `plane`, and not at all beyond the
 // tolerance (Tukey's weights). False if too few do.
-bool Refit(const std::vector<Sample>& samples, float tolerance, const PlaneOptions& options,
-           Plane* plane) {
-  float n = 0.0F;
-  float x = 0.0F;
-  float y = 0.0F;
-  float xx = 0.0F;
-  float xy = 0.0F;
-  float yy = 0.0F;
-  float d = 0.0F;
-  float xd = 0.0F;
-  float yd = 0.0F;
-  for (const Sample& s : samples) {
-    const float residual =
-        (s.disparity - plane->at - plane->slope_x * s.dx - plane->slope_y * s.dy) / tolerance;
-    const float rest = std::max(0.0F, 1.0F - residual * residual);
-    const float w = s.weight * rest * rest;
-    n += w;
-    x += w * s.dx;
-    y += w * s.dy;
-    xx += w * s.dx * s.dx;
-    xy += w * s.dx * s.dy;
-    yy += w * s.dy * s.dy;
-    d += w * s.disparity;
-    xd += w * s.dx * s.disparity;
-    yd += w * s.dy * s.disparity;
-  }
-  if (n < options.support) return false;
+bool Refit(const DisparitySamples& samples, float tolerance, const PlaneOptions& options,
+           std::vector<float>* scratch, Plane* plane) {
+  PlaneMoments m = MomentsOf(samples, *plane, tolerance, scratch);
+  if (m.n < options.support) return false;
   // Around the means.
   const float ridge = options.ridge * options.support;
-  xx += ridge - x * x / n;
-  yy += ridge - y * y / n;
-  xy -= x * y / n;
-  xd -= x * d / n;
-  yd -= y * d / n;
-  const float determinant = xx * yy - xy * xy;
+  m.xx += ridge - m.x * m.x / m.n;
+  m.yy += ridge - m.y * m.y / m.n;
+  m.xy -= m.x * m.y / m.n;
+  m.xd -= m.x * m.d / m.n;
+  m.yd -= m.y * m.d / m.n;
+  const float determinant = m.xx * m.yy - m.xy * m.xy;
   if (!(determinant > 0.0F)) return false;
-  plane->slope_x = (xd * yy - yd * xy) / determinant;
-  plane->slope_y = (yd * xx - xd * xy) / determinant;
-  plane->at = (d - plane->slope_x * x - plane->slope_y * y) / n;
+  plane->slope_x = (m.xd * m.yy - m.yd * m.xy) / determinant;
+  plane->slope_y = (m.yd * m.xx - m.xd * m.xy) / determinant;
+  plane->at = (m.d - plane->slope_x * m.x - plane->slope_y * m.y) / m.n;
   return true;
 }
 
+// Every step-th pixel of a picture, in both directions.
 class Planes {
  public:
   Planes(const std::vector<int>& filled, const std::vector<float>& refined,
          const std::vector<std::uint8_t>& known, const StereoView& view,
          const PlaneOptions& options)
       : filled_(filled),
-        refined_(refined),
-        known_(known),
         view_(view),
         options_(options),
-        weights_(view, options.colour_scale) {}
+        columns_((view.width + options.step - 1) / options.step),
+        weights_(view, options.colour_scale, options.step) {
+    for (int y = 0; y < view.height; y += options.step) {
+      for (int x = 0; x < view.width; x += options.step) {
+        refined_.push_back(refined[Pixel(x, y)]);
+        known_.push_back(known[Pixel(x, y)]);
+      }
+    }
+  }
+
+  // Room for the samples around a pixel.
+  struct Room {
+    explicit Room(const PlaneOptions& options)
+        : side(static_cast<std::size_t>(2 * options.radius / options.step + 1)),
+          samples(side * side),
+          weights(side) {}
+    std::size_t side;
+    DisparitySamples samples;
+    std::vector<int> weights;
+    std::vector<float> scratch;
+  };
 
   // The disparity at (x, y) of the plane through those around.
-  float At(int x, int y, std::vector<Sample>* samples) const {
-    const std::size_t a = Pixel(x, y);
-    const auto filled = static_cast<float>(filled_[a]);
-    Collect(x, y, filled, samples);
+  float At(int x, int y, Room* room) const {
+    const auto filled = static_cast<float>(filled_[Pixel(x, y)]);
+    Collect(x, y, filled, room);
     Plane plane;
     for (const float part : {1.0F, 0.5F, 1.0F / 3.0F}) {
-      if (!Refit(*samples, part * options_.reach, options_, &plane)) break;
+      if (!Refit(room->samples, part * options_.reach, options_, &room->scratch, &plane)) break;
     }
     return std::max(0.0F, filled + std::clamp(plane.at, -options_.most, options_.most));
   }
@@ -99,34 +85,56 @@ class Planes {
            static_cast<std::size_t>(x);
   }
 
-  void Collect(int x, int y, float filled, std::vector<Sample>* samples) const {
+  void Collect(int x, int y, float filled, Room* room) const {
     constexpr int kLeastWeight = ColourWeights::kOne / 100;
     const int step = options_.step;
     const auto first = [&](int centre) {
-      return (std::max(0, centre - options_.radius) + step - 1) / step * step;
+      return (std::max(0, centre - options_.radius) + step - 1) / step;
     };
-    samples->clear();
-    const std::size_t a = Pixel(x, y);
-    for (int y2 = first(y); y2 <= std::min(view_.height - 1, y + options_.radius); y2 += step) {
-      for (int x2 = first(x); x2 <= std::min(view_.width - 1, x + options_.radius); x2 += step) {
-        const std::size_t b = Pixel(x2, y2);
-        if (known_[b] == 0) continue;
-        const int weight = weights_.Of(a, b);
-        if (weight < kLeastWeight) continue;
-        samples->push_back({static_cast<float>(x2 - x), static_cast<float>(y2 - y),
-                            refined_[b] - filled,
-                            static_cast<float>(weight) / ColourWeights::kOne});
+    const int begin = first(x);
+    const int last = std::min(view_.width - 1, x + options_.radius) / step;
+    DisparitySamples& samples = room->samples;
+    std::size_t n = 0;
+    for (int v = first(y); v <= std::min(view_.height - 1, y + options_.radius) / step; ++v) {
+      const std::size_t from = static_cast<std::size_t>(v) * columns_ + begin;
+      weights_.OfRun(Pixel(x, y), from, static_cast<std::size_t>(last + 1 - begin),
+                     room->weights.data());
+      for (int u = begin; u <= last; ++u) {
+        const auto j = static_cast<std::size_t>(u - begin);
+        const int weight = room->weights[j];
+        samples.dx[n] = static_cast<float>(u * step - x);
+        samples.dy[n] = static_cast<float>(v * step - y);
+        samples.disparity[n] = refined_[from + j] - filled;
+        samples.weight[n] = static_cast<float>(weight) / ColourWeights::kOne;
+        // The next one takes its place unless it counts.
+        n += (known_[from + j] != 0 && weight >= kLeastWeight) ? 1 : 0;
       }
     }
+    samples.count = n;
+    std::fill_n(samples.weight.begin() + static_cast<std::ptrdiff_t>(n), kSampleLanes, 0.0F);
   }
 
   const std::vector<int>& filled_;
-  const std::vector<float>& refined_;
-  const std::vector<std::uint8_t>& known_;
   const StereoView& view_;
   const PlaneOptions& options_;
+  const std::size_t columns_;
+  std::vector<float> refined_;
+  std::vector<std::uint8_t> known_;
   ColourWeights weights_;
 };
+
+// The median over the window around (x, y), over what of it is in the picture.
+float MedianAround(const std::vector<float>& values, int width, int height, int x, int y) {
+  std::array<float, std::size_t{kMedianSide} * kMedianSide> window;
+  std::size_t n = 0;
+  for (int v = std::max(0, y - kMedianRadius); v <= std::min(height - 1, y + kMedianRadius); ++v) {
+    for (int u = std::max(0, x - kMedianRadius); u <= std::min(width - 1, x + kMedianRadius); ++u)
+      window[n++] = values[static_cast<std::size_t>(v) * width + u];
+  }
+  const auto middle = window.begin() + static_cast<std::ptrdiff_t>((n - 1) / 2);
+  std::nth_element(window.begin(), middle, window.begin() + static_cast<std::ptrdiff_t>(n));
+  return *middle;
+}
 
 }  // namespace
 
@@ -154,33 +162,48 @@ std::vector<float> FitPlanes(const std::vector<int>& filled, const std::vector<f
   const Planes planes(filled, refined, known, view, options);
   std::vector<float> fitted = refined;
   ForEachRow(view.height, [&](int y) {
-    std::vector<Sample> samples;
+    Planes::Room room(options);
     for (int x = 0; x < view.width; ++x) {
       const std::size_t a = static_cast<std::size_t>(y) * static_cast<std::size_t>(view.width) +
                             static_cast<std::size_t>(x);
-      if (known[a] == 0) fitted[a] = planes.At(x, y, &samples);
+      if (known[a] == 0) fitted[a] = planes.At(x, y, &room);
     }
   });
   return fitted;
 }
 
 std::vector<float> Median5x5(const std::vector<float>& values, int width, int height) {
-  constexpr int kRadius = 2;
   std::vector<float> medians(values.size());
   ForEachRow(height, [&](int y) {
-    std::array<float, (2 * kRadius + 1) * (2 * kRadius + 1)> window;
+    const bool inside = y >= kMedianRadius && y + kMedianRadius < height;
+    // Blocks that would read or write beyond the picture are left to the definition.
+    const int blocks = inside ? std::max(0, width - 2 * kMedianSide) / int{kMedianLanes} : 0;
+    const int count = blocks * int{kMedianLanes};
+    if (count > 0) {
+      std::array<const float*, kMedianSide> rows;
+      for (int v = 0; v < kMedianSide; ++v)
+        rows[v] = values.data() + static_cast<std::size_t>(y - kMedianRadius + v) * width;
+      MediansOf25(rows, static_cast<std::size_t>(count),
+                  medians.data() + static_cast<std::size_t>(y) * width + kMedianRadius);
+    }
     for (int x = 0; x < width; ++x) {
-      std::size_t n = 0;
-      for (int y2 = std::max(0, y - kRadius); y2 <= std::min(height - 1, y + kRadius); ++y2) {
-        for (int x2 = std::max(0, x - kRadius); x2 <= std::min(width - 1, x + kRadius); ++x2)
-          window[n++] = values[static_cast<std::size_t>(y2) * width + x2];
-      }
-      const auto middle = window.begin() + static_cast<std::ptrdiff_t>((n - 1) / 2);
-      std::nth_element(window.begin(), middle, window.begin() + static_cast<std::ptrdiff_t>(n));
-      medians[static_cast<std::size_t>(y) * width + x] = *middle;
+      if (x >= kMedianRadius && x < kMedianRadius + count) continue;
+      medians[static_cast<std::size_t>(y) * width + x] = MedianAround(values, width, height, x, y);
     }
   });
   return medians;
 }
 
+namespace scalar {
+
+std::vector<float> Median5x5(const std::vector<float>& values, int width, int height) {
+  std::vector<float> medians(values.size());
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x)
+      medians[static_cast<std::size_t>(y) * width + x] = MedianAround(values, width, height, x, y);
+  }
+  return medians;
+}
+
+}  // namespace scalar
 }  // namespace submarine::internal
