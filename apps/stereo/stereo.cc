@@ -252,19 +252,14 @@ StereoSettings SemiGlobalSettings() {
   return settings;
 }
 
-StereoProblem MatchStereoPair(const StereoPair& pair, const StereoGiven& given, bool solves,
-                              StereoSettings* settings,
-                              const std::function<void(int disparities)>& check) {
-  const StereoCrfOptions& options = *settings->semi_global;
+internal::SemiGlobalMatch MatchStereoPair(const StereoPair& pair, const StereoGiven& given,
+                                          StereoSettings* settings,
+                                          const std::function<void(int disparities)>& check) {
   if (settings->disparities == 0)
     settings->disparities = DisparitiesOf(pair.LeftView(), pair.RightView(), given);
   if (check) check(settings->disparities);
-  StereoProblem problem{{},
-                        MatchSemiGlobal(pair.LeftView(), pair.RightView(), settings->disparities,
-                                        internal::SemiGlobalOptions(), given)};
-  if (solves)
-    problem.model = StereoCrf(problem.match, StereoKernels(pair.LeftView(), options), options);
-  return problem;
+  return MatchSemiGlobal(pair.LeftView(), pair.RightView(), settings->disparities,
+                         internal::SemiGlobalOptions(), given);
 }
 
 DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,

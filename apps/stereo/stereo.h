@@ -89,15 +89,10 @@ using StereoCheck = std::function<void(std::span<const GaussianKernel>, const La
 DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
                           const StereoCheck& check = {});
 
-// The same for settings with semi-global evidence, which is returned, too: disparities of labels are made
-// from it. `check` is called before the views are matched, and may throw.
-struct StereoProblem {
-  std::optional<DenseCrf> model;  // none unless asked for
-  internal::SemiGlobalMatch match;
-};
-StereoProblem MatchStereoPair(const StereoPair& pair, const StereoGiven& given, bool solves,
-                              StereoSettings* settings,
-                              const std::function<void(int disparities)>& check = {});
+// Semi-global evidence, for settings that have it. `check` is called before the views are matched, and may throw.
+internal::SemiGlobalMatch MatchStereoPair(const StereoPair& pair, const StereoGiven& given,
+                                          StereoSettings* settings,
+                                          const std::function<void(int disparities)>& check = {});
 
 struct StereoJudgement {
   internal::DisparityErrors all;

@@ -35,6 +35,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/stereo/match/match_stereo.h"
+#include "submarine/stereo/match/solve_stereo_crf.h"
 
 namespace submarine::apps {
 namespace {
@@ -199,7 +200,7 @@ class StereoRun {
     Read();
     Bundle bundle(command_.directory);
     Build();
-    if (input_.dense) Solve();
+    if (!command_.fast) Solve();
     const StereoResult result = ConcludeStereo(outcome(), evidence(), truth_);
     Prove(result);
     const PicturePage page = StereoPage(
@@ -262,33 +263,34 @@ class StereoRun {
     progress_("comparing views", {.k = -1});
     const internal::LoopInterrupt interrupt(interrupted_);
     if (!settings_.semi_global) {
-      input_.dense = BuildStereoModel(
+      plain_ = BuildStereoModel(
           pair_, &settings_,
           [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
             RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
           });
       return;
     }
-    StereoProblem problem =
-        MatchStereoPair(pair_, given_.view(), !command_.fast, &settings_, [&](int disparities) {
-          RequireMatchingFits(pixels(), disparities, given_.view(), solve_.limits.max_bytes);
-        });
-    match_ = std::move(problem.match);
+    match_ = MatchStereoPair(pair_, given_.view(), &settings_, [&](int disparities) {
+      RequireMatchingFits(pixels(), disparities, given_.view(), solve_.limits.max_bytes);
+    });
     given_.costs = {};
     match_->given.costs = {};
-    input_.dense = std::move(problem.model);
     const std::size_t held = sizeof(std::uint16_t) * match_->sums.cells.size();
     if (solve_.limits.max_bytes > 0)
       solve_.limits.max_bytes -= std::min(solve_.limits.max_bytes / 2, held);
   }
 
   void Solve() {
-    writing_.emplace(input_.dense->num_variables(),
-                     static_cast<std::size_t>(settings_.disparities));
-    solved_ = SolveInTime(input_, solve_, clock_,
-                          writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
+    writing_.emplace(pixels(), static_cast<std::size_t>(settings_.disparities));
+    solved_ = SolveInTime(
+        [&](const SolveOptions& within, const Watch& watch) {
+          return match_ ? SolveStereoCrf(*match_, pair_.LeftView(), *settings_.semi_global, within,
+                                         watch)
+                        : submarine::Solve(*plain_, within, watch);
+        },
+        solve_, clock_, writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
     // Its unaries are as large as the marginals.
-    input_.dense.reset();
+    plain_.reset();
   }
 
   double TimeAfter() const { return writing_->Reserve(pages(), solve_.limits.time_limit_seconds); }
@@ -335,7 +337,7 @@ class StereoRun {
   std::vector<std::uint8_t> region_;  // empty: the whole picture
   std::vector<ProvenValue> proven_;
   std::optional<internal::SemiGlobalMatch> match_;
-  ModelInput input_;
+  std::optional<DenseCrf> plain_;  // of --unary
   std::optional<WritingTime> writing_;
   std::optional<SolveResult> solved_;
 };

@@ -110,7 +110,7 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
   StereoResult result;
   if (match != nullptr) {
     result.disparities =
-        outcome != nullptr ? StereoDisparities(*match, outcome->labels) : FastDisparities(*match);
+        marginals != nullptr ? StereoDisparities(*match, *marginals) : FastDisparities(*match);
     result.occluded = Occluded(*match);
     result.raw = match->raw;
   } else {

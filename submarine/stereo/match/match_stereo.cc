@@ -12,6 +12,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/stereo/disparity.h"
+#include "submarine/stereo/match/solve_stereo_crf.h"
 #include "submarine/stereo/match/stereo_crf.h"
 
 namespace submarine {
@@ -90,10 +91,10 @@ StereoMatch MatchStereo(const StereoView& left, const StereoView& right,
   const StereoCrfOptions crf;
   SolveOptions solve = StereoSolveOptions(options.certify, crf.updates);
   solve.limits = options.limits;
-  result.solved = Solve(StereoCrf(match, StereoKernels(left, crf), crf), solve, watch);
-  result.disparities = StereoDisparities(match, result.solved.labels);
-  result.uncertainty =
-      StereoUncertainty(std::get<Matrix<float>>(result.solved.marginals), result.disparities);
+  result.solved = SolveStereoCrf(match, left, crf, solve, watch);
+  const auto& marginals = std::get<Matrix<float>>(result.solved.marginals);
+  result.disparities = StereoDisparities(match, marginals);
+  result.uncertainty = StereoUncertainty(marginals, result.disparities);
   return result;
 }
 

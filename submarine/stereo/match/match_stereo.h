@@ -4,6 +4,7 @@
 //   ... match.disparities, match.uncertainty, match.occluded
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
