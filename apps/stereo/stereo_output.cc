@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "apps/solve/solve_output.h"
+#include "submarine/io/file/npy.h"
 #include "submarine/io/image/png.h"
 #include "submarine/solve/method/expectations.h"
 #include "submarine/stereo/disparity.h"
@@ -86,6 +87,11 @@ void AddTruth(const StereoSettings& settings, const StereoResult& result, const 
   page->AddValues("error", "error", error, "px");
 }
 
+void WriteRaw(const Bundle& bundle, const StereoPair& pair, const std::vector<float>& raw) {
+  internal::WriteNpy(bundle.File("disparity_raw.npy"), std::span<const float>(raw),
+                     internal::NpyShape{pair.height, pair.width});
+}
+
 void WriteDisparityPng(const Bundle& bundle, const StereoPair& pair,
                        const std::vector<float>& disparities) {
   std::vector<std::uint16_t> samples(disparities.size());
@@ -104,8 +110,9 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
   StereoResult result;
   if (match != nullptr) {
     result.disparities =
-        outcome != nullptr ? StereoDisparities(*match, outcome->labels) : FastDisparities(*match);
+        marginals != nullptr ? StereoDisparities(*match, *marginals) : FastDisparities(*match);
     result.occluded = Occluded(*match);
+    result.raw = match->raw;
   } else {
     result.disparities = RefinedDisparities(*marginals, outcome->labels);
   }
@@ -253,7 +260,9 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   PicturePage page(bundle, pair.width, pair.height, title);
   const double last = settings.disparities - 1;
   WriteDisparityPng(*bundle, pair, result.disparities);
-  page.AddPicture("left view", "left", pair.channels, pair.left);
+  if (!result.raw.empty()) WriteRaw(*bundle, pair, result.raw);
+  // Without a solve nothing is shown beside it.
+  if (outcome != nullptr) page.AddPicture("left view", "left", pair.channels, pair.left);
   page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px",
                    PanelRole::kMain);
   if (!result.uncertainty.empty())
