@@ -45,17 +45,23 @@ class Expectation(NamedTuple):
         whole = float(whole)
         if not 0 < whole < math.inf:
             raise InvalidInput(f"it is divided by {whole}, expected a finite number > 0")
+        return self._scaled(divisor=whole)
+
+    def _scaled(self, factors: Sequence[float] = (), divisor: float = 1.0) -> "Expectation":
         from fractions import Fraction  # only here: it takes time
 
+        factor = math.prod(map(Fraction, factors)) / Fraction(divisor)
+
         def towards(end: float, to: float) -> float:
-            quotient = end / whole
-            off = Fraction(quotient) * Fraction(whole) - Fraction(end)
-            return float(np.nextafter(quotient, to)) if off and (off > 0) != (to > 0) else quotient
+            exact = Fraction(end) * factor
+            nearest = float(exact)
+            off = Fraction(nearest) - exact
+            return float(np.nextafter(nearest, to)) if off and (off > 0) != (to > 0) else nearest
 
         return Expectation(
             towards(self.lower, -math.inf), towards(self.upper, math.inf),
             towards(self.credible_lower, -math.inf), towards(self.credible_upper, math.inf),
-            None if self.claimed is None else self.claimed / whole,
+            None if self.claimed is None else float(self.claimed * factor),
         )
 
 
@@ -140,7 +146,10 @@ class Result:
 
     def _prover(self) -> "_core.Expectations":
         if self._proof is None:
-            raise InvalidInput("expectations are for results of solve(..., expectations=True), which are not kept by pickles")
+            raise InvalidInput(
+                "expectations are for results of refine(..., certify=True) and solve(..., expectations=True); pickles do not keep "
+                "them"
+            )
         found: _core.Expectations = self._proof
         return found
 
@@ -160,7 +169,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            For other shapes, values that are not finite, and solves without ``expectations=True``.
+            For other shapes, values that are not finite, and results that :meth:`areas` is not for.
 
         Examples
         --------
@@ -195,7 +204,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            For other shapes, and solves without ``expectations=True``.
+            For other shapes, and results of neither ``refine(..., certify=True)`` nor ``solve(..., expectations=True)``.
 
         Examples
         --------
@@ -230,7 +239,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            For other shapes, labels that there are none of, and solves without ``expectations=True``.
+            For other shapes, labels that there are none of, and results that :meth:`areas` is not for.
 
         Examples
         --------
@@ -264,7 +273,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            Where there is no such variable or label, and for solves without ``expectations=True``.
+            Where there is no such variable or label, and for results that :meth:`areas` is not for.
 
         Examples
         --------

@@ -168,7 +168,8 @@ class ResultObject final : public sm_object {
     proof.certificate = result.certificate;
     proof.tilted = std::move(result.tilted);
     proof.mean_field = std::move(result.mean_field);
-    if (proof.tilted && result.termination == Termination::kExact)
+    proof.updates = result.updates;
+    if (proof.tilted && (result.updates > 0 || result.termination == Termination::kExact))
       proof.marginals = result.marginals;
     return proof;
   }
