@@ -212,10 +212,9 @@ void AddSegmentCommand(CLI::App* app) {
       ->check(NumberBetween(0.1, 1e4))
       ->capture_default_str();
   AddDenseSolveOptions(sub, &settings.dense);
-  sub->add_option(
-         "--updates", solve.dense.updates,
-         "Labels and probabilities are those of so many updates of mean field, whatever is "
-         "proven of them; 0: until its bound no longer rises")
+  sub->add_option("--updates", solve.dense.updates,
+                  "Labels and probabilities are those after this number of updates of mean field, "
+                  "whatever is proven of them; 0: until its bound no longer rises")
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
   const char* group = "Model";

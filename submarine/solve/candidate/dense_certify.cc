@@ -23,7 +23,7 @@ namespace {
 
 // Groups of pairs as large as they come: far too much, but in a fraction of a second.
 constexpr double kCoarse = 1e9;
-// A cutoff that leaves out so many times more than the accuracy allows is told of.
+// A cutoff that leaves out this many times what the accuracy allows gets a note.
 constexpr double kTellTimes = 10.0;
 
 using P = DensePolicy;

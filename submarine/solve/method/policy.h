@@ -34,12 +34,12 @@ struct DensePolicy {
   static constexpr double kFewVariables = 1024.0;
 
   static constexpr double kCutoffOfFew = 1e-30;
-  // So many variables say what all of them need where that is far too much.
+  // A part of the variables, of this number, says what all of them need where that is far too much.
   static constexpr int kEnoughVariables = 1 << 17;
   // Cutoffs that a time limit may raise the given one to, as factors.
   static constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
   static constexpr double kLargestCutoff = 0.5;
-  // Lists and lattices of a single kernel are compared by what so many iterations take.
+  // Lists and lattices of a single kernel are compared by what this number of iterations takes.
   static constexpr double kManyIterations = 30.0;
 
   // --- Time, as shares of what is left.
@@ -53,11 +53,11 @@ struct DensePolicy {
   static constexpr double kForLattice =
       0.2;  // certificates about a lattice, without an upper bound;
   static constexpr double kBoundsForLattice =
-      3.0;  // with one: as long as so many first bounds take
+      3.0;  // with one: as long as this number of first bounds takes
   // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
   // levels converge within 10 of 30 s, the certificate goes from 15% to 5% wide with a hundred times the pairs.
   static constexpr double kForExactAfterLattice = 0.5;
-  // Verifying marginals takes so many times as long as the labels, as a rule and at least.
+  // Verifying marginals takes this many times as long as the labels, as a rule and at least.
   static constexpr double kMarginalsByLabels = 8.0;
   static constexpr double kMarginalsAtLeast = 5.0;
 
@@ -144,7 +144,7 @@ struct DensePolicy {
   static constexpr double kFewPairs = 1e9;
   static constexpr double kCutoffOfFewPairs = 1e-3;
   static constexpr double kVerifiedOfFewPairs = 1e-6;
-  // From so many cuts on flows pair by pair take longer than all else. Of few pairs: so long for each of them and every cut.
+  // From this number of cuts on, flows pair by pair take longer than all else. Of few pairs: the time of each of them and every cut.
   static constexpr int kManyCuts = 6;
   static constexpr double kRoutedFlowSeconds = 1.4e-9;
 
@@ -255,15 +255,15 @@ struct SparsePolicy {
   static constexpr double kFewIterations = 12.0;
   // Without a first bound, a method ends once it has exceeded the time limit by this share of what it may be exceeded by.
   static constexpr double kShareOfOverrun = 0.5;
-  // Exact inference is cheap up to so many table entries (a few seconds), bytes, entries in the given tables, and up to this
-  // share of the time left.
+  // Exact inference is cheap up to this number of table entries (a few seconds), of bytes, of entries in the given tables, and
+  // up to this share of the time left.
   static constexpr double kCheapEntries = 6e8;
   static constexpr double kCheapBytes = 2e9;
   static constexpr double kCheapTables = 2e7;
   static constexpr double kShareForExact = 1.0 / 3.0;
-  // Optimising the edges' probabilities is the tightest of all on 24 of 26 grids and random graphs (docs/which_method.md): so
-  // many steps take about ten times as long as TRW before them, for those who have given the time. They are begun where they
-  // may take at least so many first bounds.
+  // Optimising the edges' probabilities is the tightest of all on 24 of 26 grids and random graphs (docs/which_method.md):
+  // this number of steps takes about ten times as long as TRW before them, for those who have given the time. They are begun
+  // where they may take at least this number of first bounds.
   static constexpr int kRhoSteps = 10;
   static constexpr double kFirstBoundsForForests = 4.0;
 };

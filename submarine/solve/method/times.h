@@ -67,7 +67,7 @@ struct SparseCostEstimate {
   double forest_lower = 0.0;        // its certificate
 };
 SparseCostEstimate SparseCosts(const SparseSize& size);
-// Of the upper bound by forests that hold every edge once, and by so many spanning forests more.
+// Of the upper bound by forests that hold every edge once, and by `more_forests` spanning ones.
 double ForestCertificateSeconds(const SparseSize& size, int more_forests);
 double TableCertificateSeconds(const FactorGraph& graph);
 

@@ -38,7 +38,7 @@ constexpr double kWorthwhileOnSample = 2.5e-4;  // of kOnSample iterations
 constexpr double kGapToleranceScale = 100.0;  // these shares count more where log Z is known well,
 constexpr double kMinRelativeGain = 0.01;     // up to a point
 // The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
-// potentials with shorter steps, so many times.
+// potentials with shorter steps, at most this many times.
 constexpr int kMostShortened = 2;
 constexpr int kFewIterations = 8;  // that a new round needs at least
 // The first ones gain most: they are made in any case where they take less than this share of the verifier's time.

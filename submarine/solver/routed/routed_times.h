@@ -5,7 +5,7 @@
 
 namespace submarine::internal {
 
-// Rounds that learn which routes pay, more while they gain; at least so many; iterations of the first and of the others.
+// Rounds that learn which routes pay, more while they gain; the least number of them; iterations of the first and of the others.
 inline constexpr int kRounds = 8;
 inline constexpr int kLeastRounds = 3;
 inline constexpr int kFirstIterations = 30;
@@ -41,7 +41,7 @@ struct RoutedTimes {
   // Of verifying the sums along paths, with the dual value or without: for that a probability is computed for every label
   // after every state of a position.
   double VerifierPathSeconds(bool with_dual) const;
-  // Whether the verifier is asked for the dual value within so many seconds in all.
+  // Whether the verifier is asked for the dual value where there are `seconds` in all.
   bool HasDual(double seconds) const;
   // Of flows through a square, pair by pair or as a product.
   double FlowTileSeconds() const;
@@ -50,7 +50,7 @@ struct RoutedTimes {
   double TileSeconds() const;
   double ProductSeconds() const;
 
-  // Rounds look at a sample of so many squares for every block of positions: what its potentials prove with all pairs
+  // Rounds look at a sample of this number of squares for every block of positions: what its potentials prove with all pairs
   // differs by some 0.1%.
   double SampledSquares() const;
   double SampleSeconds(int rounds) const;

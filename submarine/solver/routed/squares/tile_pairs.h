@@ -65,7 +65,7 @@ class TilePairs {
   // false. Squares that it has not come to once `is_late` are left out.
   void Route(const RoutingLayout& plan, const std::function<bool(double done)>& on_progress = {},
              const std::function<bool()>& is_late = {});
-  // The same with a sample of the squares, about so many for every block: drawn by their weights and scaled, so that every
+  // The same with a sample of the squares, about `squares_per_block` for every block: drawn by their weights and scaled, so that every
   // sum over pairs has the right expectation. Edge weights and flows are estimates then.
   void RouteSample(const RoutingLayout& plan, double squares_per_block);
   // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
@@ -74,7 +74,7 @@ class TilePairs {
   double residual_weight() const { return residual_weight_; }
 
   // Flows look at a sample of what is left, drawn by that, until LookAtAll or the next Route. False where there are no more
-  // squares than so many for every block.
+  // squares than `squares_per_block`.
   bool UseSample(double squares_per_block);
   void LookAtAll();
 

@@ -1,4 +1,4 @@
-// Squares that products bound from below. Log Z of so many variables cannot be enumerated; what makes the bound one is that
+// Squares that products bound from below. Log Z of this number of variables cannot be enumerated; what makes the bound one is that
 // the energy of edges and flows is nowhere above the model's, and that is looked for by descent.
 #include <gtest/gtest.h>
 
