@@ -83,7 +83,7 @@ struct StereoProblem {
 StereoProblem MatchStereoPair(const StereoPair& pair, bool solves, StereoSettings* settings,
                               const std::function<void(int disparities)>& check = {});
 
-struct StereoJudgement {
+struct StereoEvaluation {
   internal::DisparityErrors all;
   // Of the pixels of the mask, and of all others.
   std::optional<internal::DisparityErrors> visible;
@@ -94,8 +94,10 @@ struct StereoJudgement {
 };
 
 // `marginals` may be null, `uncertainty` and `mask` empty.
-StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>* marginals,
-                            const std::vector<float>& uncertainty, const std::vector<float>& truth,
-                            const std::vector<std::uint8_t>& mask);
+StereoEvaluation EvaluateStereo(const std::vector<float>& disparities,
+                                const Matrix<float>* marginals,
+                                const std::vector<float>& uncertainty,
+                                const std::vector<float>& truth,
+                                const std::vector<std::uint8_t>& mask);
 
 }  // namespace submarine::apps

@@ -205,7 +205,7 @@ class StereoRun {
     if (!command_.dense.quiet) {
       if (solved_) PrintText(Summary(*solved_));
       PrintText(ProvenText(proven_, !region_.empty()));
-      if (result.judgement) PrintText(JudgementText(*result.judgement));
+      if (result.evaluation) PrintText(EvaluationText(*result.evaluation));
       PrintLine(
           "Results: " +
           (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
@@ -308,7 +308,7 @@ class StereoRun {
     summary["options"]["stereo"] =
         SettingsJson(settings_, command_.left, command_.right, command_.shrink);
     if (!proven_.empty()) summary["expectations"] = ProvenJson(proven_);
-    if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command_.truth);
+    if (result.evaluation) summary["truth"] = EvaluationJson(*result.evaluation, command_.truth);
     return summary;
   }
 

@@ -28,7 +28,7 @@ struct StereoResult {
       uncertainty;  // the probability of being off by more than 1 px; empty: not known
   std::vector<std::uint8_t>
       occluded;  // 1 where the right view does not confirm it; empty: not known
-  std::optional<StereoJudgement> judgement;
+  std::optional<StereoEvaluation> evaluation;
 };
 
 // With or without a solve, with or without semi-global evidence; at least one of them.
@@ -45,8 +45,8 @@ std::string ProvenText(const std::vector<ProvenValue>& proven, bool of_region);
 
 nlohmann::ordered_json SettingsJson(const StereoSettings& settings, const std::string& left,
                                     const std::string& right, int shrink);
-nlohmann::ordered_json JudgementJson(const StereoJudgement& judgement, const std::string& truth);
-std::string JudgementText(const StereoJudgement& judgement);
+nlohmann::ordered_json EvaluationJson(const StereoEvaluation& evaluation, const std::string& truth);
+std::string EvaluationText(const StereoEvaluation& evaluation);
 
 // Writes all files of the bundle except summary.json and the page itself. `outcome` may be null.
 PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,

@@ -80,18 +80,18 @@ class StereoTest(CommandTest):
             inside = sum(p for k, p in enumerate(row) if abs(k - min(d, self.DISPARITIES - 1)) <= 1)
             self.assertAlmostEqual(u, 1 - inside, delta=1e-4)
 
-        # The judgement, from the arrays alone.
-        def judge(chosen, key):
+        # The evaluation, from the arrays alone.
+        def check(chosen, key):
             errors = [abs(d - t) for d, t, c in zip(disparity.values, truth.values, chosen, strict=True)
                       if c and not math.isnan(t)]
-            judged = summary["truth"][key]
-            self.assertEqual(judged["pixels"], len(errors))
+            written = summary["truth"][key]
+            self.assertEqual(written["pixels"], len(errors))
             for threshold, name in ((0.5, "bad_0.5"), (1, "bad_1"), (2, "bad_2")):
-                self.assertAlmostEqual(judged[name], sum(e > threshold for e in errors) / len(errors), delta=1e-9)
-            self.assertAlmostEqual(judged["mean_absolute"], sum(errors) / len(errors), delta=1e-5)
-        judge([1] * len(half), "all")
-        judge(half, "not_occluded")
-        judge([not h for h in half], "occluded")
+                self.assertAlmostEqual(written[name], sum(e > threshold for e in errors) / len(errors), delta=1e-9)
+            self.assertAlmostEqual(written["mean_absolute"], sum(errors) / len(errors), delta=1e-5)
+        check([1] * len(half), "all")
+        check(half, "not_occluded")
+        check([not h for h in half], "occluded")
         self.assertLess(summary["truth"]["all"]["bad_1"], 0.15)
         sparsification = summary["truth"]["sparsification"]
         self.assertLessEqual(sparsification["oracle_area"], sparsification["area"])
