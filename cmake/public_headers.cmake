@@ -31,7 +31,7 @@ set(PUBLIC_HEADERS
   submarine/solve/method/options.h
   submarine/solve/method/result.h
   submarine/solve/solve.h
-  submarine/solver/mean_field/filtered_mean_field.h
+  submarine/solver/mean_field/pydensecrf_mean_field.h
   submarine/stereo/disparity.h
   submarine/stereo/match/match_stereo.h
   submarine/stereo/matching_cost.h)

@@ -66,9 +66,10 @@ void Verify(RoutedResult result, double cutoff, double reserve, DenseState* stat
   part->termination = result.termination;
   const RoutedPaths& paths = result.proof.routing.paths;
   part->description = fmt::format(
-      "a path along {}, {} thick: {:.3g} on its edges per variable, {:.3g} left to flows, kernels "
+      "a path along {} of bandwidth {}: {:.3g} on its edges per variable, {:.3g} left to flows, "
+      "kernels "
       "below {:.2g} left out{}{}",
-      ToString(result.order), paths.thickness, result.routed_weight, result.left_weight, cutoff,
+      ToString(result.order), paths.bandwidth, result.routed_weight, result.left_weight, cutoff,
       result.proof.routing.product_limit > 0.0
           ? fmt::format(" ({:.2g} where products bound those of two blocks)",
                         result.proof.routing.product_cutoff)
@@ -82,7 +83,7 @@ void Verify(RoutedResult result, double cutoff, double reserve, DenseState* stat
   verification.cutoff =
       HasFewPairs(model) && !raised ? std::min(cutoff, P::kVerifiedOfFewPairs) : cutoff;
   RoutedTimes times(model, result.proof.routing.by_square, true);
-  times.thickness = paths.thickness;
+  times.bandwidth = paths.bandwidth;
   const double at_end = times.VerifierPathSeconds(!result.proof.dual_point.empty());
   verification.on_progress = [&](double done) {
     return state->budget.Progress("certify upper bound", done, at_end + reserve);
@@ -135,7 +136,7 @@ double RoutedBytes(const DenseCrf& model, double max_bytes) {
   const auto n = static_cast<double>(model.num_variables());
   const double all_pairs = n * n;  // two bytes for each
   // The verifier has eight sums under way, in double, of every cut and edge of a position.
-  const double sums = 64.0 * n * static_cast<double>(model.num_cuts() + kMaxThickness);
+  const double sums = 64.0 * n * static_cast<double>(model.num_cuts() + kMaxBandwidth);
   return std::min(P::kMemoryOfRoutes * max_bytes, all_pairs) +
          std::min(P::kMemoryOfPaths * max_bytes, MostPathBytes(model)) + sums;
 }
@@ -154,7 +155,7 @@ RoutedPart FindRoutes(const RoutesLimits& plan, DenseState* state) {
   RoutedOptions solver;
   const double seconds = std::min(plan.patience, budget.SecondsLeft());
   const P::RoutingEffort& effort = EffortFor(model, seconds);
-  solver.thickness = effort.thickness;
+  solver.bandwidth = effort.bandwidth;
   solver.temperature = options.temperature;
   solver.marginals = state->found.mean_field;
   solver.lower = state->found.lower;

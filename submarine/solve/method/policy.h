@@ -119,10 +119,10 @@ struct DensePolicy {
   static constexpr double kQuickSeconds = 4.0;
   static constexpr double kShareOfQuick = 0.2;
 
-  // --- How much is put into routing, from the most to the least. Thick paths and small kernel values matter once flows have
+  // --- How much is put into routing, from the most to the least. Bandwidth and small kernel values matter once flows have
   // converged; before that, plain paths and the largest kernel values prove nearly as much.
   struct RoutingEffort {
-    int thickness;  // 0: the thickest that sums allow
+    int bandwidth;  // 0: the largest that sums allow
     double cutoff;  // see RoutedOptions; raised further where there is no time
     double passes;  // time of the whole, in units of RoutingPassSeconds
   };

@@ -68,7 +68,7 @@ class ListedRun {
  private:
   Routing MakeRouting(const Matrix<float>& marginals) {
     Routing routing;
-    result_.order = HasRows(model_) ? RoutedOrder::kRows : RoutedOrder::kSpanning;
+    result_.order = HasRows(model_) ? VariableOrder::kRows : VariableOrder::kSpanning;
     routing.paths = MakePath(model_, result_.order, 1);
     CutLongPaths(kLeastPiece, &routing.paths);
     routing.share = options_.share;

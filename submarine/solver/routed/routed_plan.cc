@@ -11,31 +11,31 @@
 namespace submarine::internal {
 namespace {
 
-// Of paths where most labels are equally far from each other: states of a position, thickness, share of the time.
+// Of paths where most labels are equally far from each other: states of a position, bandwidth, share of the time.
 constexpr double kMostStates = 512.0;
-constexpr int kThickestOfStates = 2;  // 3 where there are few variables, as pairs take longer too
+constexpr int kBandwidthOfStates = 2;  // 3 where there are few variables, as pairs take longer too
 constexpr std::size_t kFewVariables = 30000;
-constexpr int kFewLabels = 3;  // DefaultThickness is as much as pays
+constexpr int kFewLabels = 3;  // DefaultBandwidth is as much as pays
 constexpr double kShareOfPaths = 0.6;
 constexpr double kRaise = 1.2;  // cutoffs, step by step
 constexpr double kRaiseProducts = 1.3;
-constexpr double kThickRounds =
-    1.4;  // a single round of thick paths is worth it with time to spare
+constexpr double kBandedRounds =
+    1.4;  // a single round on banded chains is worth it with time to spare
 constexpr double kCutoffForAll = 0.05;
 constexpr double kProductLimit = 1.0;
 // Products are worth what they cost in tightness where they leave at most this share of the time.
 constexpr double kShareOfProducts = 0.65;
 constexpr std::size_t kLeastPathPiece = 8192;
 
-int ThickestOfStates(const DenseCrf& model) {
+int MostBandwidth(const DenseCrf& model) {
   if (model.num_labels() <= kFewLabels) return 1;
-  return kThickestOfStates + (model.num_variables() <= kFewVariables ? 1 : 0);
+  return kBandwidthOfStates + (model.num_variables() <= kFewVariables ? 1 : 0);
 }
 
 // Of both directions, in double.
-double PathBytes(const DenseCrf& model, int thickness) {
+double PathBytes(const DenseCrf& model, int bandwidth) {
   return 2.0 * sizeof(double) * static_cast<double>(model.num_variables()) *
-         std::pow(model.num_labels(), thickness);
+         std::pow(model.num_labels(), bandwidth);
 }
 
 class Planner {
@@ -52,27 +52,27 @@ class Planner {
   }
 
  private:
-  // Paths are the thicker, the less disagreement costs them, and sums take the longer.
-  int Thickness() const {
-    if (options_.thickness > 0) return options_.thickness;
-    int thickness = DefaultThickness(model_.num_labels());
+  // The larger the bandwidth, the less disagreement costs, and the longer sums take.
+  int Bandwidth() const {
+    if (options_.bandwidth > 0) return options_.bandwidth;
+    int bandwidth = DefaultBandwidth(model_.num_labels());
     const LabelSpace& labels = model_.labels();
-    if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length))) return thickness;
+    if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length))) return bandwidth;
     const double seconds = std::min(options_.planned_seconds, options_.time_limit_seconds);
     const auto fits = [&](int k) {
       return std::pow(model_.num_labels(), k) <= kMostStates &&
              PathBytes(model_, k) <= static_cast<double>(options_.max_path_bytes) &&
              kLearnIterations * times_.PathSeconds(k) <= kShareOfPaths * seconds;
     };
-    while (thickness < ThickestOfStates(model_) && fits(thickness + 1)) ++thickness;
-    return thickness;
+    while (bandwidth < MostBandwidth(model_) && fits(bandwidth + 1)) ++bandwidth;
+    return bandwidth;
   }
 
   RoutedPaths Paths(bool in_blocks) {
-    plan_.order = in_blocks ? RoutedOrder::kBlocks : options_.order;
-    RoutedPaths paths = MakePath(model_, plan_.order, Thickness());
+    plan_.order = in_blocks ? VariableOrder::kBlocks : options_.order;
+    RoutedPaths paths = MakePath(model_, plan_.order, Bandwidth());
     CutLongPaths(kLeastPathPiece, &paths);
-    times_.thickness = paths.thickness;
+    times_.bandwidth = paths.bandwidth;
     return paths;
   }
 
@@ -112,7 +112,7 @@ class Planner {
     squares.enough_tiles = squares.most_tiles = std::numeric_limits<double>::infinity();
     // The first of these that there is time and memory for; then ever larger kernel values.
     struct Candidate {
-      bool thick;
+      bool banded;
       bool learns;  // two rounds
       double cutoff;
       double product_cutoff;
@@ -121,15 +121,15 @@ class Planner {
                                          {true, true, 0.2, 0.1},   {true, false, 0.2, 0.1},
                                          {false, true, 0.1, 0.05}, {false, true, 0.2, 0.1},
                                          {false, false, 0.2, 0.05}};
-    const int thick = Thickness();
+    const int bandwidth = Bandwidth();
     const auto fits = [&](const Candidate& candidate) {
-      times_.thickness = plan_.paths.thickness = candidate.thick ? thick : 1;
+      times_.bandwidth = plan_.paths.bandwidth = candidate.banded ? bandwidth : 1;
       squares.cutoff = candidate.cutoff;
       squares.product_cutoff = candidate.product_cutoff;
       const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
       double seconds =
           counts.tiles * times_.LeastTileSeconds() + counts.products * times_.LeastProductSeconds();
-      if (candidate.thick) seconds *= kThickRounds;
+      if (candidate.banded) seconds *= kBandedRounds;
       if (candidate.learns) {
         seconds = counts.tiles * times_.LearnTileSeconds() +
                   counts.products * times_.LearnProductSeconds() +
@@ -168,11 +168,11 @@ class Planner {
 }  // namespace
 
 double MostPathBytes(const DenseCrf& model) {
-  int thickness = DefaultThickness(model.num_labels());
-  while (thickness < ThickestOfStates(model) &&
-         std::pow(model.num_labels(), thickness + 1) <= kMostStates)
-    ++thickness;
-  return PathBytes(model, thickness);
+  int bandwidth = DefaultBandwidth(model.num_labels());
+  while (bandwidth < MostBandwidth(model) &&
+         std::pow(model.num_labels(), bandwidth + 1) <= kMostStates)
+    ++bandwidth;
+  return PathBytes(model, bandwidth);
 }
 
 RoutesPlan PlanRoutes(const DenseCrf& model, const RoutedOptions& options, const Stopwatch& clock,

@@ -125,7 +125,7 @@ class RoutedRun {
     }
     routing.z = CutSums(options_.marginals);
     routing.threshold =
-        Matrix<float>(model_.num_variables(), static_cast<std::size_t>(plan_.paths.thickness),
+        Matrix<float>(model_.num_variables(), static_cast<std::size_t>(plan_.paths.bandwidth),
                       static_cast<float>(kSameMarginals));
     return routing;
   }

@@ -63,13 +63,13 @@ double RoutedTimes::VerifierTileSeconds() const {
   if (!verifies) return 0.0;
   return one_core *
          (kVerifySeconds + (by_square ? kVerifyWholeCutSeconds : kVerifyCutSeconds) * cuts +
-          kVerifyEdgeSeconds * thickness);
+          kVerifyEdgeSeconds * bandwidth);
 }
 
 double RoutedTimes::VerifierProductSeconds() const {
   if (!verifies) return 0.0;
   return one_core * (kVerifyProductSeconds + kVerifyProductCutSeconds * cuts +
-                     kVerifyProductEdgeSeconds * thickness);
+                     kVerifyProductEdgeSeconds * bandwidth);
 }
 
 double RoutedTimes::LearnTileSeconds() const {
@@ -93,12 +93,12 @@ double RoutedTimes::LeastProductSeconds() const {
 double RoutedTimes::VerifierPathSeconds(bool with_dual) const {
   if (!verifies) return 0.0;
   const double of_label = with_dual ? kVerifyDualSeconds : kVerifyLabelSeconds;
-  return one_core * variables * std::pow(labels, thickness) *
+  return one_core * variables * std::pow(labels, bandwidth) *
          (kVerifyStateSeconds + of_label * labels);
 }
 
 bool RoutedTimes::HasDual(double seconds) const {
-  return (thickness == 1 || std::pow(labels, thickness + 1) <= kMostTermsOfDual) &&
+  return (bandwidth == 1 || std::pow(labels, bandwidth + 1) <= kMostTermsOfDual) &&
          VerifierPathSeconds(true) <= kShareOfDual * seconds;
 }
 
@@ -113,7 +113,7 @@ double RoutedTimes::FlowProductSeconds() const {
 double RoutedTimes::TileSeconds() const { return one_core * kTileSeconds; }
 
 double RoutedTimes::ProductSeconds() const {
-  return one_core * (kProductSeconds + kProductEdgeSeconds * thickness);
+  return one_core * (kProductSeconds + kProductEdgeSeconds * bandwidth);
 }
 
 double RoutedTimes::SampledSquares() const {
@@ -126,11 +126,11 @@ double RoutedTimes::SampleSeconds(int rounds) const {
       0.5 * SampledSquares() * static_cast<double>(NumBlocks(static_cast<std::size_t>(variables)));
   const int iterations = kFirstIterations + (rounds - 1) * kRoundIterations;
   return tiles * (rounds * TileSeconds() + iterations * FlowTileSeconds()) +
-         iterations * PathSeconds(thickness);
+         iterations * PathSeconds(bandwidth);
 }
 
-double RoutedTimes::PathSeconds(int of_thickness) const {
-  return one_core * kStateSeconds * variables * std::pow(labels, of_thickness);
+double RoutedTimes::PathSeconds(int of_bandwidth) const {
+  return one_core * kStateSeconds * variables * std::pow(labels, of_bandwidth);
 }
 
 }  // namespace submarine::internal

@@ -27,7 +27,7 @@ struct RoutedTimes {
   bool by_square;     // see Routing
   bool verifies;      // time for that is to be left
   double one_core;    // 2 where there is only one
-  int thickness = 1;  // of the paths
+  int bandwidth = 1;  // of the paths
 
   // Of verifying a square, pair by pair or as a product,
   double VerifierTileSeconds() const;
@@ -55,7 +55,7 @@ struct RoutedTimes {
   double SampledSquares() const;
   double SampleSeconds(int rounds) const;
   // All sums along paths of an iteration.
-  double PathSeconds(int of_thickness) const;
+  double PathSeconds(int of_bandwidth) const;
 };
 
 }  // namespace submarine::internal

@@ -15,7 +15,7 @@
 namespace submarine::internal {
 
 constexpr std::size_t kSide = kRoutingBlock;
-constexpr std::size_t kMargin = static_cast<std::size_t>(kMaxThickness);
+constexpr std::size_t kMargin = static_cast<std::size_t>(kMaxBandwidth);
 constexpr std::size_t kSpan = kSide + 2 * kMargin;
 
 // Of the positions of a block, with kMargin more at either side.
@@ -29,7 +29,7 @@ struct ProductFactors {
 // Which edges of a block are routed over the other one, 1 or 0, of edges from position r - k on at (m - 1, r), and how many
 // routes each position of the block takes part in.
 struct ProductEdges {
-  alignas(64) float routed[kMaxThickness][kSide + kMargin];
+  alignas(64) float routed[kMaxBandwidth][kSide + kMargin];
   alignas(64) float count[kSide];
 };
 
@@ -81,7 +81,7 @@ void FindEdges(const RoutingLayout& plan, std::size_t block, std::size_t over,
                ProductEdges* edges) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t k = plan.thickness;
+  const std::size_t k = plan.bandwidth;
   const std::size_t first = kRoom + block * kSide - k;
   alignas(64) float distance[kSpan + kMargin] = {};
   for (std::size_t n = 0; n < kSide + 2 * k && !plan.z.empty(); n += lanes) {
@@ -185,7 +185,7 @@ void FindGains(const ReorderedKernel& kernel, const RoutingLayout& plan, std::si
   const Vec one = hn::Set(d, 1.0F);
   const Vec radius = hn::Set(d, kernel.radius[other]);
   const Vec whole = hn::Set(d, moments.sum);
-  for (std::size_t m = 1; m <= plan.thickness; ++m) {
+  for (std::size_t m = 1; m <= plan.bandwidth; ++m) {
     for (std::size_t n = 0; n < kSide; n += lanes) {
       const float* logs = factors.log_value + kMargin + n;
       const Vec log_first = hn::LoadU(d, logs);
@@ -229,7 +229,7 @@ void FindGains(const ReorderedKernel& kernel, const RoutingLayout& plan, std::si
       const Vec same = hn::IfThenElse(hn::Ge(l, reach), g,
                                       hn::IfThenElseZero(hn::Le(l, hn::Neg(reach)), of_other));
       const Vec most = hn::Max(zero, hn::Max(straddling, same));
-      const Vec routed = hn::LoadU(d, edges.routed[m - 1] + plan.thickness + n);
+      const Vec routed = hn::LoadU(d, edges.routed[m - 1] + plan.bandwidth + n);
       hn::Store(hn::Mul(hn::Mul(hn::Set(d, plan.part), routed), most), d, gain[m - 1] + n);
     }
   }
@@ -381,7 +381,7 @@ class ProductSide {
   }
   double Count(std::size_t p) const {
     double count = 0.0;
-    for (std::size_t m = 1; m <= plan_.thickness; ++m) {
+    for (std::size_t m = 1; m <= plan_.bandwidth; ++m) {
       count += Routes(static_cast<std::ptrdiff_t>(p), m) ? 1.0 : 0.0;
       count +=
           Routes(static_cast<std::ptrdiff_t>(p) - static_cast<std::ptrdiff_t>(m), m) ? 1.0 : 0.0;
@@ -421,7 +421,7 @@ void RouteSide(const ReorderedKernel& kernel, const RoutingLayout& plan, std::si
     }
     left[i] = static_cast<float>(std::max(0.0, rest));
   }
-  for (std::size_t m = 1; m <= plan.thickness; ++m) {
+  for (std::size_t m = 1; m <= plan.bandwidth; ++m) {
     for (std::size_t i = 0; i < kSide; ++i) {
       gain[m - 1][i] = 0.0F;
       if (!rows.Routes(static_cast<std::ptrdiff_t>(first + i), m)) continue;

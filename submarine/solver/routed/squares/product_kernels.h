@@ -28,9 +28,9 @@ namespace submarine::internal {
 struct ProductRoutes {
   alignas(64) float row_left[kRoutingBlock];
   alignas(64) float column_left[kRoutingBlock];
-  alignas(64) float row_gain[kMaxThickness]
+  alignas(64) float row_gain[kMaxBandwidth]
                             [kRoutingBlock];  // of the edge (row, row + m), at (m - 1, row)
-  alignas(64) float column_gain[kMaxThickness][kRoutingBlock];
+  alignas(64) float column_gain[kMaxBandwidth][kRoutingBlock];
 };
 
 // What routing leaves of a square, by rows and columns, where flows are the same for all its pairs: the upper halves of

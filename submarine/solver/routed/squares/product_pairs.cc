@@ -40,7 +40,7 @@ ProductPairs::ProductPairs(const std::vector<ReorderedKernel>& kernels, std::siz
 }
 
 void ProductPairs::Route(const RoutingLayout& plan) {
-  const std::size_t k = plan.thickness;
+  const std::size_t k = plan.bandwidth;
   const std::size_t tasks = left_.size();
   // Sums are kept apart by task and added in order: the same for any number of threads.
   std::vector<Matrix<double>> gains(tasks);

@@ -260,15 +260,15 @@ void TilePairs::RouteOne(const RoutingLayout& plan, const Placed& tile,
   plan.LimitsOver(tile.column, tile.row, rule.column_limit);
   if (!plan.z.empty() && !plan.Whole(tile.row, tile.column)) {
     DistanceTile(plan.z.data() + kRoom, plan.stride, cuts_.size(), plan.length.data(), row, column,
-                 paths_.thickness, &scratch->distance);
+                 paths_.bandwidth, &scratch->distance);
     rule.distance = &scratch->distance;
   }
   for (std::size_t m = 0; m < kernels_.size(); ++m) {
     if ((tile.kernels >> m & 1U) == 0) continue;
     const ReorderedKernel& kernel = kernels_[m];
     GaussianTile(kernel.coordinates.data() + kRoom, kernel.stride, kernel.dimension,
-                 kernel.scale.data() + kRoom, row, column, paths_.thickness, &scratch->weights);
-    RouteTile(scratch->weights, rule, plan.part, paths_.thickness, &routes);
+                 kernel.scale.data() + kRoom, row, column, paths_.bandwidth, &scratch->weights);
+    RouteTile(scratch->weights, rule, plan.part, paths_.bandwidth, &routes);
   }
 }
 
@@ -279,7 +279,7 @@ struct TilePairs::Gains {
 
 void TilePairs::RouteChunk(const RoutingLayout& plan, std::optional<float> level, std::size_t chunk,
                            Gains* gains) {
-  const std::size_t k = plan.thickness;
+  const std::size_t k = plan.bandwidth;
   gains->of_edges = Matrix<double>(blocks_ * kTile, k);
   Matrix<double>& gain = gains->of_edges;
   TileScratch scratch;
@@ -333,7 +333,7 @@ void TilePairs::RouteSample(const RoutingLayout& plan, double squares_per_block)
 void TilePairs::RouteSquares(const RoutingLayout& plan, std::optional<float> level,
                              const std::function<bool(double)>& on_progress,
                              const std::function<bool()>& is_late) {
-  const std::size_t k = plan.thickness;
+  const std::size_t k = plan.bandwidth;
   // Sums are kept apart by chunk and added in order: the same for any number of threads.
   const std::size_t chunks = chunk_.size() - 1;
   std::vector<Gains> gains(chunks);
@@ -387,7 +387,7 @@ void TilePairs::FindMasses() {
 // Pairs below the diagonal are those above it; what is left of pairs that are edges belongs to these.
 void TilePairs::TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
                                 Matrix<double>* gain) const {
-  const auto k = static_cast<std::size_t>(paths_.thickness);
+  const auto k = static_cast<std::size_t>(paths_.bandwidth);
   for (std::size_t i = 0; i < kTile; ++i) {
     for (std::size_t j = 0; j < kTile; ++j) {
       const std::size_t p = first + i;
