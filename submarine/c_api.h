@@ -239,7 +239,7 @@ SM_API sm_status sm_updates_add_term(sm_object* updates, const sm_array* feature
 SM_API sm_status sm_updates_add_picture(sm_object* updates, const sm_array* picture,
                                         const sm_array* sigmas, int normalisation,
                                         const sm_array* compatibility);
-/* Marginals (variables, labels) of the unaries, or after so many updates; `last` frees the terms on the way. */
+/* Marginals (variables, labels) of the unaries, or after this number of updates; `last` frees the terms on the way. */
 SM_API sm_status sm_updates_start(const sm_object* updates, sm_object** marginals);
 SM_API sm_status sm_updates_infer(sm_object* updates, int iterations, int last,
                                   sm_object** marginals);

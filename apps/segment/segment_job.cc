@@ -45,9 +45,9 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
     parameters.position_sigma *= side;
     parameters.bilateral_sigma *= side;
   }
-  if (!settings.spatial.empty()) {
-    parameters.position_sigma = settings.spatial[0];
-    parameters.position_weight = settings.spatial[1];
+  if (!settings.position.empty()) {
+    parameters.position_sigma = settings.position[0];
+    parameters.position_weight = settings.position[1];
   }
   if (!settings.bilateral.empty()) {
     parameters.bilateral_sigma = settings.bilateral[0];
@@ -55,7 +55,7 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
     parameters.bilateral_weight = settings.bilateral[2];
   }
   parameters.normalisation = settings.normalisation;
-  if (profile && (settings.spatial.empty() || settings.bilateral.empty())) {
+  if (profile && (settings.position.empty() || settings.bilateral.empty())) {
     const char* unit = picture->volume ? "mm" : "px";
     std::string note = fmt::format("Kernels: position {:.3g} {} and colour {:.3g}, weight {:.3g}",
                                    parameters.bilateral_sigma, unit, parameters.colour_sigma,
@@ -144,7 +144,7 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
 }
 
 void AddKernels(const SegmentationParameters& parameters, Json* json) {
-  (*json)["spatial"] = {parameters.position_sigma, parameters.position_weight};
+  (*json)["position"] = {parameters.position_sigma, parameters.position_weight};
   (*json)["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
                           parameters.bilateral_weight};
 }
@@ -190,7 +190,7 @@ Json Stamp(const std::string& file) {
 Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   Json json = SettingsJson(settings, files);
   if (settings.parameters) AddKernels(*settings.parameters, &json["parameters"]);
-  json["kernels"] = {settings.spatial, settings.bilateral};
+  json["kernels"] = {settings.position, settings.bilateral};
   for (const std::string* file :
        {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth, &files.region})
     json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));

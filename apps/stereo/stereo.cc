@@ -238,8 +238,8 @@ StereoSettings DefaultStereoSettings() {
   StereoSettings settings;
   settings.matching = {.kind = MatchingKind::kCensus, .truncate = 22.0};
   settings.metric = "truncated:2";
-  settings.spatial_sigma = 1.5;
-  settings.spatial_weight = 0.5;
+  settings.position_sigma = 1.5;
+  settings.position_weight = 0.5;
   settings.bilateral_sigma = 6.0;
   settings.bilateral_colour_sigma = 10.0;
   settings.bilateral_weight = 0.1;
@@ -270,9 +270,9 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
   spec.metric = settings->metric;
   spec.channels = pair.channels;
   spec.image = settings->guide_by_right ? pair.right : pair.left;
-  if (settings->spatial_weight > 0.0) {
-    spec.kernels.push_back(
-        Kernel(DenseKernelType::kPosition, settings->spatial_sigma, 0.0, settings->spatial_weight));
+  if (settings->position_weight > 0.0) {
+    spec.kernels.push_back(Kernel(DenseKernelType::kPosition, settings->position_sigma, 0.0,
+                                  settings->position_weight));
   }
   if (settings->bilateral_weight > 0.0) {
     spec.kernels.push_back(Kernel(DenseKernelType::kBilateral, settings->bilateral_sigma,
@@ -292,24 +292,26 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
   return BuildDenseCrf(spec);
 }
 
-StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>* marginals,
-                            const std::vector<float>& uncertainty, const std::vector<float>& truth,
-                            const std::vector<std::uint8_t>& mask) {
-  StereoJudgement judgement{.all = CompareDisparities(disparities, truth)};
+StereoEvaluation EvaluateStereo(const std::vector<float>& disparities,
+                                const Matrix<float>* marginals,
+                                const std::vector<float>& uncertainty,
+                                const std::vector<float>& truth,
+                                const std::vector<std::uint8_t>& mask) {
+  StereoEvaluation evaluation{.all = CompareDisparities(disparities, truth)};
   if (marginals != nullptr) {
-    judgement.sparsification = Sparsify(disparities, truth, uncertainty);
-    judgement.calibration = Calibrate(*marginals, disparities, truth);
+    evaluation.sparsification = Sparsify(disparities, truth, uncertainty);
+    evaluation.calibration = Calibrate(*marginals, disparities, truth);
   }
-  if (mask.empty()) return judgement;
-  judgement.visible = CompareDisparities(disparities, truth, mask);
+  if (mask.empty()) return evaluation;
+  evaluation.visible = CompareDisparities(disparities, truth, mask);
   std::vector<std::uint8_t> hidden(mask.size());
   bool any = false;
   for (std::size_t a = 0; a < mask.size(); ++a) {
     hidden[a] = mask[a] == 0 ? 1 : 0;
     any = any || (hidden[a] != 0 && !std::isnan(truth[a]));
   }
-  if (any) judgement.occluded = CompareDisparities(disparities, truth, hidden);
-  return judgement;
+  if (any) evaluation.occluded = CompareDisparities(disparities, truth, hidden);
+  return evaluation;
 }
 
 }  // namespace submarine::apps

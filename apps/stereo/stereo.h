@@ -65,8 +65,8 @@ struct StereoSettings {
   std::optional<StereoCrfOptions> semi_global;
   MatchingOptions matching;
   std::string metric;
-  double spatial_sigma = 0.0;
-  double spatial_weight = 0.0;  // 0: no such kernel
+  double position_sigma = 0.0;
+  double position_weight = 0.0;  // 0: no such kernel
   double bilateral_sigma = 0.0;
   double bilateral_colour_sigma = 0.0;
   double bilateral_weight = 0.0;
@@ -94,7 +94,7 @@ internal::SemiGlobalMatch MatchStereoPair(const StereoPair& pair, const StereoGi
                                           StereoSettings* settings,
                                           const std::function<void(int disparities)>& check = {});
 
-struct StereoJudgement {
+struct StereoEvaluation {
   internal::DisparityErrors all;
   // Of the pixels of the mask, and of all others.
   std::optional<internal::DisparityErrors> visible;
@@ -105,8 +105,10 @@ struct StereoJudgement {
 };
 
 // `marginals` may be null, `uncertainty` and `mask` empty.
-StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>* marginals,
-                            const std::vector<float>& uncertainty, const std::vector<float>& truth,
-                            const std::vector<std::uint8_t>& mask);
+StereoEvaluation EvaluateStereo(const std::vector<float>& disparities,
+                                const Matrix<float>* marginals,
+                                const std::vector<float>& uncertainty,
+                                const std::vector<float>& truth,
+                                const std::vector<std::uint8_t>& mask);
 
 }  // namespace submarine::apps

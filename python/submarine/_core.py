@@ -737,7 +737,7 @@ class Filter:
         return _values(_made(_lib.sm_filter_apply, self._held._pointer, _given(x)))
 
 
-class FilteredMeanField:
+class PydensecrfMeanField:
     """Updates of mean field as pydensecrf makes them."""
 
     def __init__(self, variables: int, labels: int, max_bytes: int) -> None:

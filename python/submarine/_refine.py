@@ -322,7 +322,7 @@ def _by_matrix(
     picture = costs.picture[..., np.newaxis] if costs.picture.shape == extent else costs.picture
     labels, axes = int(compatibility.shape[0]), len(extent)
     begin = time.monotonic()
-    engine = _core.FilteredMeanField(int(np.prod(extent)), labels, _core.default_memory())
+    engine = _core.PydensecrfMeanField(int(np.prod(extent)), labels, _core.default_memory())
     engine.set_threads(current_threads())
     engine.set_unary(np.moveaxis(costs.values, costs.label_axis, 0).reshape(labels, -1))
     where = np.moveaxis(np.indices(extent, np.float32)[::-1], 0, -1).reshape(-1, axes)

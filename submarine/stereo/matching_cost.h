@@ -68,7 +68,7 @@ Matrix<float> MatchingCosts(const StereoView& left, const StereoView& right, int
                             const MatchingOptions& options);
 
 namespace internal {
-// Throws what MatchingCosts throws for such views and so many disparities.
+// Throws what MatchingCosts throws for such views and this number of disparities.
 void CheckViews(const StereoView& left, const StereoView& right, int disparities);
 }  // namespace internal
 

@@ -80,18 +80,18 @@ class StereoTest(CommandTest):
             inside = sum(p for k, p in enumerate(row) if abs(k - min(d, self.DISPARITIES - 1)) <= 1)
             self.assertAlmostEqual(u, 1 - inside, delta=1e-4)
 
-        # The judgement, from the arrays alone.
-        def judge(chosen, key):
+        # The evaluation, from the arrays alone.
+        def check(chosen, key):
             errors = [abs(d - t) for d, t, c in zip(disparity.values, truth.values, chosen, strict=True)
                       if c and not math.isnan(t)]
-            judged = summary["truth"][key]
-            self.assertEqual(judged["pixels"], len(errors))
+            written = summary["truth"][key]
+            self.assertEqual(written["pixels"], len(errors))
             for threshold, name in ((0.5, "bad_0.5"), (1, "bad_1"), (2, "bad_2")):
-                self.assertAlmostEqual(judged[name], sum(e > threshold for e in errors) / len(errors), delta=1e-9)
-            self.assertAlmostEqual(judged["mean_absolute"], sum(errors) / len(errors), delta=1e-5)
-        judge([1] * len(half), "all")
-        judge(half, "not_occluded")
-        judge([not h for h in half], "occluded")
+                self.assertAlmostEqual(written[name], sum(e > threshold for e in errors) / len(errors), delta=1e-9)
+            self.assertAlmostEqual(written["mean_absolute"], sum(errors) / len(errors), delta=1e-5)
+        check([1] * len(half), "all")
+        check(half, "not_occluded")
+        check([not h for h in half], "occluded")
         self.assertLess(summary["truth"]["all"]["bad_1"], 0.15)
         sparsification = summary["truth"]["sparsification"]
         self.assertLessEqual(sparsification["oracle_area"], sparsification["area"])
@@ -209,7 +209,7 @@ class StereoTest(CommandTest):
     def test_every_unary_metric_and_method(self):
         for options in (("--unary", "ad", "--truncate", "60", "--metric", "potts"), ("--unary", "sad:1"),
                         ("--unary", "bt", "--scale", "0.2", "--metric", "linear"),
-                        (*PLAIN, "--spatial", "2,1", "--bilateral", "5,10,0"), (*PLAIN, "--method", "mf"),
+                        (*PLAIN, "--position", "2,1", "--bilateral", "5,10,0"), (*PLAIN, "--method", "mf"),
                         (*PLAIN, "--method", "fw"), (*PLAIN, "--method", "pdhg"),
                         (*PLAIN, "--shrink", "2", "--truth", "scene/disparity.png"),
                         (*PLAIN, "--marginals-of", "mean-field"), (*PLAIN, "--disparities", "auto")):
@@ -267,13 +267,13 @@ class StereoTest(CommandTest):
                 ((left, right, "-o", "x", "--unary", "ssd"), ["ssd"]),
                 ((left, right, "-o", "x", "--unary", "ad", "--metric", "euclid"), ["euclid"]),
                 ((left, right, "-o", "x", "--truncate", "3"), ["--truncate", "--unary"]),
-                ((left, right, "-o", "x", "--spatial", "3,1"), ["--spatial", "--unary"]),
+                ((left, right, "-o", "x", "--position", "3,1"), ["--position", "--unary"]),
                 ((left, right, "-o", "x", "--preset", "paper", "--unary", "ad"), ["--preset", "--unary"]),
                 ((left, right, "-o", "x", "--max-memory", "0.001"), ["memory"]),
                 ((left, right, "-o", "x", "--truncate", "0"), ["--truncate"]),
                 ((left, right, "-o", "x", "--truncate", "nan"), ["--truncate"]),
-                ((left, right, "-o", "x", "--unary", "ad", "--spatial", "0,1"), ["--spatial", "sigma"]),
-                ((left, right, "-o", "x", "--spatial", "1"), ["--spatial"]),
+                ((left, right, "-o", "x", "--unary", "ad", "--position", "0,1"), ["--position", "sigma"]),
+                ((left, right, "-o", "x", "--position", "1"), ["--position"]),
                 ((left, right, "-o", "x", "--bilateral", "3,4,-1"), ["--bilateral", "weight"]),
                 ((left, right, "-o", "x", "--cost", "flat.npy"), ["flat.npy", "(2, 3)", "(40, 72, disparities)"]),
                 ((left, right, "-o", "x", "--cost", "nan.npy"), ["finite"]),
