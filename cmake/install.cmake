@@ -37,10 +37,13 @@ install(FILES ${PROJECT_BINARY_DIR}/submarineConfig.cmake ${PROJECT_BINARY_DIR}/
 file(RELATIVE_PATH pc_to_prefix
      ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 # A static library leaves its dependencies to whoever links it; a shared one brings its own.
-if(BUILD_SHARED_LIBS)
-  set(pc_requires_field Requires.private)
-else()
-  set(pc_requires_field Requires)
+set(pc_engine_requires "")
+set(pc_codecs_require "")
+if(NOT BUILD_SHARED_LIBS)
+  set(pc_engine_requires "tbb fmt libhwy clp")
+  if(SUBMARINE_IMAGE_CODECS)
+    set(pc_codecs_require "libpng libjpeg libtiff-4")
+  endif()
 endif()
 set(pc_names submarine)
 if(SUBMARINE_BUILD_IO)

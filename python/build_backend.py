@@ -26,7 +26,7 @@ SOURCES = [
     "CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml", "apps", "cmake",
     "docs", "examples", "python", "report", "submarine", "tests/python", "tools",
 ]
-PAGE = "report/built"  # the report page in an sdist, so that it need not be bundled again
+PAGE = "report/built"  # the report page in an sdist, so that it need not be bundled again, and the source of what is bundled into it
 DEFINES = {
     "CMAKE_BUILD_TYPE": "Release",
     "CMAKE_UNITY_BUILD": "ON",
@@ -101,9 +101,6 @@ def built(target, settings, **defines):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    platform = (config_settings or {}).get("platform") or sysconfig.get_platform()
-    tag = "py3-none-" + re.sub(r"[-.]", "_", platform)
-    info = f"{stem()}.dist-info"
     with built("submarine_python", config_settings) as folder:
         files = {}
         for path in sorted((folder / "python" / "submarine").rglob("*")):
@@ -111,13 +108,11 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
                 if path.suffix == ".so":
                     subprocess.run(["strip", "--strip-unneeded", str(path)], check=True)
                 files[path.relative_to(folder / "python").as_posix()] = path.read_bytes()
-    files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    files[f"{info}/METADATA"] = metadata().encode()
-    wheel = f"Wheel-Version: 1.0\nGenerator: submarine\nRoot-Is-Purelib: false\nTag: {tag}\n"
-    files[f"{info}/WHEEL"] = wheel.encode()
+    files.update(_information(config_settings))
+    record_path = f"{stem()}.dist-info/RECORD"
     record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
-    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    name = f"{stem()}-{tag}.whl"
+    files[record_path] = f"{record}{record_path},,\n".encode()
+    name = f"{stem()}-{_tag(config_settings)}.whl"
     with zipfile.ZipFile(os.path.join(wheel_directory, name), "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path, data in files.items():
             entry = zipfile.ZipInfo(path, EPOCH)
@@ -125,6 +120,26 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
             entry.external_attr = (0o100755 if path.endswith(".so") else 0o100644) << 16
             archive.writestr(entry, data)
     return name
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Without a build; Debian's package has it from here, too."""
+    for name, data in _information(config_settings).items():
+        path = pathlib.Path(metadata_directory, name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+    return f"{stem()}.dist-info"
+
+
+def _tag(config_settings):
+    platform = (config_settings or {}).get("platform") or sysconfig.get_platform()
+    return "py3-none-" + re.sub(r"[-.]", "_", platform)
+
+
+def _information(config_settings):
+    wheel = f"Wheel-Version: 1.0\nGenerator: submarine\nRoot-Is-Purelib: false\nTag: {_tag(config_settings)}\n"
+    texts = {"LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"), "METADATA": metadata(), "WHEEL": wheel}
+    return {f"{stem()}.dist-info/{name}": text.encode() for name, text in texts.items()}
 
 
 def _digest(data):
@@ -142,6 +157,9 @@ def build_sdist(sdist_directory, config_settings=None):
         with built("submarine_report_page", config_settings) as folder:
             for name in ("report_template.cc", "report_template.cc.html"):
                 files[f"{PAGE}/{name}"] = ((folder / "report" / name).read_bytes(), False)
+            (uplot,) = folder.glob("npm/uplot-*/package")
+            for name in ("LICENSE", "dist/uPlot.esm.js", "dist/uPlot.min.css"):
+                files[f"{PAGE}/uplot/{name}"] = ((uplot / name).read_bytes(), False)
     files["PKG-INFO"] = (metadata().encode(), False)
     name = f"{stem()}.tar.gz"
     with tarfile.open(os.path.join(sdist_directory, name), "w:gz", format=tarfile.PAX_FORMAT) as archive:

@@ -24,6 +24,9 @@ from ._result import Expectation, Result
 from ._solve import Bar, current_threads, solve
 
 
+_MOST_OFF = 0.01  # probabilities are from 0 to 1, and sum to 1, up to this: the precision of half floats and of bytes, as in the command
+
+
 class _Pair(NamedTuple):
     labels: Array
     probabilities: Array
@@ -116,7 +119,7 @@ def costs_of(probabilities: Any, clip: float = 1e-5) -> Array:
         low, high = values.min(), values.max()  # NaN where any value is
         if not (np.isfinite(low) and np.isfinite(high)):
             require_finite(values, name)
-        if low < 0 or high > 1 + 1e-3:
+        if low < -_MOST_OFF or high > 1 + _MOST_OFF:
             raise InvalidInput(
                 f"{name} lies between {low:g} and {high:g}, expected probabilities from 0 to 1 "
                 "(are they logits? take a softmax first)"
@@ -203,9 +206,6 @@ def _known(probabilities: Array, axis: int) -> Array:
     filled = probabilities.copy()
     np.moveaxis(filled, axis, -1)[unknown] = 1 / rows.shape[-1]
     return filled
-
-
-_MOST_OFF = 0.01  # a softmax sums to 1 up to this, the precision of half floats and of bytes
 
 
 def _check_sums(probabilities: Array, axis: int) -> None:

@@ -208,6 +208,13 @@ def test_zero_probabilities_are_harmless_and_logits_are_refused():
         sm.refine(softmax, image)
 
 
+def test_rounding_errors_are_no_wrong_probabilities():
+    _, softmax, image = noisy_halves()
+    near = softmax.astype(np.float64) @ [0.0, 1.0]
+    rounded = np.stack([np.where(near > 0.5, -1e-16, 1.0), np.where(near > 0.5, 1.0 + 1e-16, 0.0)], -1)
+    np.testing.assert_array_equal(sm.refine(rounded, image).labels, sm.refine(rounded.clip(0, 1), image).labels)
+
+
 def test_many_come_in_order_and_lazily():
     jobs = [noisy_halves(10 + k, 14) for k in range(7)]
     taken = []

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pathlib
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import pytest
 from conftest import run_docstrings
 
 import submarine
+from submarine import _core
 
 PACKAGE = pathlib.Path(submarine.__file__).parent
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
@@ -43,6 +45,14 @@ def test_documentation(name, tmp_path, monkeypatch):
         pytest.skip(f"{page} is not there")
     monkeypatch.chdir(tmp_path)
     assert doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+def test_every_function_of_the_c_interface_is_documented():
+    page = DOCS / "c_api.md"
+    if not page.exists():
+        pytest.skip(f"{page} is not there")
+    described = set(re.findall(r"^\| `(\w+)` \|", page.read_text(), flags=re.MULTILINE))
+    assert described == set(_core._about()["functions"])
 
 
 def test_mypy(tmp_path):
