@@ -40,7 +40,7 @@ struct SegmentDone {
   SegmentOutcome outcome;
   SegmentProof proof;
   std::vector<LabelGroup> groups;  // of the label hierarchy, if the metric is one
-  bool page = false;  // report.html was written
+  bool page = false;               // report.html was written
   double seconds = 0.0;
 };
 
