@@ -13,6 +13,7 @@
 #include "apps/commands.h"
 #include "apps/segment/segment_batch.h"
 #include "apps/segment/segment_job.h"
+#include "apps/solve/group_output.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
@@ -142,6 +143,7 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   }
   for (const std::string& note : done.picture.notes) PrintLine(note);
   PrintText(OutcomeText(done.picture, done.outcome));
+  PrintText(GroupsText(done.groups, done.picture.names, done.outcome.solved.marginals));
   PrintText(Summary(done.outcome.solved));
   PrintText(ProofText(done.proof));
   PrintLine("Results: " +

@@ -229,7 +229,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   ModelInput input;
   const SegmentationParameters parameters = ParametersOf(settings, &done.picture);
   input.dense = BuildModel(settings, parameters, &done.picture);
-  const std::vector<LabelGroup> groups = input.dense->labels().groups;
+  done.groups = input.dense->labels().groups;
   if (settings.reading.classes.empty() && job.files.scribbles.empty() &&
       !input.dense->labels().names.empty())
     done.picture.names = input.dense->labels().names;
@@ -266,11 +266,11 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   summary["options"]["segment"] = SettingsJson(settings, job.files);
   AddKernels(parameters, &summary["options"]["segment"]);
   summary["segmentation"] = OutcomeJson(done.picture, done.outcome);
-  if (!groups.empty()) {
-    const MarginalRows& marginals = done.outcome.solved.marginals;
+  const MarginalRows& marginals = done.outcome.solved.marginals;
+  if (!done.groups.empty()) {
+    AddGroups(done.groups, done.picture.names, marginals, &summary);
     const std::vector<int> extent = done.picture.extent();
-    summary["groups"] = GroupsJson(groups, done.picture.names, marginals);
-    WriteGroups(bundle.File("groups.npy").string(), groups, marginals,
+    WriteGroups(bundle.File("groups.npy").string(), done.groups, marginals,
                 {extent.begin(), extent.end()});
   }
   if (done.proof.agreement) summary["expectations"] = ProvenJson(done.proof.all());

@@ -39,7 +39,8 @@ struct SegmentDone {
   SegmentPicture picture;  // without its unaries
   SegmentOutcome outcome;
   SegmentProof proof;
-  bool page = false;  // report.html was written
+  std::vector<LabelGroup> groups;  // of the label hierarchy, if the metric is one
+  bool page = false;               // report.html was written
   double seconds = 0.0;
 };
 

@@ -98,6 +98,9 @@ class Result:
     interrupted: bool = False  # by Ctrl-C
     options: Dict[str, Any] = field(default_factory=dict)  # what the solve was asked for
     groups: Dict[str, List[int]] = field(default_factory=dict)  # the labels of the groups of a label hierarchy
+    label_names: List[str] = field(default_factory=list)  # where the file of the metric has them
+    # Where label cuts do not express the metric: the worst and mean ratio d/d', and what pairs cost.
+    metric_loss: Optional[Dict[str, float]] = None
     _proof: Any = field(default=None, repr=False)  # of expectations; not pickled
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -143,6 +146,30 @@ class Result:
         """
         y = np.asarray(self.marginals)
         return {name: y[..., members].sum(axis=-1) for name, members in self.groups.items()}
+
+    def _hierarchy(self) -> Dict[str, Any]:
+        """What summaries say about named labels and their groups."""
+        found: Dict[str, Any] = {"label_names": self.label_names} if self.label_names else {}
+        if not self.groups:
+            return found
+        y = np.asarray(self.marginals, np.float64)
+        shares = y.reshape(-1, y.shape[-1]).mean(axis=0)
+        found["label_shares"] = shares.tolist()
+        found["groups"] = []
+        before: List[str] = []  # parents come first
+        for name, members in self.groups.items():
+            share = float(shares[members].sum())
+            around = [other for other in reversed(before) if set(members) <= set(self.groups[other])]
+            before.append(name)
+            found["groups"].append({
+                "name": name, "labels": members, "share": share,
+                "parent": min(around, key=lambda other: len(self.groups[other])) if around else None,
+                "of_which": {
+                    self.label_names[i] if self.label_names else str(i): float(shares[i]) / share if share > 0 else None
+                    for i in members
+                },
+            })
+        return found
 
     def _prover(self) -> "_core.Expectations":
         if self._proof is None:
@@ -364,6 +391,9 @@ class Result:
                 "relative": width / larger if larger > 0 else 0.0,
                 "per_variable": width / max(1, self.labels.size),
             }
+        if self.metric_loss is not None:
+            summary["metric_loss"] = self.metric_loss
+        summary.update(self._hierarchy())
         summary.update(
             seconds=self.seconds,
             estimated_gigabytes=self.estimated_bytes / 1e9 if self.estimated_bytes > 0 else None,

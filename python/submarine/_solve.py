@@ -268,10 +268,9 @@ def _to_result(model: AnyModel, found: Dict[str, Any], options: Dict[str, Any]) 
     labels = found.pop("labels").reshape(model.shape)
     records = [Record(*values) for values in found.pop("records")]
     proof = found.pop("proof", None)
-    groups = {} if isinstance(model, FactorGraph) else model.groups
-    return Result(
-        labels=labels, marginals=marginals, records=records, options=options, groups=groups, _proof=proof, **found
-    )
+    if not isinstance(model, FactorGraph):
+        found.update(groups=model.groups, label_names=model.label_names)
+    return Result(labels=labels, marginals=marginals, records=records, options=options, _proof=proof, **found)
 
 
 @checked_keywords

@@ -101,6 +101,14 @@ Json OrNull(const std::optional<Value>& value) {
     return NumberJson(*value);
 }
 
+Json LossOf(const SolveResult& result) {
+  const auto& loss = result.metric_loss;
+  if (!loss) return nullptr;
+  return {{"worst_ratio", NumberJson(loss->worst)},
+          {"mean_ratio", NumberJson(loss->mean)},
+          {"pairs", NumberJson(loss->pairs)}};
+}
+
 Json ProvenanceOf(const std::optional<Bound>& bound) {
   return bound ? Json(ToString(bound->provenance())) : Json();
 }
@@ -136,6 +144,7 @@ class ResultObject final : public sm_object {
             {"dual_provenance", ProvenanceOf(certificate.dual)},
             {"energy_provenance", ProvenanceOf(result_.energy)},
             {"defect", NumberJson(certificate.defect)},
+            {"metric_loss", LossOf(result_)},
             {"notes", result_.notes},
             {"pairs", result_.pairs},
             {"seconds", NumberJson(result_.seconds)},
