@@ -7,6 +7,7 @@ set(PUBLIC_HEADERS
   submarine/base/matrix.h
   submarine/base/names.h
   submarine/base/numbers.h
+  submarine/base/solve_record.h
   submarine/base/termination.h
   submarine/labels/label_cuts.h
   submarine/labels/label_tree.h
@@ -31,7 +32,7 @@ set(PUBLIC_HEADERS
   submarine/solve/method/options.h
   submarine/solve/method/result.h
   submarine/solve/solve.h
-  submarine/solver/mean_field/filtered_mean_field.h
+  submarine/solver/mean_field/pydensecrf_mean_field.h
   submarine/stereo/disparity.h
   submarine/stereo/match/match_stereo.h
   submarine/stereo/matching_cost.h)

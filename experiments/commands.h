@@ -7,6 +7,7 @@ namespace submarine::apps {
 
 void AddSynthCommand(CLI::App* app);
 void AddStereoBenchCommand(CLI::App* app);
+void AddStereoSearchCommand(CLI::App* app);
 void AddSegmentBenchCommand(CLI::App* app);
 
 }  // namespace submarine::apps

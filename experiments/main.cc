@@ -6,5 +6,6 @@ int main(int argc, char** argv) {
   using namespace submarine::apps;  // NOLINT: commands
   return RunProgram(argc, argv, "submarine-experiments",
                     "the experiments of docs/experiments.md, resumable, as tables",
-                    {AddSynthCommand, AddStereoBenchCommand, AddSegmentBenchCommand});
+                    {AddSynthCommand, AddStereoBenchCommand, AddStereoSearchCommand,
+                     AddSegmentBenchCommand});
 }

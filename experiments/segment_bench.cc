@@ -15,7 +15,7 @@
 #include "submarine/segmentation/evaluation.h"
 #include "submarine/segmentation/softmax.h"
 #include "submarine/solve/solve.h"
-#include "submarine/solver/mean_field/filtered_mean_field.h"
+#include "submarine/solver/mean_field/pydensecrf_mean_field.h"
 
 namespace submarine::apps {
 namespace {
@@ -67,9 +67,9 @@ Solved SolveByBound(const LabelledPicture& picture, const SegmentationParameters
 }
 
 // Without kernels, the result is the distribution of the unaries.
-FilteredMeanField PackageMeanField(const LabelledPicture& picture,
-                                   const SegmentationParameters& parameters, bool with_kernels) {
-  FilteredMeanField mean_field(picture.softmax.rows(), picture.softmax.cols());
+PydensecrfMeanField PackageMeanField(const LabelledPicture& picture,
+                                     const SegmentationParameters& parameters, bool with_kernels) {
+  PydensecrfMeanField mean_field(picture.softmax.rows(), picture.softmax.cols());
   mean_field.SetUnary(UnariesFromSoftmax(picture.softmax, parameters.softmax_temperature));
   if (!with_kernels) return mean_field;
   for (const GaussianKernel& kernel : SegmentationKernels(picture.view(), parameters)) {

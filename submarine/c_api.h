@@ -199,7 +199,7 @@ typedef int (*sm_watch)(const char* phase, const sm_record* record, void* contex
 /* Bounds T log Z_T from both sides and finds marginals and a labeling. `options` is null or a JSON object of the
  * options of `submarine solve`, in snake case ("max_iterations"; "max_memory" in gigabytes), and "expectations".
  * Described by "method", "termination", "model", "temperature", "lower", "upper", "dual" and "energy" (null where
- * nothing is known) and their "..._provenance", "defect", "extension", "notes", "pairs", "seconds",
+ * nothing is known) and their "..._provenance", "defect", "metric_loss" (null, or "worst_ratio", "mean_ratio" and "pairs"), "extension", "notes", "pairs", "seconds",
  * "estimated_bytes", "expectations" (whether there are any), "ragged" (whether variables differ in their numbers of labels).
  * Views: "labels", "marginals" (of each variable where ragged), "records" (k, seconds, upper, dual, lower, done). */
 SM_API sm_status sm_solve(const sm_object* model, const char* options, sm_watch watch,
@@ -239,7 +239,7 @@ SM_API sm_status sm_updates_add_term(sm_object* updates, const sm_array* feature
 SM_API sm_status sm_updates_add_picture(sm_object* updates, const sm_array* picture,
                                         const sm_array* sigmas, int normalisation,
                                         const sm_array* compatibility);
-/* Marginals (variables, labels) of the unaries, or after so many updates; `last` frees the terms on the way. */
+/* Marginals (variables, labels) of the unaries, or after this number of updates; `last` frees the terms on the way. */
 SM_API sm_status sm_updates_start(const sm_object* updates, sm_object** marginals);
 SM_API sm_status sm_updates_infer(sm_object* updates, int iterations, int last,
                                   sm_object** marginals);

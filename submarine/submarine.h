@@ -34,7 +34,7 @@
 #include "submarine/solve/method/expectations.h"
 #include "submarine/solve/method/method.h"
 #include "submarine/solve/solve.h"
-#include "submarine/solver/mean_field/filtered_mean_field.h"
+#include "submarine/solver/mean_field/pydensecrf_mean_field.h"
 #include "submarine/stereo/disparity.h"
 #include "submarine/stereo/match/match_stereo.h"
 #include "submarine/stereo/matching_cost.h"

@@ -104,8 +104,9 @@ void AddNumbers(CLI::App* sub, const std::string& option, std::vector<double>* n
 
 }  // namespace
 
-void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
-  AddNumbers(sub, "--spatial", spatial, "SIGMA,WEIGHT", "sigma in pixels and weight",
+void AddKernelOptions(CLI::App* sub, std::vector<double>* position,
+                      std::vector<double>* bilateral) {
+  AddNumbers(sub, "--position", position, "SIGMA,WEIGHT", "sigma in pixels and weight",
              "Position kernel: sigma in pixels, weight (0: no such kernel)");
   AddNumbers(sub, "--bilateral", bilateral, "SXY,SRGB,WEIGHT",
              "sigma in pixels, sigma in grey levels and weight",
@@ -150,13 +151,15 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
   AddChoice<Certify>(
       sub, "--certify", &solve->dense.certify,
       std::string("An interval around log Z") +
-          (proves ? "" : ", which leaves the labels as they are; without this nothing is proven") +
+          (proves ? ""
+                  : ", which leaves the labels as they are; without this nothing is proven, and "
+                    "--certify alone means auto") +
           ". exact: about the Gaussian model, by enumerating its pairs; operator: about the model "
           "with the pair weights of --pairs; lower: that model, from below only; auto: one of the "
           "first two, which says more; none: labels and marginals without bounds")
       ->expected(0, 1)
       ->default_str("auto")
-      ->group(proves ? group : "OPTIONS");
+      ->group(proves ? group : sub->get_option_defaults()->get_group());
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->dense.marginals,
                             "Which marginals to return: those of the upper bound, which are too "
                             "flat where unaries say little; those of mean field started from "

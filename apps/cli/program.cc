@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <new>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "apps/cli/messages.h"
 #include "apps/cli/process.h"
@@ -23,34 +25,36 @@ constexpr int kFailure = 1;
 constexpr int kBadInput = 2;
 constexpr int kIncomplete = 3;
 
-// "there is no option "--softmx"; did you mean --softmax?"
-std::string NoSuch(const char* what, const std::string& text,
-                   const std::vector<std::string>& names) {
-  const std::string nearest =
-      NearestName(text, std::vector<std::string_view>(names.begin(), names.end()));
-  return fmt::format("there is no {} \"{}\"{}", what, text,
-                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+std::string DidYouMean(std::string_view text, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string nearest = NearestName(text, views);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
-// CLI11 would only say of an unknown command that a command is missing, and of an unknown option that it is one.
+// CLI11 would only say of an unknown command that a command is missing, and of an unknown option that it and its value were
+// not expected.
 std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
-  const std::vector<const CLI::App*> chosen = app.get_subcommands({});
-  const auto parsed = std::find_if(chosen.begin(), chosen.end(),
-                                   [](const CLI::App* command) { return command->parsed(); });
   const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
   std::vector<std::string> names;
-  if (parsed == chosen.end()) {
+  if (chosen.empty()) {
     if (rest.empty() || rest.front().starts_with('-')) return error.what();
-    for (const CLI::App* command : chosen) names.push_back(command->get_name());
-    return NoSuch("command", rest.front(), names);
+    for (const CLI::App* command :
+         app.get_subcommands([](const CLI::App* /*any*/) { return true; }))
+      names.push_back(command->get_name());
+    return fmt::format("there is no command \"{}\"{}", rest.front(),
+                       DidYouMean(rest.front(), names));
   }
-  const auto option = std::find_if(rest.begin(), rest.end(),
-                                   [](const std::string& text) { return text.starts_with("--"); });
-  if (option == rest.end()) return error.what();
-  for (const CLI::Option* known : (*parsed)->get_options()) {
-    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+  for (const CLI::Option* option : chosen.front()->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  return NoSuch("option", option->substr(0, option->find('=')), names);
+  for (const std::string& text : rest) {
+    const std::string option = text.substr(0, text.find('='));
+    if (option.starts_with("--") && std::find(names.begin(), names.end(), option) == names.end())
+      return fmt::format("{} has no option {}{}", chosen.front()->get_name(), option,
+                         DidYouMean(option, names));
+  }
+  return error.what();
 }
 
 int Run(int argc, char** argv, const std::string& name, const std::string& description,

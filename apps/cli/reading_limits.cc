@@ -49,6 +49,23 @@ ImageReading ReadingLimits::For(const std::string& picture) const {
   return reading;
 }
 
+std::function<void(const Volume& begun, double bytes)> ReadingLimits::ForVolume() const {
+  return [this](const Volume& begun, double bytes) {
+    if (Interrupted())
+      throw submarine::Interrupted(fmt::format("interrupted before {} was read", begun.name));
+    if (clock_.Seconds() > seconds_)
+      throw TooLarge(
+          fmt::format("the time limit of {:g} s passed before {} was read", seconds_, begun.name));
+    const double least = std::max(bytes, pixel_bytes_ * static_cast<double>(begun.voxels()));
+    if (least <= max_bytes_) return;
+    throw TooLarge(fmt::format(
+        "{} has {} x {} x {} voxels, which take at least {} of memory, more than the limit of {}; "
+        "--max-memory {:.2g} might do",
+        begun.name, begun.extent[0], begun.extent[1], begun.extent[2], BytesText(least),
+        BytesText(max_bytes_), 1.05 * least / 1e9));
+  };
+}
+
 void ReadingLimits::RequireMemory(const std::string& picture, const ImageHeader& header) const {
   const int width = header.size.width;
   const int height = header.size.height;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "apps/volume/nifti.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/io/image/image.h"
 #include "submarine/solve/solve.h"
@@ -26,6 +28,8 @@ class ReadingLimits {
   // it or holding its pixels takes more memory than the limit; TooLarge when the time limit passes
   // meanwhile, Interrupted at an interrupt. Must not outlive this object.
   ImageReading For(const std::string& picture) const;
+  // The same for volumes.
+  std::function<void(const Volume& begun, double bytes)> ForVolume() const;
 
  private:
   void RequireMemory(const std::string& picture, const ImageHeader& header) const;

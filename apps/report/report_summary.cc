@@ -233,6 +233,8 @@ ReportSummary ReadReportSummary(const std::filesystem::path& bundle) {
   } else {
     summary.values = {{"label", "", "labels.npy", true}, {"entropy", "nats", "entropy.npy", true}};
     summary.marginals = MarginalsFile{"marginals.npy", {}, "label", {}, true};
+    for (const Node& name : root.Items("label_names"))
+      summary.marginals->names.push_back(name.Name());
   }
   return summary;
 }

@@ -16,6 +16,7 @@
 
 #include "apps/cli/file_checks.h"
 #include "apps/cli/messages.h"
+#include "apps/cli/picture_files.h"
 #include "apps/cli/terminal.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
@@ -37,40 +38,8 @@ using internal::WriteFileAtomically;
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 9> kPictureEndings = {
-    ".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".pnm"};
 constexpr std::array<std::string_view, 1> kArrayEndings = {".npy"};
 constexpr std::array<std::string_view, 4> kLabelEndings = {".png", ".bmp", ".pgm", ".npy"};
-
-std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
-}
-
-bool IsPictureName(const fs::path& path) {
-  const std::string ending = LowerCase(path.extension().string());
-  return !path.filename().string().starts_with('.') &&
-         std::find(kPictureEndings.begin(), kPictureEndings.end(), ending) != kPictureEndings.end();
-}
-
-std::vector<std::string> PicturesIn(const fs::path& directory) {
-  std::vector<std::string> pictures;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (IsPictureName(entry->path())) pictures.push_back(entry->path().string());
-  }
-  if (error) throw FileError(fmt::format("{}: {}", directory.string(), error.message()));
-  if (pictures.empty()) {
-    throw InvalidInput(fmt::format(
-        "\"{}\" holds no picture, expected files that end in .png, .jpg, .bmp, .tif, .pgm or .ppm",
-        directory.string()));
-  }
-  std::sort(pictures.begin(), pictures.end());
-  return pictures;
-}
 
 // The file of the picture `name` in a directory; if there is none, the first candidate.
 template <std::size_t kCount>

@@ -13,6 +13,7 @@
 #include "apps/commands.h"
 #include "apps/segment/segment_batch.h"
 #include "apps/segment/segment_job.h"
+#include "apps/solve/group_output.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
@@ -79,6 +80,11 @@ void ChooseMethod(const CLI::App& sub, bool least_energy, SolveOptions* solve) {
   } else if (!Given(sub, "--time-limit")) {
     solve->limits.time_limit_seconds = kSecondsOfProof;
   }
+  if (solve->method == Method::kMeanField && solve->dense.updates > 0 &&
+      Given(sub, "--max-iterations"))
+    throw InvalidInput(
+        "--max-iterations limits the search for a proof or the least energy, and there is none "
+        "here; --updates says how many updates make the labels");
   solve->expectations = solve->method != Method::kMeanField &&
                         solve->dense.certify != Certify::kNone &&
                         solve->dense.certify != Certify::kLower;
@@ -100,7 +106,7 @@ SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
     throw InvalidInput("--parameters and --preset both name kernels; give one of them");
   if (command.preset == Preset::kPydensecrf) settings.parameters = SegmentationParameters();
   if (!command.parameters.empty()) TakeParameters(sub, command.parameters, &settings);
-  if (!settings.spatial.empty()) CheckKernelOption("--spatial", settings.spatial);
+  if (!settings.position.empty()) CheckKernelOption("--position", settings.position);
   if (!settings.bilateral.empty()) CheckKernelOption("--bilateral", settings.bilateral);
   if (!command.classes.empty()) settings.reading.classes = ReadClassNames(command.classes);
   if (!command.palette.empty() && command.palette != "voc")
@@ -137,6 +143,7 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
   }
   for (const std::string& note : done.picture.notes) PrintLine(note);
   PrintText(OutcomeText(done.picture, done.outcome));
+  PrintText(GroupsText(done.groups, done.picture.names, done.outcome.solved.marginals));
   PrintText(Summary(done.outcome.solved));
   PrintText(ProofText(done.proof));
   PrintLine("Results: " +
@@ -212,10 +219,9 @@ void AddSegmentCommand(CLI::App* app) {
       ->check(NumberBetween(0.1, 1e4))
       ->capture_default_str();
   AddDenseSolveOptions(sub, &settings.dense);
-  sub->add_option(
-         "--updates", solve.dense.updates,
-         "Labels and probabilities are those of so many updates of mean field, whatever is "
-         "proven of them; 0: until its bound no longer rises")
+  sub->add_option("--updates", solve.dense.updates,
+                  "Labels and probabilities are those after this number of updates of mean field, "
+                  "whatever is proven of them; 0: until its bound no longer rises")
       ->check(NumberBetween(0, 1000000))
       ->capture_default_str();
   const char* group = "Model";
@@ -236,7 +242,7 @@ void AddSegmentCommand(CLI::App* app) {
       "Kernels. adapted: lengths by the size of the picture, weights by how sure the classifier is "
       "(scribbles: as pydensecrf); pydensecrf: those of its README, 3,3 and 80,13,10")
       ->group(group);
-  AddKernelOptions(sub, &settings.spatial, &settings.bilateral);
+  AddKernelOptions(sub, &settings.position, &settings.bilateral);
   AddChoice<KernelNormalisation>(
       sub, "--normalisation", &settings.normalisation,
       {{"symmetric", KernelNormalisation::kSymmetric}, {"none", KernelNormalisation::kNone}},

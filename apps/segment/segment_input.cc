@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -122,6 +123,156 @@ void ReadUnaries(const std::string& file, const SegmentReading& reading, Segment
   }
 }
 
+// Whole numbers from 0 to 255 as they are. Others, in whatever units the scanner has, so that 99% of
+// the voxels lie between black and white.
+Image ImageOf(const Volume& volume) {
+  Image image;
+  image.width = volume.extent[0];
+  image.height = volume.extent[1] * volume.extent[2];
+  double low = 0.0;
+  double high = 255.0;
+  if (!volume.bytes) {
+    image.max_value = 65535;
+    std::vector<float> sorted = volume.values;
+    const auto at = [&](double share) {
+      const auto place =
+          static_cast<std::ptrdiff_t>(share * static_cast<double>(sorted.size() - 1));
+      std::nth_element(sorted.begin(), sorted.begin() + place, sorted.end());
+      return static_cast<double>(sorted[static_cast<std::size_t>(place)]);
+    };
+    low = at(0.005);
+    high = at(0.995);
+    if (!(high > low)) {
+      low = at(0.0);
+      high = std::max(at(1.0), low + 1.0);
+    }
+  }
+  image.samples.resize(volume.values.size());
+  std::transform(volume.values.begin(), volume.values.end(), image.samples.begin(), [&](float v) {
+    return static_cast<std::uint16_t>(
+        std::lround(std::clamp((v - low) / (high - low), 0.0, 1.0) * image.max_value));
+  });
+  return image;
+}
+
+std::vector<std::string> Parts(const std::string& files) {
+  std::vector<std::string> parts(1);
+  for (const char c : files) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+// The numbers of all labels, one row per voxel: from one file of four axes, or one for each label.
+Matrix<float> RowsOf(const std::string& files, bool probabilities, const ReadingLimits& limits,
+                     const SegmentPicture& picture) {
+  std::vector<Volume> volumes;
+  std::size_t labels = 0;
+  for (const std::string& file : Parts(files)) {
+    volumes.push_back(ReadVolume(file, limits.ForVolume()));
+    CheckSamePlaces(*picture.volume, volumes.back());
+    labels += volumes.back().parts;
+  }
+  const std::size_t voxels = picture.volume->voxels();
+  Matrix<float> rows(voxels, labels);
+  std::size_t label = 0;
+  for (Volume& volume : volumes) {
+    const auto [least, most] = std::minmax_element(volume.values.begin(), volume.values.end());
+    const bool bytes = probabilities && *least >= 0.0F && *most > 2.0F && *most <= 255.0F;
+    const float scale = bytes ? 1.0F / 255.0F : 1.0F;
+    for (std::size_t part = 0; part < volume.parts; ++part, ++label) {
+      const float* values = volume.values.data() + part * voxels;
+      for (std::size_t a = 0; a < voxels; ++a) rows(a, label) = scale * values[a];
+    }
+    volume.values = {};
+  }
+  return rows;
+}
+
+// What the probabilities of a voxel leave over is that of a first label more.
+Matrix<float> WithRest(const Matrix<float>& rows) {
+  Matrix<float> all(rows.rows(), rows.cols() + 1);
+  for (std::size_t a = 0; a < rows.rows(); ++a) {
+    const auto from = rows.row(a);
+    const auto to = all.row(a);
+    to[0] = std::max(0.0F, 1.0F - std::accumulate(from.begin(), from.end(), 0.0F));
+    std::copy(from.begin(), from.end(), to.begin() + 1);
+  }
+  return all;
+}
+
+void ReadVolumeSoftmax(const std::string& files, const SegmentReading& reading,
+                       const ReadingLimits& limits, SegmentPicture* picture) {
+  constexpr float kMostOff = 0.02F;  // bytes are rounded
+  Matrix<float> rows = RowsOf(files, true, limits, *picture);
+  bool sums = rows.cols() > 1;
+  for (std::size_t a = 0; a < rows.rows(); ++a) {
+    const auto row = rows.row(a);
+    const float total = std::accumulate(row.begin(), row.end(), 0.0F);
+    const float least = *std::min_element(row.begin(), row.end());
+    if (least < 0.0F || total > 1.0F + kMostOff) {
+      throw InvalidInput(fmt::format(
+          "the probabilities of \"{}\" {} at voxel {}, expected none below 0 and a sum of 1 at "
+          "most",
+          files, least < 0.0F ? fmt::format("are {:g}", least) : fmt::format("sum to {:g}", total),
+          picture->volume->PlaceText(a)));
+    }
+    sums = sums && total > 1.0F - kMostOff;
+  }
+  if (!sums) {
+    rows = WithRest(rows);
+    picture->notes.push_back(
+        "The probabilities do not sum to 1; what is left is that of a first label more.");
+  }
+  for (std::size_t a = 0; a < rows.rows(); ++a) {
+    const auto row = rows.row(a);
+    const float total = std::accumulate(row.begin(), row.end(), 0.0F);
+    for (float& value : row) value /= total;
+  }
+  picture->unary = UnariesFromSoftmax(rows, reading.softmax_temperature);
+}
+
+// Of a file at the places of the volume.
+Volume OneOf(const std::string& file, const ReadingLimits& limits, const SegmentPicture& picture) {
+  Volume found = ReadVolume(file, limits.ForVolume());
+  CheckSamePlaces(*picture.volume, found);
+  if (found.parts != 1)
+    throw InvalidInput(
+        fmt::format("\"{}\" has {} values per voxel, expected one", file, found.parts));
+  return found;
+}
+
+void ReadVolumeTruth(const std::string& file, int ignore, const ReadingLimits& limits,
+                     SegmentPicture* picture) {
+  const Volume truth = OneOf(file, limits, *picture);
+  const auto labels = static_cast<float>(picture->unary.cols());
+  picture->truth.reserve(truth.values.size());
+  for (std::size_t a = 0; a < truth.values.size(); ++a) {
+    const float value = truth.values[a];
+    const bool unknown = value == static_cast<float>(ignore);
+    if (!unknown && (!(value >= 0.0F && value < labels) || value != std::floor(value))) {
+      throw InvalidInput(fmt::format(
+          "\"{}\" has the label {:g} at voxel {}, expected 0 to {:g}, or {} where it is unknown "
+          "(--ignore)",
+          file, value, truth.PlaceText(a), labels - 1.0F, ignore));
+    }
+    picture->truth.push_back(unknown ? kUnknownLabel : static_cast<int>(value));
+  }
+}
+
+void ReadVolumeRegion(const std::string& file, const ReadingLimits& limits,
+                      SegmentPicture* picture) {
+  const Volume mask = OneOf(file, limits, *picture);
+  picture->region.reserve(mask.values.size());
+  for (const float value : mask.values) picture->region.push_back(value > 0.0F ? 1 : 0);
+  if (std::find(picture->region.begin(), picture->region.end(), 1) == picture->region.end())
+    throw InvalidInput(fmt::format("\"{}\" is 0 everywhere, expected 1 in a region", file));
+}
+
 void NameLabels(const SegmentReading& reading, SegmentPicture* picture) {
   const std::size_t labels = picture->unary.cols();
   if (!reading.classes.empty()) {
@@ -209,12 +360,41 @@ void ReadRegion(const std::string& file, const ReadingLimits& limits, SegmentPic
     throw InvalidInput(fmt::format("\"{}\" is black everywhere, expected a region in white", file));
 }
 
+SegmentPicture ReadSegmentVolume(const SegmentFiles& files, const SegmentReading& reading,
+                                 const ReadingLimits& limits) {
+  if (!files.scribbles.empty())
+    throw InvalidInput("--scribbles are for pictures; volumes need --softmax or --unary");
+  SegmentPicture picture;
+  Volume volume = ReadVolume(files.image, limits.ForVolume());
+  if (volume.parts != 1)
+    throw InvalidInput(fmt::format(
+        "\"{}\" has {} values per voxel, expected one: the fourth axis is for --softmax",
+        files.image, volume.parts));
+  picture.image = ImageOf(volume);
+  volume.values = {};
+  picture.volume = std::make_shared<const Volume>(std::move(volume));
+  if (!files.softmax.empty()) {
+    ReadVolumeSoftmax(files.softmax, reading, limits, &picture);
+  } else {
+    picture.unary = RowsOf(files.unary, false, limits, picture);
+  }
+  if (picture.unary.cols() < 2 || picture.unary.cols() > static_cast<std::size_t>(kMaxLabels)) {
+    throw InvalidInput(fmt::format("\"{}\" has {} labels, expected 2 to {} along its fourth axis",
+                                   files.softmax + files.unary, picture.unary.cols(), kMaxLabels));
+  }
+  NameLabels(reading, &picture);
+  picture.before = BestByUnaries(picture.unary);
+  if (!files.truth.empty()) ReadVolumeTruth(files.truth, reading.ignore, limits, &picture);
+  if (!files.region.empty()) ReadVolumeRegion(files.region, limits, &picture);
+  return picture;
+}
+
 }  // namespace
 
 std::size_t LeastLabels(const SegmentFiles& files) {
   constexpr std::int64_t kFewest = 2;
   const std::string& file = files.softmax.empty() ? files.unary : files.softmax;
-  if (file.empty()) return kFewest;
+  if (file.empty() || IsVolumeName(file)) return kFewest;
   try {
     const NpyShape shape = NpyReader(file).shape();
     const std::int64_t least = shape.empty() ? 0 : std::min(shape.front(), shape.back());
@@ -224,8 +404,14 @@ std::size_t LeastLabels(const SegmentFiles& files) {
   }
 }
 
+std::vector<int> SegmentPicture::extent() const {
+  if (volume) return {volume->extent[2], volume->extent[1], volume->extent[0]};
+  return {image.height, image.width};
+}
+
 SegmentPicture ReadSegmentPicture(const SegmentFiles& files, const SegmentReading& reading,
                                   const ReadingLimits& limits) {
+  if (IsVolumeName(files.image)) return ReadSegmentVolume(files, reading, limits);
   SegmentPicture picture;
   picture.image = ReadImage(files.image, limits.For(files.image));
   if (!files.softmax.empty()) {

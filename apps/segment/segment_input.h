@@ -1,12 +1,14 @@
 // The input of a segmentation: a picture with the output of a classifier or scribbles of a user.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/cli/reading_limits.h"
 #include "apps/segment/label_colours.h"
+#include "apps/volume/nifti.h"
 #include "submarine/base/matrix.h"
 #include "submarine/io/image/image.h"
 #include "submarine/segmentation/softmax.h"
@@ -35,9 +37,10 @@ struct SegmentReading {
 };
 
 struct SegmentPicture {
-  Image image;
-  Matrix<float> unary;     // one row per pixel
-  bool scribbled = false;  // by a user, not a classifier
+  Image image;                           // of a volume: its slices, one below the other
+  std::shared_ptr<const Volume> volume;  // without its values; null: a picture
+  Matrix<float> unary;                   // one row per pixel
+  bool scribbled = false;                // by a user, not a classifier
   std::vector<int>
       before;  // the best label by the unaries; internal::kUnknownLabel where all are equal
   std::vector<int> truth;             // empty: none; internal::kUnknownLabel where unknown
@@ -46,6 +49,9 @@ struct SegmentPicture {
   std::vector<Colour> colours;        // one per label
   std::vector<std::string> notes;     // how the input was interpreted
   std::vector<std::string> warnings;  // probable mistakes
+
+  // (height, width) or (depth, height, width)
+  std::vector<int> extent() const;
 };
 
 // Throws InvalidInput and FileError for sizes that do not match, values that are not probabilities,

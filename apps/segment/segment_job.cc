@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -16,6 +18,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/io/model/metric_spec.h"
+#include "submarine/model/image_features.h"
 #include "submarine/segmentation/calibration.h"
 
 namespace submarine::apps {
@@ -32,13 +35,19 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
   if (settings.parameters) {
     parameters = *settings.parameters;
   } else if (!picture->scribbled) {
-    const std::array extent = {picture->image.height, picture->image.width};
+    const std::vector<int> extent = picture->extent();
     profile = ProfileOf(picture->unary, extent);
     parameters = ParametersFor(extent, *profile);
   }
-  if (!settings.spatial.empty()) {
-    parameters.position_sigma = settings.spatial[0];
-    parameters.position_weight = settings.spatial[1];
+  if (picture->volume) {  // lengths that nobody gave are in sides of the finest axis
+    const auto& spacing = picture->volume->spacing;
+    const double side = *std::min_element(spacing.begin(), spacing.end());
+    parameters.position_sigma *= side;
+    parameters.bilateral_sigma *= side;
+  }
+  if (!settings.position.empty()) {
+    parameters.position_sigma = settings.position[0];
+    parameters.position_weight = settings.position[1];
   }
   if (!settings.bilateral.empty()) {
     parameters.bilateral_sigma = settings.bilateral[0];
@@ -46,12 +55,13 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
     parameters.bilateral_weight = settings.bilateral[2];
   }
   parameters.normalisation = settings.normalisation;
-  if (profile && (settings.spatial.empty() || settings.bilateral.empty())) {
-    std::string note = fmt::format("Kernels: position {:.3g} px and colour {:.3g}, weight {:.3g}",
-                                   parameters.bilateral_sigma, parameters.colour_sigma,
+  if (profile && (settings.position.empty() || settings.bilateral.empty())) {
+    const char* unit = picture->volume ? "mm" : "px";
+    std::string note = fmt::format("Kernels: position {:.3g} {} and colour {:.3g}, weight {:.3g}",
+                                   parameters.bilateral_sigma, unit, parameters.colour_sigma,
                                    parameters.bilateral_weight);
     if (parameters.position_weight > 0.0) {
-      note += fmt::format("; position {:.3g} px, weight {:.3g}", parameters.position_sigma,
+      note += fmt::format("; position {:.3g} {}, weight {:.3g}", parameters.position_sigma, unit,
                           parameters.position_weight);
     }
     picture->notes.push_back(
@@ -77,6 +87,29 @@ void Calibrate(const SegmentSettings& settings, const SegmentPicture& picture,
   }
 }
 
+// Lengths are in mm.
+std::vector<GaussianKernel> VolumeKernels(const Volume& volume, std::span<const float> samples,
+                                          const SegmentationParameters& parameters) {
+  CheckParameters(parameters);
+  const auto& [width, height, depth] = volume.extent;
+  const auto voxels = [&](double length) {
+    return std::array{length / volume.spacing[0], length / volume.spacing[1],
+                      length / volume.spacing[2]};
+  };
+  std::vector<GaussianKernel> kernels;
+  if (parameters.position_weight > 0.0) {
+    kernels.push_back(VolumePositionKernel(width, height, depth, voxels(parameters.position_sigma),
+                                           parameters.position_weight));
+  }
+  if (parameters.bilateral_weight > 0.0) {
+    kernels.push_back(
+        VolumeBilateralKernel(width, height, depth, 1, samples, voxels(parameters.bilateral_sigma),
+                              std::array{parameters.colour_sigma}, parameters.bilateral_weight));
+  }
+  for (GaussianKernel& kernel : kernels) kernel.normalisation = parameters.normalisation;
+  return kernels;
+}
+
 // Moves the unaries, which are the largest part of the picture.
 DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameters& parameters,
                     SegmentPicture* picture) {
@@ -84,7 +117,9 @@ DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameter
   const auto num_labels = static_cast<int>(picture->unary.cols());
   const std::vector<float> samples = ColourValues(image);
   const PictureView view{image.width, image.height, image.channels, samples};
-  return DenseCrf(std::move(picture->unary), SegmentationKernels(view, parameters),
+  return DenseCrf(std::move(picture->unary),
+                  picture->volume ? VolumeKernels(*picture->volume, samples, parameters)
+                                  : SegmentationKernels(view, parameters),
                   ParseMetricSpec(settings.metric, num_labels, false, nullptr),
                   settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
 }
@@ -109,14 +144,14 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
 }
 
 void AddKernels(const SegmentationParameters& parameters, Json* json) {
-  (*json)["spatial"] = {parameters.position_sigma, parameters.position_weight};
+  (*json)["position"] = {parameters.position_sigma, parameters.position_weight};
   (*json)["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
                           parameters.bilateral_weight};
 }
 
 // Those that made a difference.
 void AddParameters(const SegmentSettings& settings, const SegmentationParameters& parameters,
-                   const SolveResult& solved, PicturePage* page) {
+                   const char* unit, const SolveResult& solved, PicturePage* page) {
   const SolveOptions& solve = settings.dense.solve;
   page->AddParameter("labels", solved.updates > 0 || solve.dense.updates > 0
                                    ? fmt::format("{} updates of mean field", solve.dense.updates)
@@ -126,9 +161,9 @@ void AddParameters(const SegmentSettings& settings, const SegmentationParameters
                                           : std::string("none"));
   };
   kernel("position kernel", parameters.position_weight,
-         fmt::format("{:.4g} px", parameters.position_sigma));
+         fmt::format("{:.4g} {}", parameters.position_sigma, unit));
   kernel("colour kernel", parameters.bilateral_weight,
-         fmt::format("{:.4g} px, {:.4g} grey levels", parameters.bilateral_sigma,
+         fmt::format("{:.4g} {}, {:.4g} grey levels", parameters.bilateral_sigma, unit,
                      parameters.colour_sigma));
   page->AddParameter("metric", settings.metric);
   if (settings.normalisation != KernelNormalisation::kSymmetric)
@@ -155,7 +190,7 @@ Json Stamp(const std::string& file) {
 Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   Json json = SettingsJson(settings, files);
   if (settings.parameters) AddKernels(*settings.parameters, &json["parameters"]);
-  json["kernels"] = {settings.spatial, settings.bilateral};
+  json["kernels"] = {settings.position, settings.bilateral};
   for (const std::string* file :
        {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth, &files.region})
     json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));
@@ -194,7 +229,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   ModelInput input;
   const SegmentationParameters parameters = ParametersOf(settings, &done.picture);
   input.dense = BuildModel(settings, parameters, &done.picture);
-  const std::vector<LabelGroup> groups = input.dense->labels().groups;
+  done.groups = input.dense->labels().groups;
   if (settings.reading.classes.empty() && job.files.scribbles.empty() &&
       !input.dense->labels().names.empty())
     done.picture.names = input.dense->labels().names;
@@ -218,8 +253,11 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   done.outcome = ConcludeSegment(done.picture, input.dense->unary(), std::move(solved));
   const std::string title =
       fmt::format("Segmentation: {}", std::filesystem::path(job.files.image).filename().string());
-  PicturePage page = SegmentPage(&bundle, title, done.picture, done.outcome, settings.dense.top);
-  AddParameters(settings, parameters, done.outcome.solved, &page);
+  const bool volume = done.picture.volume != nullptr;
+  WriteLabels(bundle, done.picture, done.outcome.solved);
+  PicturePage page = (volume ? VolumePage : SegmentPage)(&bundle, title, done.picture, done.outcome,
+                                                         settings.dense.top);
+  AddParameters(settings, parameters, volume ? "mm" : "px", done.outcome.solved, &page);
   const auto report =
       writing.PageInTime(settings.report, clock.Seconds(), solve.limits.time_limit_seconds,
                          &done.outcome.solved.notes);
@@ -228,11 +266,12 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   summary["options"]["segment"] = SettingsJson(settings, job.files);
   AddKernels(parameters, &summary["options"]["segment"]);
   summary["segmentation"] = OutcomeJson(done.picture, done.outcome);
-  if (!groups.empty()) {
-    const MarginalRows& marginals = done.outcome.solved.marginals;
-    const Image& image = done.picture.image;
-    summary["groups"] = GroupsJson(groups, done.picture.names, marginals);
-    WriteGroups(bundle.File("groups.npy").string(), groups, marginals, {image.height, image.width});
+  const MarginalRows& marginals = done.outcome.solved.marginals;
+  if (!done.groups.empty()) {
+    AddGroups(done.groups, done.picture.names, marginals, &summary);
+    const std::vector<int> extent = done.picture.extent();
+    WriteGroups(bundle.File("groups.npy").string(), done.groups, marginals,
+                {extent.begin(), extent.end()});
   }
   if (done.proof.agreement) summary["expectations"] = ProvenJson(done.proof.all());
   summary["request"] = request;

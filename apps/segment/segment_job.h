@@ -22,7 +22,7 @@ struct SegmentSettings {
   std::string metric = "potts";
   // Of a preset or a file; none: chosen for every picture by its size and classifier.
   std::optional<SegmentationParameters> parameters;
-  std::vector<double> spatial;    // sigma, weight; empty: as in the parameters
+  std::vector<double> position;   // sigma, weight; empty: as in the parameters
   std::vector<double> bilateral;  // sigma, colour sigma, weight; likewise
   KernelNormalisation normalisation = KernelNormalisation::kSymmetric;
   bool ordered = false;  // pairs counted twice
@@ -39,7 +39,8 @@ struct SegmentDone {
   SegmentPicture picture;  // without its unaries
   SegmentOutcome outcome;
   SegmentProof proof;
-  bool page = false;  // report.html was written
+  std::vector<LabelGroup> groups;  // of the label hierarchy, if the metric is one
+  bool page = false;               // report.html was written
   double seconds = 0.0;
 };
 

@@ -9,7 +9,9 @@
 #include <variant>
 
 #include "apps/solve/solve_output.h"
+#include "apps/volume/slices.h"
 #include "submarine/base/numbers.h"
+#include "submarine/base/parallel.h"
 #include "submarine/extension/simplex_kernels.h"
 #include "submarine/io/file/npy.h"
 
@@ -17,8 +19,10 @@ namespace submarine::apps {
 namespace {
 
 using internal::CountLabels;
+using internal::kRowGrain;
 using internal::kUnknownLabel;
 using internal::NpyShape;
+using internal::ParallelFor;
 using internal::ScoreLabels;
 using internal::ScoreProbabilities;
 using internal::WriteNpy;
@@ -38,14 +42,22 @@ SegmentScores Score(const SegmentPicture& picture, const Matrix<float>& unary,
       ScoreProbabilities(std::get<Matrix<float>>(solved.marginals), picture.truth)
           .calibration_error;
   if (!DecidesAll(picture.before)) return scores;
-  scores.compared = internal::ComparePicture(picture.truth, picture.before, solved.labels,
-                                             picture.image.width, picture.image.height, labels);
+  if (picture.volume) {  // thin parts are those of pictures
+    scores.compared =
+        internal::ComparedPicture{.before = CountLabels(picture.truth, picture.before, labels),
+                                  .after = CountLabels(picture.truth, solved.labels, labels)};
+  } else {
+    scores.compared = internal::ComparePicture(picture.truth, picture.before, solved.labels,
+                                               picture.image.width, picture.image.height, labels);
+  }
   scores.before = ScoreLabels(scores.compared->before);
   Matrix<float> softmax(unary.rows(), unary.cols());
   internal::SoftmaxRows(unary.data(), 1.0F, softmax.rows(), softmax.cols(), softmax.data());
   scores.calibration_before = ScoreProbabilities(softmax, picture.truth).calibration_error;
   return scores;
 }
+
+const char* Units(const SegmentPicture& picture) { return picture.volume ? "voxels" : "pixels"; }
 
 // Labels that occur, most pixels first.
 std::vector<std::size_t> Occurring(const std::vector<std::int64_t>& pixels) {
@@ -84,7 +96,7 @@ void AddScores(const SegmentPicture& picture, const SegmentScores& scores, Pictu
       Percent(after.mean_iou, 1),
       fmt::format("mean intersection over union{}", of_before(before ? before->mean_iou : 0.0)));
   page->AddLead(Percent(after.accuracy, 1),
-                fmt::format("of {} known pixels have their true label{}", after.pixels,
+                fmt::format("of {} known {} have their true label{}", after.pixels, Units(picture),
                             of_before(before ? before->accuracy : 0.0)));
   page->AddFact("expected calibration error", Compared(calibration_after, calibration_before));
   for (std::size_t i = 0; i < picture.names.size(); ++i) {
@@ -161,6 +173,15 @@ Json OutcomeJson(const SegmentPicture& picture, const SegmentOutcome& outcome) {
   json["share"] = Json::object();
   for (const std::size_t i : Occurring(outcome.pixels))
     json["share"][picture.names[i]] = static_cast<double>(outcome.pixels[i]) / all;
+  if (picture.volume) {
+    const Volume& volume = *picture.volume;
+    json["extent"] = volume.extent;
+    json["spacing_mm"] = volume.spacing;
+    for (const std::size_t i : Occurring(outcome.pixels)) {
+      json["millilitres"][picture.names[i]] =
+          volume.millilitres() * static_cast<double>(outcome.pixels[i]);
+    }
+  }
   if (outcome.scores) {
     const SegmentScores& scores = *outcome.scores;
     json["pixels_compared"] = scores.after.pixels;
@@ -183,16 +204,19 @@ std::string OutcomeText(const SegmentPicture& picture, const SegmentOutcome& out
   constexpr std::size_t kNamed = 8;
   const std::vector<std::size_t> order = Occurring(outcome.pixels);
   for (std::size_t k = 0; k < std::min(kNamed, order.size()); ++k) {
+    const auto pixels = static_cast<double>(outcome.pixels[order[k]]);
     text += fmt::format("{}{} {}", k == 0 ? "Labels: " : ", ", picture.names[order[k]],
-                        Percent(static_cast<double>(outcome.pixels[order[k]]) / all, 1));
+                        Percent(pixels / all, 1));
+    if (picture.volume) text += fmt::format(" ({:.4g} ml)", picture.volume->millilitres() * pixels);
   }
   if (order.size() > kNamed) text += fmt::format(", and {} more", order.size() - kNamed);
-  text += fmt::format(". {} of the pixels changed their label.\n", Percent(outcome.changed, 1));
+  text += fmt::format(". {} of the {} changed their label.\n", Percent(outcome.changed, 1),
+                      Units(picture));
   if (!outcome.scores) return text;
   const SegmentScores& scores = *outcome.scores;
   const auto& before = scores.before;
   text += fmt::format(
-      "Pixels right: {}; calibration error: {}.\n",
+      "{} right: {}; calibration error: {}.\n", picture.volume ? "Voxels" : "Pixels",
       Compared(scores.after.accuracy, before ? std::optional(before->accuracy) : std::nullopt),
       Compared(scores.calibration_after, scores.calibration_before));
   if (!scores.compared)
@@ -215,7 +239,8 @@ PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
   const SolveResult& solved = outcome.solved;
   PicturePage page(bundle, image.width, image.height, title);
   if (outcome.scores) AddScores(picture, *outcome.scores, &page);
-  page.AddLead(Percent(outcome.changed, 1), "of the pixels changed their label");
+  page.AddLead(Percent(outcome.changed, 1),
+               fmt::format("of the {} changed their label", Units(picture)));
   const std::vector<float> entropies = Entropies(solved.marginals);
   page.AddPicture("picture", "image", image.channels, ColourValues(image), PanelRole::kPicture);
   page.AddLabels("before", "labels_before", picture.before, picture.names, picture.colours,
@@ -233,9 +258,65 @@ PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
   page.AddMarginals(solved.marginals, top, "label", picture.names);
   for (const std::string& note : picture.notes) page.AddNote(note);
   for (const std::string& warning : picture.warnings) page.AddNote("Warning: " + warning + ".");
-  const std::vector<std::int32_t> labels(solved.labels.begin(), solved.labels.end());
-  WriteNpy<std::int32_t>(bundle->File("labels.npy"), labels, NpyShape{image.height, image.width});
   return page;
+}
+
+PicturePage VolumePage(const Bundle* bundle, const std::string& title,
+                       const SegmentPicture& picture, const SegmentOutcome& outcome, int top) {
+  const auto& marginals = std::get<Matrix<float>>(outcome.solved.marginals);
+  const Slices slices = SlicesOf(*picture.volume, outcome.solved.labels, picture.names.size());
+  SegmentPicture shown;
+  shown.volume = picture.volume;
+  shown.image = {slices.width, slices.height, picture.image.channels, picture.image.max_value,
+                 OnSlices(slices, picture.image.samples)};
+  shown.before = OnSlices(slices, picture.before);
+  if (!picture.truth.empty()) shown.truth = OnSlices(slices, picture.truth);
+  shown.names = picture.names;
+  shown.colours = picture.colours;
+  shown.notes = picture.notes;
+  shown.warnings = picture.warnings;
+  shown.notes.push_back(slices.text + ". labels.nii.gz and probabilities.nii.gz hold all of them.");
+  SegmentOutcome of_slices;
+  of_slices.changed = outcome.changed;
+  of_slices.scores = outcome.scores;
+  of_slices.solved.labels = OnSlices(slices, outcome.solved.labels);
+  Matrix<float> rows(slices.voxels.size(), marginals.cols());
+  for (std::size_t k = 0; k < rows.rows(); ++k) {
+    const auto row = marginals.row(slices.voxels[k]);
+    std::copy(row.begin(), row.end(), rows.row(k).begin());
+  }
+  of_slices.solved.marginals = std::move(rows);
+  PicturePage page = SegmentPage(bundle, title, shown, of_slices, top);
+  const auto all = static_cast<double>(outcome.solved.labels.size());
+  for (const std::size_t i : Occurring(outcome.pixels)) {
+    const auto voxels = static_cast<double>(outcome.pixels[i]);
+    page.AddFact(picture.names[i],
+                 fmt::format("{:.4g} ml, {}", picture.volume->millilitres() * voxels,
+                             Percent(voxels / all, 1)));
+  }
+  return page;
+}
+
+void WriteLabels(const Bundle& bundle, const SegmentPicture& picture, const SolveResult& solved) {
+  if (!picture.volume) {
+    const std::vector<std::int32_t> labels(solved.labels.begin(), solved.labels.end());
+    WriteNpy<std::int32_t>(bundle.File("labels.npy"), labels,
+                           NpyShape{picture.image.height, picture.image.width});
+    return;
+  }
+  const std::vector<std::uint16_t> labels(solved.labels.begin(), solved.labels.end());
+  WriteVolume(bundle.File("labels.nii.gz"), *picture.volume, labels);
+  const auto& marginals = std::get<Matrix<float>>(solved.marginals);
+  constexpr double kOne = 65535.0;
+  std::vector<std::uint16_t> parts(marginals.size());
+  ParallelFor(marginals.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t l = 0; l < marginals.cols(); ++l)
+        parts[l * marginals.rows() + a] =
+            static_cast<std::uint16_t>(std::lround(kOne * marginals(a, l)));
+    }
+  });
+  WriteVolume(bundle.File("probabilities.nii.gz"), *picture.volume, parts, 1.0 / kOne);
 }
 
 }  // namespace submarine::apps

@@ -44,8 +44,14 @@ nlohmann::ordered_json OutcomeJson(const SegmentPicture& picture, const SegmentO
 // A few lines: the result of the task.
 std::string OutcomeText(const SegmentPicture& picture, const SegmentOutcome& outcome);
 
-// Writes labels, marginals and pictures into the bundle.
+// Writes marginals and pictures into the bundle.
 PicturePage SegmentPage(const Bundle* bundle, const std::string& title,
                         const SegmentPicture& picture, const SegmentOutcome& outcome, int top);
+// The same of a volume, by slices in its three directions.
+PicturePage VolumePage(const Bundle* bundle, const std::string& title,
+                       const SegmentPicture& picture, const SegmentOutcome& outcome, int top);
+
+// Into the bundle: labels.npy; of a volume labels.nii.gz and probabilities.nii.gz, at its places.
+void WriteLabels(const Bundle& bundle, const SegmentPicture& picture, const SolveResult& solved);
 
 }  // namespace submarine::apps

@@ -77,6 +77,8 @@ SegmentProof ProveShares(const SegmentPicture& picture, const SolveResult& solve
   for (std::size_t a = 0; a < n; ++a) pixels += region.Has(a) ? 1 : 0;
   const char* where = proof.of_region ? " in the region" : "";
   const double scale = 100.0 / static_cast<double>(pixels);
+  const double millilitres = picture.volume ? picture.volume->millilitres() : 0.0;
+  const double per_percent = 0.01 * millilitres * static_cast<double>(pixels);
   const Stopwatch clock;
   std::vector<int> inside = solved.labels;
   for (std::size_t a = 0; a < n; ++a) {
@@ -100,7 +102,16 @@ SegmentProof ProveShares(const SegmentPicture& picture, const SolveResult& solve
                            .found = ExpectationOf(solved, values),
                            .of_labels = region.ShareOf(solved.labels, index)});
     for (std::size_t a = 0; a < n; ++a) values(a, label) = 0.0;
-    if (!picture.truth.empty()) proof.areas.back().of_truth = region.ShareOf(picture.truth, index);
+    ProvenValue& area = proof.areas.back();
+    if (!picture.truth.empty()) area.of_truth = region.ShareOf(picture.truth, index);
+    if (picture.volume) {
+      area.name = fmt::format("volume of {}{}", picture.names[label], where);
+      area.unit = "ml";
+      area.scale = millilitres;
+      area.most = 100.0 * per_percent;
+      area.of_labels = *area.of_labels * per_percent;
+      if (area.of_truth) area.of_truth = *area.of_truth * per_percent;
+    }
     longest = std::max(longest, clock.Seconds() - begin);
   }
   return proof;
@@ -120,14 +131,21 @@ std::string ProofText(const SegmentProof& proof) {
       RangeText(*proof.agreement), where, ClaimText(*proof.agreement));
   std::string areas;
   for (const ProvenValue& area : proof.areas) {
-    // Their names begin with "area of ".
-    areas += fmt::format("{}{} {}", areas.empty() ? "" : ", ",
-                         area.name.substr(8, area.name.size() - 8 - std::string_view(where).size()),
-                         TooWide(area) ? "(too wide to say)" : RangeText(area));
+    // Their names begin with "area of " or "volume of ".
+    const std::size_t begin = area.name.find(" of ") + 4;
+    areas += fmt::format(
+        "{}{} {}", areas.empty() ? "" : ", ",
+        area.name.substr(begin, area.name.size() - begin - std::string_view(where).size()),
+        TooWide(area) ? "(too wide to say)" : RangeText(area));
   }
   if (!areas.empty()) {
-    text += fmt::format("Areas in the {}, with the same certainty: {}.\n",
-                        proof.of_region ? "region" : "picture", areas);
+    const bool volumes = proof.areas.front().unit == "ml";
+    text +=
+        fmt::format("{} in the {}, with the same certainty: {}.\n", volumes ? "Volumes" : "Areas",
+                    proof.of_region ? "region"
+                    : volumes       ? "file"
+                                    : "picture",
+                    areas);
   }
   return text;
 }

@@ -23,7 +23,7 @@ struct SegmentProof {
   std::vector<ProvenValue> all() const;
 };
 
-// The most values that a proof of so many labels has.
+// The most values that a proof for this number of labels has.
 std::size_t MostProven(std::size_t labels);
 
 // Nothing where the solve was not asked for expectations or has no upper bound. Areas are left out

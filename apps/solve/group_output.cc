@@ -53,9 +53,12 @@ std::string NameOf(const std::vector<std::string>& names, int label) {
 
 }  // namespace
 
-Json GroupsJson(const std::vector<LabelGroup>& groups, const std::vector<std::string>& names,
-                const MarginalRows& marginals) {
+void AddGroups(const std::vector<LabelGroup>& groups, const std::vector<std::string>& names,
+               const MarginalRows& marginals, Json* summary) {
+  if (!names.empty()) (*summary)["label_names"] = names;
+  if (groups.empty()) return;
   const std::vector<double> mean = MeanMarginals(marginals);
+  (*summary)["label_shares"] = mean;
   Json json = Json::array();
   for (const LabelGroup& group : groups) {
     const double share = ShareOf(group, mean);
@@ -72,7 +75,7 @@ Json GroupsJson(const std::vector<LabelGroup>& groups, const std::vector<std::st
          {"share", share},
          {"of_which", within}});
   }
-  return json;
+  (*summary)["groups"] = std::move(json);
 }
 
 void WriteGroups(const std::string& file, const std::vector<LabelGroup>& groups,

@@ -11,11 +11,11 @@
 
 namespace submarine::apps {
 
-// "groups" of a summary: name, labels, the group around it, the mean marginal, and what part of that
+// Adds to a summary "label_names", if there are any, and, if there are groups, "label_shares", the
+// mean marginals, and "groups": name, labels, the group around it, its share, and what part of that
 // each label has.
-nlohmann::ordered_json GroupsJson(const std::vector<LabelGroup>& groups,
-                                  const std::vector<std::string>& names,
-                                  const MarginalRows& marginals);
+void AddGroups(const std::vector<LabelGroup>& groups, const std::vector<std::string>& names,
+               const MarginalRows& marginals, nlohmann::ordered_json* summary);
 
 // The marginals of the groups, float32 of shape `shape` x groups.
 void WriteGroups(const std::string& file, const std::vector<LabelGroup>& groups,

@@ -40,9 +40,9 @@ std::string ClaimText(const ProvenValue& value);
 // "expectations" in summary.json.
 nlohmann::ordered_json ProvenJson(const std::vector<ProvenValue>& values);
 
-// What one of them takes, of a picture of so many pixels and labels.
+// What one of them takes, of a picture with this number of pixels and labels.
 double ProvingSeconds(std::size_t pixels, std::size_t labels);
-// What a solve leaves of its time limit for so many.
+// What a solve leaves of its time limit for `count` of them.
 double ReserveForProving(std::size_t pixels, std::size_t labels, std::size_t count,
                          double time_limit);
 

@@ -235,8 +235,7 @@ void WriteMarginals(const std::string& file, const MarginalRows& marginals, NpyS
 
 Json SummaryOf(const SolveCommand& command, const SolveResult& outcome, const Layout& layout) {
   Json json = SummaryJson(outcome, command.solve, command.model, layout.dense);
-  if (!layout.groups.empty())
-    json["groups"] = GroupsJson(layout.groups, layout.names, outcome.marginals);
+  AddGroups(layout.groups, layout.names, outcome.marginals, &json);
   return json;
 }
 

@@ -67,7 +67,7 @@ bool SolveProgress::operator()(std::string_view phase, const SolveRecord& record
   return !Interrupted();
 }
 
-SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Stopwatch& clock,
+SolveResult SolveInTime(const SolveFunction& solve, SolveOptions options, const Stopwatch& clock,
                         double writing, SolveProgress* progress) {
   // What the last steps of a solve, which do not look at the clock, and the program's end may take beyond their time.
   const double slack = std::clamp(0.01 * options.limits.time_limit_seconds, 0.02, 0.3);
@@ -77,10 +77,17 @@ SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Sto
   constexpr double kSecondsAfterInterrupt = 1.8;
   options.limits.interrupt_seconds =
       std::clamp(kSecondsAfterInterrupt - writing, 0.3, options.limits.interrupt_seconds);
-  SolveResult result = Solve(input, options, std::ref(*progress));
+  SolveResult result = solve(options, std::ref(*progress));
   result.seconds = clock.Seconds();
   (*progress)("writing", {.k = -1});
   return result;
+}
+
+SolveResult SolveInTime(const ModelInput& input, SolveOptions options, const Stopwatch& clock,
+                        double writing, SolveProgress* progress) {
+  return SolveInTime([&input](const SolveOptions& within,
+                              const Watch& watch) { return Solve(input, within, watch); },
+                     std::move(options), clock, writing, progress);
 }
 
 // Whatever solver had a first bound has left a record of it, or the pairs that it used.

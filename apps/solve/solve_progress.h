@@ -1,6 +1,7 @@
 // The progress line of a solve: phase, bounds, and how much longer it may take.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,8 +33,12 @@ class SolveProgress {
   double phase_begin_ = 0.0;
 };
 
-// Solve() within the time that the clock leaves of the time limit, if `writing` seconds must
+// solve(options, watch) within the time that the clock leaves of the time limit, if `writing` seconds must
 // follow. The result's seconds are the clock's.
+using SolveFunction = std::function<SolveResult(const SolveOptions&, const Watch&)>;
+SolveResult SolveInTime(const SolveFunction& solve, SolveOptions options,
+                        const internal::Stopwatch& clock, double writing, SolveProgress* progress);
+// Solve().
 SolveResult SolveInTime(const ModelInput& input, SolveOptions options,
                         const internal::Stopwatch& clock, double writing, SolveProgress* progress);
 

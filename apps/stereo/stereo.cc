@@ -16,6 +16,7 @@
 #include "submarine/io/model/dense_bundle.h"
 #include "submarine/io/model/metric_spec.h"
 #include "submarine/stereo/disparity.h"
+#include "submarine/stereo/match/match_stereo.h"
 #include "submarine/stereo/shrink.h"
 
 namespace submarine::apps {
@@ -123,6 +124,24 @@ std::vector<float> ReadTruthArray(const std::string& file, const StereoPair& pai
                      static_cast<int>(reader.shape()[0]), shrink);
 }
 
+// One end of the ranges of disparities.
+std::vector<float> ReadRangeEnd(const std::string& text, const StereoPair& pair) {
+  const auto pixels = static_cast<std::size_t>(pair.width) * static_cast<std::size_t>(pair.height);
+  const double number = ParseNumber(text);
+  if (!std::isnan(number)) return std::vector<float>(pixels, static_cast<float>(number));
+  if (std::filesystem::path(text).extension() != ".npy")
+    throw InvalidInput(fmt::format("--range names \"{}\", expected a number or a .npy file", text));
+  NpyReader reader(text);
+  const internal::NpyShape expected = {pair.height, pair.width};
+  if (reader.shape() != expected) {
+    throw InvalidInput(fmt::format("{} has shape {}, expected {} as the views", text,
+                                   ShapeText(reader.shape()), ShapeText(expected)));
+  }
+  std::vector<float> ends(pixels);
+  reader.ReadTo(std::span<float>(ends));
+  return ends;
+}
+
 DenseKernelSpec Kernel(DenseKernelType type, double sigma, double colour_sigma, double weight) {
   DenseKernelSpec kernel;
   kernel.type = type;
@@ -188,12 +207,39 @@ std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pa
   return mask;
 }
 
+GivenArrays ReadGiven(const std::string& costs, const std::vector<std::string>& range,
+                      const StereoPair& pair, std::size_t max_bytes) {
+  GivenArrays given;
+  if (!costs.empty()) {
+    NpyReader reader(costs);
+    const internal::NpyShape& shape = reader.shape();
+    if (shape.size() != 3 || shape[0] != pair.height || shape[1] != pair.width || shape[2] < 2) {
+      throw InvalidInput(fmt::format("{} has shape {}, expected ({}, {}, disparities) as the views",
+                                     costs, ShapeText(shape), pair.height, pair.width));
+    }
+    const auto limit = static_cast<double>(max_bytes > 0 ? max_bytes : DefaultMemory());
+    const double bytes = static_cast<double>(sizeof(float)) * static_cast<double>(reader.count());
+    if (bytes > limit) {
+      throw TooLarge(fmt::format("reading {} takes {:.3g} MB of memory, more than the limit of {:.3g} MB",
+                                 costs, bytes / 1e6, limit / 1e6),
+                     {.bytes = bytes});
+    }
+    given.costs.resize(reader.count());
+    reader.ReadTo(std::span<float>(given.costs));
+  }
+  if (!range.empty()) {
+    given.low = ReadRangeEnd(range[0], pair);
+    given.high = ReadRangeEnd(range[1], pair);
+  }
+  return given;
+}
+
 StereoSettings DefaultStereoSettings() {
   StereoSettings settings;
   settings.matching = {.kind = MatchingKind::kCensus, .truncate = 22.0};
   settings.metric = "truncated:2";
-  settings.spatial_sigma = 1.5;
-  settings.spatial_weight = 0.5;
+  settings.position_sigma = 1.5;
+  settings.position_weight = 0.5;
   settings.bilateral_sigma = 6.0;
   settings.bilateral_colour_sigma = 10.0;
   settings.bilateral_weight = 0.1;
@@ -206,18 +252,14 @@ StereoSettings SemiGlobalSettings() {
   return settings;
 }
 
-StereoProblem MatchStereoPair(const StereoPair& pair, bool solves, StereoSettings* settings,
-                              const std::function<void(int disparities)>& check) {
-  const StereoCrfOptions& options = *settings->semi_global;
+internal::SemiGlobalMatch MatchStereoPair(const StereoPair& pair, const StereoGiven& given,
+                                          StereoSettings* settings,
+                                          const std::function<void(int disparities)>& check) {
   if (settings->disparities == 0)
-    settings->disparities = GuessDisparities(pair.LeftView(), pair.RightView());
+    settings->disparities = DisparitiesOf(pair.LeftView(), pair.RightView(), given);
   if (check) check(settings->disparities);
-  StereoProblem problem{{},
-                        MatchSemiGlobal(pair.LeftView(), pair.RightView(), settings->disparities,
-                                        internal::SemiGlobalOptions())};
-  if (solves)
-    problem.model = StereoCrf(problem.match, StereoKernels(pair.LeftView(), options), options);
-  return problem;
+  return MatchSemiGlobal(pair.LeftView(), pair.RightView(), settings->disparities,
+                         internal::SemiGlobalOptions(), given);
 }
 
 DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
@@ -228,9 +270,9 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
   spec.metric = settings->metric;
   spec.channels = pair.channels;
   spec.image = settings->guide_by_right ? pair.right : pair.left;
-  if (settings->spatial_weight > 0.0) {
-    spec.kernels.push_back(
-        Kernel(DenseKernelType::kPosition, settings->spatial_sigma, 0.0, settings->spatial_weight));
+  if (settings->position_weight > 0.0) {
+    spec.kernels.push_back(Kernel(DenseKernelType::kPosition, settings->position_sigma, 0.0,
+                                  settings->position_weight));
   }
   if (settings->bilateral_weight > 0.0) {
     spec.kernels.push_back(Kernel(DenseKernelType::kBilateral, settings->bilateral_sigma,
@@ -250,24 +292,26 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
   return BuildDenseCrf(spec);
 }
 
-StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>* marginals,
-                            const std::vector<float>& uncertainty, const std::vector<float>& truth,
-                            const std::vector<std::uint8_t>& mask) {
-  StereoJudgement judgement{.all = CompareDisparities(disparities, truth)};
+StereoEvaluation EvaluateStereo(const std::vector<float>& disparities,
+                                const Matrix<float>* marginals,
+                                const std::vector<float>& uncertainty,
+                                const std::vector<float>& truth,
+                                const std::vector<std::uint8_t>& mask) {
+  StereoEvaluation evaluation{.all = CompareDisparities(disparities, truth)};
   if (marginals != nullptr) {
-    judgement.sparsification = Sparsify(disparities, truth, uncertainty);
-    judgement.calibration = Calibrate(*marginals, disparities, truth);
+    evaluation.sparsification = Sparsify(disparities, truth, uncertainty);
+    evaluation.calibration = Calibrate(*marginals, disparities, truth);
   }
-  if (mask.empty()) return judgement;
-  judgement.visible = CompareDisparities(disparities, truth, mask);
+  if (mask.empty()) return evaluation;
+  evaluation.visible = CompareDisparities(disparities, truth, mask);
   std::vector<std::uint8_t> hidden(mask.size());
   bool any = false;
   for (std::size_t a = 0; a < mask.size(); ++a) {
     hidden[a] = mask[a] == 0 ? 1 : 0;
     any = any || (hidden[a] != 0 && !std::isnan(truth[a]));
   }
-  if (any) judgement.occluded = CompareDisparities(disparities, truth, hidden);
-  return judgement;
+  if (any) evaluation.occluded = CompareDisparities(disparities, truth, hidden);
+  return evaluation;
 }
 
 }  // namespace submarine::apps

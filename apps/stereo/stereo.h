@@ -44,14 +44,29 @@ std::vector<float> ReadTruth(const std::string& spec, const StereoPair& pair, in
 std::vector<std::uint8_t> ReadMask(const std::string& file, const StereoPair& pair, int shrink,
                                    const ReadingLimits& limits);
 
+// What --cost and --range name.
+struct GivenArrays {
+  std::vector<float> costs;
+  std::vector<float> low;
+  std::vector<float> high;
+
+  StereoGiven view() const { return {costs, low, high}; }
+};
+
+// `range` is empty or two texts, each a .npy of the size of the views or a number for all pixels. Throws
+// FileError, InvalidInput for shapes that are not those of the views, and TooLarge for costs that take more
+// than `max_bytes` (0: DefaultMemory()).
+GivenArrays ReadGiven(const std::string& costs, const std::vector<std::string>& range,
+                      const StereoPair& pair, std::size_t max_bytes);
+
 struct StereoSettings {
-  int disparities = 0;  // 0: GuessDisparities
+  int disparities = 0;  // 0: DisparitiesOf
   // Unaries of semi-global evidence; none: of `matching`, and kernels by the numbers below it.
   std::optional<StereoCrfOptions> semi_global;
   MatchingOptions matching;
   std::string metric;
-  double spatial_sigma = 0.0;
-  double spatial_weight = 0.0;  // 0: no such kernel
+  double position_sigma = 0.0;
+  double position_weight = 0.0;  // 0: no such kernel
   double bilateral_sigma = 0.0;
   double bilateral_colour_sigma = 0.0;
   double bilateral_weight = 0.0;
@@ -74,16 +89,12 @@ using StereoCheck = std::function<void(std::span<const GaussianKernel>, const La
 DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
                           const StereoCheck& check = {});
 
-// The same for settings with semi-global evidence, which is returned, too: disparities of labels are made
-// from it. `check` is called before the views are matched, and may throw.
-struct StereoProblem {
-  std::optional<DenseCrf> model;  // none unless asked for
-  internal::SemiGlobalMatch match;
-};
-StereoProblem MatchStereoPair(const StereoPair& pair, bool solves, StereoSettings* settings,
-                              const std::function<void(int disparities)>& check = {});
+// Semi-global evidence, for settings that have it. `check` is called before the views are matched, and may throw.
+internal::SemiGlobalMatch MatchStereoPair(const StereoPair& pair, const StereoGiven& given,
+                                          StereoSettings* settings,
+                                          const std::function<void(int disparities)>& check = {});
 
-struct StereoJudgement {
+struct StereoEvaluation {
   internal::DisparityErrors all;
   // Of the pixels of the mask, and of all others.
   std::optional<internal::DisparityErrors> visible;
@@ -94,8 +105,10 @@ struct StereoJudgement {
 };
 
 // `marginals` may be null, `uncertainty` and `mask` empty.
-StereoJudgement JudgeStereo(const std::vector<float>& disparities, const Matrix<float>* marginals,
-                            const std::vector<float>& uncertainty, const std::vector<float>& truth,
-                            const std::vector<std::uint8_t>& mask);
+StereoEvaluation EvaluateStereo(const std::vector<float>& disparities,
+                                const Matrix<float>* marginals,
+                                const std::vector<float>& uncertainty,
+                                const std::vector<float>& truth,
+                                const std::vector<std::uint8_t>& mask);
 
 }  // namespace submarine::apps

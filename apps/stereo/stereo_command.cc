@@ -27,6 +27,7 @@
 #include "apps/solve/solve_progress.h"
 #include "apps/stereo/stereo.h"
 #include "apps/stereo/stereo_depth.h"
+#include "apps/stereo/stereo_frames.h"
 #include "apps/stereo/stereo_output.h"
 #include "apps/stereo/stereo_presets.h"
 #include "submarine/base/error.h"
@@ -34,6 +35,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/stereo/match/match_stereo.h"
+#include "submarine/stereo/match/solve_stereo_crf.h"
 
 namespace submarine::apps {
 namespace {
@@ -53,10 +55,13 @@ struct StereoCommand {
   std::string unary;
   std::optional<double> truncate;
   std::optional<double> factor;
-  std::vector<double> spatial;    // empty: not given
+  std::vector<double> position;   // empty: not given
   std::vector<double> bilateral;  // likewise
   int shrink = 1;
   bool fast = false;
+  bool frames = false;
+  std::string cost;
+  std::vector<std::string> range;  // empty: not given
   bool no_report = false;
   StereoCamera camera;
   std::string truth;
@@ -85,10 +90,10 @@ int ParseDisparities(const std::string& text) {
 }
 
 void TakeKernels(const StereoCommand& command, StereoSettings* settings) {
-  if (!command.spatial.empty()) {
-    CheckKernelOption("--spatial", command.spatial);
-    settings->spatial_sigma = command.spatial[0];
-    settings->spatial_weight = command.spatial[1];
+  if (!command.position.empty()) {
+    CheckKernelOption("--position", command.position);
+    settings->position_sigma = command.position[0];
+    settings->position_weight = command.position[1];
   }
   if (command.bilateral.empty()) return;
   CheckKernelOption("--bilateral", command.bilateral);
@@ -114,7 +119,7 @@ StereoSettings SettingsOf(const CLI::App& sub, const StereoCommand& command) {
   }
   settings.disparities = ParseDisparities(command.disparities);
   if (!plain) {
-    for (const char* option : {"--truncate", "--scale", "--metric", "--spatial"}) {
+    for (const char* option : {"--truncate", "--scale", "--metric", "--position"}) {
       if (Given(sub, option)) {
         throw InvalidInput(fmt::format(
             "{} is about models of --unary, which is not given; semi-global matching has no such "
@@ -131,10 +136,14 @@ StereoSettings SettingsOf(const CLI::App& sub, const StereoCommand& command) {
   if (command.truncate) settings.matching.truncate = *command.truncate;
   if (command.factor) settings.matching.factor = *command.factor;
   TakeKernels(command, &settings);
-  if (command.fast && plain) {
-    throw InvalidInput(
-        "--fast returns what semi-global matching says; with --unary and --preset paper there is "
-        "nothing but the model to solve");
+  if (!plain) return settings;
+  for (const char* option : {"--fast", "--frames", "--cost", "--range"}) {
+    if (Given(sub, option)) {
+      throw InvalidInput(fmt::format(
+          "{} is about semi-global matching; with --unary and --preset paper there is nothing but "
+          "the model to solve",
+          option));
+    }
   }
   return settings;
 }
@@ -191,7 +200,7 @@ class StereoRun {
     Read();
     Bundle bundle(command_.directory);
     Build();
-    if (input_.dense) Solve();
+    if (!command_.fast) Solve();
     const StereoResult result = ConcludeStereo(outcome(), evidence(), truth_);
     Prove(result);
     const PicturePage page = StereoPage(
@@ -205,7 +214,7 @@ class StereoRun {
     if (!command_.dense.quiet) {
       if (solved_) PrintText(Summary(*solved_));
       PrintText(ProvenText(proven_, !region_.empty()));
-      if (result.judgement) PrintText(JudgementText(*result.judgement));
+      if (result.evaluation) PrintText(EvaluationText(*result.evaluation));
       PrintLine(
           "Results: " +
           (std::filesystem::path(command_.directory) / (report ? "report.html" : "")).string());
@@ -234,6 +243,7 @@ class StereoRun {
             fmt::format("\"{}\" is black everywhere, expected a region in white", command_.region));
       }
     }
+    given_ = ReadGiven(command_.cost, command_.range, pair_, solve_.limits.max_bytes);
     if (command_.mask.empty()) return;
     if (command_.truth.empty()) throw InvalidInput("--mask needs --truth");
     truth_.mask = ReadMask(command_.mask, pair_, command_.shrink, limits);
@@ -253,31 +263,34 @@ class StereoRun {
     progress_("comparing views", {.k = -1});
     const internal::LoopInterrupt interrupt(interrupted_);
     if (!settings_.semi_global) {
-      input_.dense = BuildStereoModel(
+      plain_ = BuildStereoModel(
           pair_, &settings_,
           [&](std::span<const GaussianKernel> kernels, const LabelSpace& labels) {
             RequireFits(kernels, pixels(), labels, LimitsLeft(labels.num_labels()));
           });
       return;
     }
-    StereoProblem problem =
-        MatchStereoPair(pair_, !command_.fast, &settings_, [&](int disparities) {
-          RequireMatchingFits(pixels(), disparities, solve_.limits.max_bytes);
-        });
-    match_ = std::move(problem.match);
-    input_.dense = std::move(problem.model);
+    match_ = MatchStereoPair(pair_, given_.view(), &settings_, [&](int disparities) {
+      RequireMatchingFits(pixels(), disparities, given_.view(), solve_.limits.max_bytes);
+    });
+    given_.costs = {};
+    match_->given.costs = {};
     const std::size_t held = sizeof(std::uint16_t) * match_->sums.cells.size();
     if (solve_.limits.max_bytes > 0)
       solve_.limits.max_bytes -= std::min(solve_.limits.max_bytes / 2, held);
   }
 
   void Solve() {
-    writing_.emplace(input_.dense->num_variables(),
-                     static_cast<std::size_t>(settings_.disparities));
-    solved_ = SolveInTime(input_, solve_, clock_,
-                          writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
+    writing_.emplace(pixels(), static_cast<std::size_t>(settings_.disparities));
+    solved_ = SolveInTime(
+        [&](const SolveOptions& within, const Watch& watch) {
+          return match_ ? SolveStereoCrf(*match_, pair_.LeftView(), *settings_.semi_global, within,
+                                         watch)
+                        : submarine::Solve(*plain_, within, watch);
+        },
+        solve_, clock_, writing_->Reserve(pages(), solve_.limits.time_limit_seconds), &progress_);
     // Its unaries are as large as the marginals.
-    input_.dense.reset();
+    plain_.reset();
   }
 
   double TimeAfter() const { return writing_->Reserve(pages(), solve_.limits.time_limit_seconds); }
@@ -308,7 +321,7 @@ class StereoRun {
     summary["options"]["stereo"] =
         SettingsJson(settings_, command_.left, command_.right, command_.shrink);
     if (!proven_.empty()) summary["expectations"] = ProvenJson(proven_);
-    if (result.judgement) summary["truth"] = JudgementJson(*result.judgement, command_.truth);
+    if (result.evaluation) summary["truth"] = EvaluationJson(*result.evaluation, command_.truth);
     return summary;
   }
 
@@ -320,19 +333,44 @@ class StereoRun {
   const std::function<bool()> interrupted_ = [] { return Interrupted(); };
   StereoPair pair_;
   StereoTruth truth_;
+  GivenArrays given_;
   std::vector<std::uint8_t> region_;  // empty: the whole picture
   std::vector<ProvenValue> proven_;
   std::optional<internal::SemiGlobalMatch> match_;
-  ModelInput input_;
+  std::optional<DenseCrf> plain_;  // of --unary
   std::optional<WritingTime> writing_;
   std::optional<SolveResult> solved_;
 };
 
+// Frames are matched and written, nothing else.
+FrameSettings FrameSettingsOf(const CLI::App& sub, const StereoCommand& command) {
+  for (const char* option :
+       {"--truth", "--mask", "--region", "--no-report", "--focal", "--baseline", "--cost", "--range",
+        "--certify", "--method", "--bilateral", "--top", "--time-limit", "--marginals-of"}) {
+    if (Given(sub, option))
+      throw InvalidInput(fmt::format("{} does not go with --frames, which writes disparities", option));
+  }
+  FrameSettings frames;
+  frames.matching.disparities = SettingsOf(sub, command).disparities;
+  frames.matching.fast = command.fast;
+  frames.matching.limits.max_bytes = command.dense.solve.limits.max_bytes;
+  frames.shrink = command.shrink;
+  frames.threads = command.dense.threads;
+  frames.quiet = command.dense.quiet;
+  return frames;
+}
+
 void RunStereo(const CLI::App& sub, const StereoCommand& command) {
   CheckCamera(command.camera);
+  if (command.shrink > 1 && (!command.cost.empty() || !command.range.empty()))
+    throw InvalidInput("--cost and --range are about the pixels of the views; leave --shrink out");
   const ThreadLimit thread_limit(command.dense.threads);
   CatchInterrupts();
-  StereoRun(sub, command).Run();
+  if (command.frames) {
+    RunStereoFrames(FrameSettingsOf(sub, command), command.left, command.right, command.directory);
+  } else {
+    StereoRun(sub, command).Run();
+  }
 }
 
 void AddModelOptions(CLI::App* sub, StereoCommand* command) {
@@ -368,7 +406,7 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
          "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
-  AddKernelOptions(sub, &command->spatial, &command->bilateral);
+  AddKernelOptions(sub, &command->position, &command->bilateral);
   AddChoice<Preset>(sub, "--preset", &command->preset,
                     {{"semi-global", Preset::kSemiGlobal}, {"paper", Preset::kPaper}},
                     "paper: absolute differences, Potts and the kernels of Pansari, Russell and "
@@ -393,7 +431,8 @@ void AddStereoCommand(CLI::App* app) {
   solve.dense.marginals = DenseMarginals::kMeanField;
   CLI::App* sub =
       app->add_subcommand("stereo", "Two views in; disparities and their uncertainty out");
-  sub->add_option("LEFT", command->left, "The left view (PNG, JPEG, TIFF, BMP, PGM, PPM)")
+  sub->add_option("LEFT", command->left,
+                  "The left view (PNG, JPEG, TIFF, BMP, PGM, PPM); with --frames a directory")
       ->required();
   sub->add_option("RIGHT", command->right, "The right view, of the same size, rectified")
       ->required();
@@ -413,6 +452,19 @@ void AddStereoCommand(CLI::App* app) {
   sub->add_flag("--fast", command->fast,
                 "What semi-global matching says, without the CRF: no marginals, no uncertainty, no "
                 "report.html");
+  sub->add_flag("--frames", command->frames,
+                "LEFT and RIGHT are directories: frames pair up in the order of their names, and "
+                "disparities are written, no report.html. The same command continues where one ended");
+  sub->add_option("--cost", command->cost,
+                  "Costs of matches instead of comparing the views: (height, width, disparities), of "
+                  "a network or another matcher; NaN or infinite: unknown")
+      ->type_name("FILE.npy");
+  sub->add_option("--range", command->range,
+                  "The range that the disparity of each pixel is in: two .npy of (height, width), or "
+                  "numbers; NaN: any")
+      ->type_name("LOW,HIGH")
+      ->delimiter(',')
+      ->expected(2);
   sub->add_flag("--no-report", command->no_report, "Write no report.html");
   sub->add_option(
          "--focal", command->camera.focal,
@@ -434,6 +486,8 @@ void AddStereoCommand(CLI::App* app) {
       "in "
       "metres)\n"
       "  submarine stereo left.png right.png -o out --truth disparity.png,16\n"
+      "  submarine stereo --frames left/ right/ -o out --fast\n"
+      "  submarine stereo left.png right.png -o out --cost volume.npy          (costs of a network)\n"
       "  submarine stereo left.png right.png -o out --preset paper --disparities 16          (the "
       "paper's model of Tsukuba)");
   sub->callback([sub, command] {

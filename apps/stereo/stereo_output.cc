@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "apps/solve/solve_output.h"
+#include "submarine/io/file/npy.h"
 #include "submarine/io/image/png.h"
 #include "submarine/solve/method/expectations.h"
 #include "submarine/stereo/disparity.h"
@@ -43,19 +44,19 @@ void AddErrorFacts(const DisparityErrors& errors, const std::string& where, Pict
                 fmt::format("{:.3f} px", errors.mean_absolute));
 }
 
-void AddJudgement(const StereoJudgement& judgement, PicturePage* page) {
+void AddEvaluation(const StereoEvaluation& evaluation, PicturePage* page) {
   page->AddLead(
-      Percent(judgement.all.bad_one),
-      fmt::format("of {} known pixels are bad: off by more than 1 px", judgement.all.pixels));
-  page->AddLead(fmt::format("{:.3f} px", judgement.all.mean_absolute), "mean absolute error");
-  AddErrorFacts(judgement.all, "", page);
-  if (judgement.visible) AddErrorFacts(*judgement.visible, " (not occluded)", page);
-  if (judgement.occluded) AddErrorFacts(*judgement.occluded, " (occluded)", page);
-  if (!judgement.sparsification) return;
-  const Sparsification& s = *judgement.sparsification;
+      Percent(evaluation.all.bad_one),
+      fmt::format("of {} known pixels are bad: off by more than 1 px", evaluation.all.pixels));
+  page->AddLead(fmt::format("{:.3f} px", evaluation.all.mean_absolute), "mean absolute error");
+  AddErrorFacts(evaluation.all, "", page);
+  if (evaluation.visible) AddErrorFacts(*evaluation.visible, " (not occluded)", page);
+  if (evaluation.occluded) AddErrorFacts(*evaluation.occluded, " (occluded)", page);
+  if (!evaluation.sparsification) return;
+  const Sparsification& s = *evaluation.sparsification;
   page->AddFact("area under the sparsification curve (oracle, chance)",
                 fmt::format("{:.4f} ({:.4f}, {:.4f})", s.area, s.oracle_area, s.random_area));
-  page->AddFact("expected calibration error", Percent(judgement.calibration->expected_error));
+  page->AddFact("expected calibration error", Percent(evaluation.calibration->expected_error));
   page->AddPlot(
       {{"title", "Does uncertainty point at errors?"},
        {"x", {{"label", "share of most uncertain pixels removed"}, {"values", s.removed}}},
@@ -66,10 +67,10 @@ void AddJudgement(const StereoJudgement& judgement, PicturePage* page) {
   page->AddPlot({{"title", "Do probabilities mean what they say?"},
                  {"x",
                   {{"label", "marginal mass within 1 px of the estimate"},
-                   {"values", judgement.calibration->confidence}}},
+                   {"values", evaluation.calibration->confidence}}},
                  {"y", {{"label", "share of pixels that are within 1 px"}}},
                  {"series", Json::array({{{"name", "pixels of this confidence"},
-                                          {"values", judgement.calibration->frequency}}})},
+                                          {"values", evaluation.calibration->frequency}}})},
                  {"diagonal", true},
                  {"style", "points"}});
 }
@@ -84,6 +85,11 @@ void AddTruth(const StereoSettings& settings, const StereoResult& result, const 
   page->AddColoured("error", "error_colour", error, 0.0, kLargestShownError, "px");
   page->AddValues("truth", "truth", truth.disparity, "px");
   page->AddValues("error", "error", error, "px");
+}
+
+void WriteRaw(const Bundle& bundle, const StereoPair& pair, const std::vector<float>& raw) {
+  internal::WriteNpy(bundle.File("disparity_raw.npy"), std::span<const float>(raw),
+                     internal::NpyShape{pair.height, pair.width});
 }
 
 void WriteDisparityPng(const Bundle& bundle, const StereoPair& pair,
@@ -104,15 +110,16 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
   StereoResult result;
   if (match != nullptr) {
     result.disparities =
-        outcome != nullptr ? StereoDisparities(*match, outcome->labels) : FastDisparities(*match);
+        marginals != nullptr ? StereoDisparities(*match, *marginals) : FastDisparities(*match);
     result.occluded = Occluded(*match);
+    result.raw = match->raw;
   } else {
     result.disparities = RefinedDisparities(*marginals, outcome->labels);
   }
   if (marginals != nullptr) result.uncertainty = StereoUncertainty(*marginals, result.disparities);
   if (!truth.disparity.empty()) {
-    result.judgement =
-        JudgeStereo(result.disparities, marginals, result.uncertainty, truth.disparity, truth.mask);
+    result.evaluation = EvaluateStereo(result.disparities, marginals, result.uncertainty,
+                                       truth.disparity, truth.mask);
   }
   return result;
 }
@@ -196,19 +203,19 @@ Json SettingsJson(const StereoSettings& settings, const std::string& left, const
   json["truncate"] = std::isfinite(matching.truncate) ? Json(matching.truncate) : Json(nullptr);
   json["scale"] = matching.factor;
   json["metric"] = settings.metric;
-  json["spatial"] = {settings.spatial_sigma, settings.spatial_weight};
+  json["position"] = {settings.position_sigma, settings.position_weight};
   json["bilateral"] = {settings.bilateral_sigma, settings.bilateral_colour_sigma,
                        settings.bilateral_weight};
   json["guide"] = settings.guide_by_right ? "right" : "left";
   return json;
 }
 
-Json JudgementJson(const StereoJudgement& judgement, const std::string& truth) {
-  Json json = {{"file", truth}, {"all", ErrorsJson(judgement.all)}};
-  if (judgement.visible) json["not_occluded"] = ErrorsJson(*judgement.visible);
-  if (judgement.occluded) json["occluded"] = ErrorsJson(*judgement.occluded);
-  if (judgement.sparsification) {
-    const Sparsification& s = *judgement.sparsification;
+Json EvaluationJson(const StereoEvaluation& evaluation, const std::string& truth) {
+  Json json = {{"file", truth}, {"all", ErrorsJson(evaluation.all)}};
+  if (evaluation.visible) json["not_occluded"] = ErrorsJson(*evaluation.visible);
+  if (evaluation.occluded) json["occluded"] = ErrorsJson(*evaluation.occluded);
+  if (evaluation.sparsification) {
+    const Sparsification& s = *evaluation.sparsification;
     json["sparsification"] = {{"removed", s.removed},
                               {"by_uncertainty", s.by_uncertainty},
                               {"oracle", s.oracle},
@@ -217,8 +224,8 @@ Json JudgementJson(const StereoJudgement& judgement, const std::string& truth) {
                               {"chance_area", s.random_area},
                               {"error", s.area - s.oracle_area}};
   }
-  if (judgement.calibration) {
-    const Calibration& c = *judgement.calibration;
+  if (evaluation.calibration) {
+    const Calibration& c = *evaluation.calibration;
     json["calibration"] = {{"confidence", c.confidence},
                            {"frequency", c.frequency},
                            {"count", c.count},
@@ -227,22 +234,22 @@ Json JudgementJson(const StereoJudgement& judgement, const std::string& truth) {
   return json;
 }
 
-std::string JudgementText(const StereoJudgement& judgement) {
-  const DisparityErrors& errors = judgement.all;
+std::string EvaluationText(const StereoEvaluation& evaluation) {
+  const DisparityErrors& errors = evaluation.all;
   std::string text = fmt::format(
       "Bad pixels: {} beyond 0.5 px, {} beyond 1 px, {} beyond 2 px of {} known; mean error {:.3f} "
       "px.\n",
       Percent(errors.bad_half), Percent(errors.bad_one), Percent(errors.bad_two), errors.pixels,
       errors.mean_absolute);
-  if (judgement.visible) {
+  if (evaluation.visible) {
     text += fmt::format("Not occluded: {} beyond 1 px of {}.\n",
-                        Percent(judgement.visible->bad_one), judgement.visible->pixels);
+                        Percent(evaluation.visible->bad_one), evaluation.visible->pixels);
   }
-  if (judgement.sparsification && judgement.calibration) {
+  if (evaluation.sparsification && evaluation.calibration) {
     text += fmt::format(
         "Uncertainty: area {:.4f} above the best order of pixels (AUSE), calibration error {}.\n",
-        judgement.sparsification->area - judgement.sparsification->oracle_area,
-        Percent(judgement.calibration->expected_error));
+        evaluation.sparsification->area - evaluation.sparsification->oracle_area,
+        Percent(evaluation.calibration->expected_error));
   }
   return text;
 }
@@ -253,7 +260,9 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
   PicturePage page(bundle, pair.width, pair.height, title);
   const double last = settings.disparities - 1;
   WriteDisparityPng(*bundle, pair, result.disparities);
-  page.AddPicture("left view", "left", pair.channels, pair.left);
+  if (!result.raw.empty()) WriteRaw(*bundle, pair, result.raw);
+  // Without a solve nothing is shown beside it.
+  if (outcome != nullptr) page.AddPicture("left view", "left", pair.channels, pair.left);
   page.AddColoured("disparity", "disparity_colour", result.disparities, 0.0, last, "px",
                    PanelRole::kMain);
   if (!result.uncertainty.empty())
@@ -264,7 +273,7 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
                    [](std::uint8_t occluded) { return occluded != 0 ? 255.0F : 0.0F; });
     page.AddPicture("occluded", "occluded", 1, mask);
   }
-  if (result.judgement) AddTruth(settings, result, truth, &page);
+  if (result.evaluation) AddTruth(settings, result, truth, &page);
   page.AddValues("disparity", "disparity", result.disparities, "px");
   if (!result.uncertainty.empty())
     page.AddValues("uncertainty", "uncertainty", result.uncertainty, "");
@@ -273,7 +282,7 @@ PicturePage StereoPage(const Bundle* bundle, const std::string& title, const Ste
     for (int k = 0; k < settings.disparities; ++k) names.push_back(fmt::format("{}", k));
     page.AddMarginals(outcome->marginals, top, "disparity (px)", names);
   }
-  if (result.judgement) AddJudgement(*result.judgement, &page);
+  if (result.evaluation) AddEvaluation(*result.evaluation, &page);
   const auto [least, largest] =
       std::minmax_element(result.disparities.begin(), result.disparities.end());
   page.AddLead(fmt::format("{:.1f} to {:.1f} px", *least, *largest), "of disparity");

@@ -28,7 +28,8 @@ struct StereoResult {
       uncertainty;  // the probability of being off by more than 1 px; empty: not known
   std::vector<std::uint8_t>
       occluded;  // 1 where the right view does not confirm it; empty: not known
-  std::optional<StereoJudgement> judgement;
+  std::vector<float> raw;  // before filling and smoothing, NaN where occluded; empty: not known
+  std::optional<StereoEvaluation> evaluation;
 };
 
 // With or without a solve, with or without semi-global evidence; at least one of them.
@@ -37,7 +38,6 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
 
 // What the certificate proves of the disparities in the region, the whole picture if it is empty: how
 // many are within 1 px if the model is right, and their mean.
-inline constexpr std::size_t kProvenOfStereo = 2;
 std::vector<ProvenValue> ProveDisparities(const SolveResult& outcome, const StereoResult& result,
                                           const StereoTruth& truth,
                                           const std::vector<std::uint8_t>& region);
@@ -45,8 +45,8 @@ std::string ProvenText(const std::vector<ProvenValue>& proven, bool of_region);
 
 nlohmann::ordered_json SettingsJson(const StereoSettings& settings, const std::string& left,
                                     const std::string& right, int shrink);
-nlohmann::ordered_json JudgementJson(const StereoJudgement& judgement, const std::string& truth);
-std::string JudgementText(const StereoJudgement& judgement);
+nlohmann::ordered_json EvaluationJson(const StereoEvaluation& evaluation, const std::string& truth);
+std::string EvaluationText(const StereoEvaluation& evaluation);
 
 // Writes all files of the bundle except summary.json and the page itself. `outcome` may be null.
 PicturePage StereoPage(const Bundle* bundle, const std::string& title, const StereoPair& pair,

@@ -709,10 +709,11 @@ def guess_disparities(left: Array, right: Array) -> int:
     return int(_call("guess_disparities", {}, [left, right]).facts["disparities"])
 
 
-def match_stereo(left: Array, right: Array, options: Dict[str, Any]) -> Dict[str, Array]:
+def match_stereo(left: Array, right: Array, given: Dict[str, Array], options: Dict[str, Any]) -> Dict[str, Array]:
     """The arrays of a pair by name."""
-    found = _call("stereo", options, [left, right])
-    names = ["disparities", "visible"]
+    places = {name: 2 + place for place, name in enumerate(given)}
+    found = _call("stereo", {**options, **places}, [left, right, *given.values()])
+    names = ["disparities", "raw", "occluded"]
     if not options["fast"]:
         names += ["uncertainty", "low", "high", "marginals"]
     return {name: found.view(name, writable=True) for name in names}
@@ -736,7 +737,7 @@ class Filter:
         return _values(_made(_lib.sm_filter_apply, self._held._pointer, _given(x)))
 
 
-class FilteredMeanField:
+class PydensecrfMeanField:
     """Updates of mean field as pydensecrf makes them."""
 
     def __init__(self, variables: int, labels: int, max_bytes: int) -> None:

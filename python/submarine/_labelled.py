@@ -176,7 +176,7 @@ def fit(
     iterations : int
         Updates of mean field.
     pixels : int
-        Searches use pictures shrunk to at most so many.
+        Searches use pictures shrunk to at most this number of pixels.
     seed : int
         Of the folds and of the first steps.
     ignore : int, optional

@@ -244,6 +244,8 @@ class GraphCrf(_PairModel):
     def write(self, path: PathLike) -> None:
         """Writes a bundle, ``name.json`` beside its arrays, or, as ``name.uai``, tables (docs/formats.md).
 
+        The bundle holds the metric, too: a matrix as ``name.metric.npy``, a file of one as ``name.metric`` with its ending.
+
         Parameters
         ----------
         path : str or path
@@ -254,7 +256,7 @@ class GraphCrf(_PairModel):
         FileError
             Where it cannot be written.
         NotExpressible
-            For a bundle of a metric that is a table.
+            For a bundle of several metrics.
         """
         text = os.fspath(path)
         if text.endswith(".uai"):
@@ -267,8 +269,8 @@ class GraphCrf(_PairModel):
 
     def _spec(self) -> str:
         names = self._core.labels.names
-        if len(names) != 1 or names[0] == "fitted":
-            raise NotExpressible("a bundle names its metric, and this one is a table; write a .uai file instead")
+        if len(names) != 1:
+            raise NotExpressible(f"a bundle has one metric, and this model has {len(names)}; write a .uai file instead")
         return str(names[0])
 
 
@@ -441,7 +443,7 @@ class DenseCrf(_PairModel):
         shape (labels, labels).
     count : {"once", "ordered"}
         "once": a pair adds w_ab once, as in :func:`refine` and pydensecrf; "ordered": twice, as (a, b) and as (b, a), as
-        in the paper and by default in bundles.
+        in the paper.
     label_axis : int
         The axis of ``unary`` that is the labels'; 0 for arrays with labels first.
     constant : float
@@ -574,11 +576,8 @@ class DenseCrf(_PairModel):
         FileError
             Where it cannot be written.
         NotExpressible
-            For a metric that is a table, and kernels of different images.
+            For kernels of different images.
         """
-        metric = str(self._core.labels.names[0])
-        if metric == "fitted":
-            raise NotExpressible("a bundle names its metric, and this one is a table")
         extent = _extent(self._shape)
         image: Optional[Array] = None
         arrays: List[Array] = []
@@ -603,7 +602,7 @@ class DenseCrf(_PairModel):
                 normalised = stored.normalised
                 specs.append(dict(type="features", sigma=[1.0], weight=stored.weight, normalised=normalised, values=number))
                 arrays.append(stored.features_array)
-        options: Dict[str, Any] = dict(size=[int(n) for n in reversed(extent)], metric=metric, kernels=specs)
+        options: Dict[str, Any] = dict(size=[int(n) for n in reversed(extent)], metric=str(self._core.labels.names[0]), kernels=specs)
         if image is not None:
             options.update(image=len(arrays), channels=int(image.shape[-1]))
             arrays.append(image)

@@ -148,7 +148,7 @@ def refine_points(
     colour_sigma: float = 13.0,
     bilateral_weight: float = 5.0,
     updates: int = 5,
-    certify: Certify = "none",
+    certify: Union[bool, Certify] = False,
     time_limit: Optional[float] = None,
     metric: Metric = "potts",
     label_axis: int = -1,
@@ -170,8 +170,8 @@ def refine_points(
         As for :func:`refine`; without colours there is only the kernel of places, as wide as the second one.
     updates : int
         As for :func:`refine`.
-    certify : str
-        As for :func:`solve`. "none": labels only, which takes a small part of the time.
+    certify : bool or str
+        As for :func:`refine`; labels alone take a small part of the time.
     time_limit : float, optional
         As for :func:`solve`.
     metric, label_axis, clip
@@ -223,10 +223,11 @@ def refine_points(
         sigmas = [far] * places.shape[1] + [as_number(colour_sigma, "colour_sigma")] * tints.shape[1]
         kernels = [features(places, position_weight, near, normalised=True), features(both, bilateral_weight, sigmas, normalised=True)]
     model = DenseCrf(costs_of(scores, clip), kernels, metric)
-    method = "mf" if certify in ("none", "lower") else "auto"
-    options: Dict[str, Any] = {"pairs": "lattice"} if method == "mf" else {}
+    wanted = certify if isinstance(certify, str) else "auto" if certify else "none"
+    proves = wanted not in ("none", "lower")
+    options: Dict[str, Any] = {"expectations": True} if proves else {"pairs": "lattice"}
     result = solve(
-        model, method, certify=certify, updates=as_whole(updates, "updates"), time_limit=time_limit,
+        model, "auto" if proves else "mf", certify=wanted, updates=as_whole(updates, "updates"), time_limit=time_limit,
         marginals_of="mean-field", **options,
     )
     return refined(result, -1)

@@ -268,22 +268,25 @@ def write_report(
     if names is not None and (marginals is None or len(names) != marginals.shape[-1]):
         raise InvalidInput(f"there are {len(names)} names, expected one for each label")
     count = marginals.shape[-1] if marginals is not None else 0
+    known = names or result.label_names  # as the page does without names
     entropy = result.entropy().astype(np.float32)
-    panels = _panels(result, image, before, names or [str(k) for k in range(count)], entropy)
+    panels = _panels(result, image, before, known or [str(k) for k in range(count)], entropy)
     summary = result.summary()
     described = bool(panels) or names is not None or title is not None
     if described:
         # Names beside a picture are those of its legend; elsewhere numbers need none.
-        shown_names: Sequence[str] = names or ([str(k) for k in range(count)] if panels else [])
+        shown_names: Sequence[str] = known or ([str(k) for k in range(count)] if panels else [])
         summary["page"] = _page_json(title, panels, shown_names)
         if marginals is None or result.labels.ndim not in (2, 3):
             del summary["page"]["marginals"], summary["page"]["values"]
     else:
-        shown_names = []
+        shown_names = known
     text = json.dumps(summary, indent=2, default=float)
     folder = os.path.abspath(directory)
     os.makedirs(folder, exist_ok=True)
     arrays = {"labels.npy": result.labels, "entropy.npy": entropy}
+    if result.groups:
+        arrays["groups.npy"] = np.stack(list(result.group_marginals().values()), -1).astype(np.float32)
     if marginals is not None:
         arrays["marginals.npy"] = marginals
     for name, array in arrays.items():

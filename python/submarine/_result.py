@@ -45,17 +45,23 @@ class Expectation(NamedTuple):
         whole = float(whole)
         if not 0 < whole < math.inf:
             raise InvalidInput(f"it is divided by {whole}, expected a finite number > 0")
+        return self._scaled(divisor=whole)
+
+    def _scaled(self, factors: Sequence[float] = (), divisor: float = 1.0) -> "Expectation":
         from fractions import Fraction  # only here: it takes time
 
+        factor = math.prod(map(Fraction, factors)) / Fraction(divisor)
+
         def towards(end: float, to: float) -> float:
-            quotient = end / whole
-            off = Fraction(quotient) * Fraction(whole) - Fraction(end)
-            return float(np.nextafter(quotient, to)) if off and (off > 0) != (to > 0) else quotient
+            exact = Fraction(end) * factor
+            nearest = float(exact)
+            off = Fraction(nearest) - exact
+            return float(np.nextafter(nearest, to)) if off and (off > 0) != (to > 0) else nearest
 
         return Expectation(
             towards(self.lower, -math.inf), towards(self.upper, math.inf),
             towards(self.credible_lower, -math.inf), towards(self.credible_upper, math.inf),
-            None if self.claimed is None else self.claimed / whole,
+            None if self.claimed is None else float(self.claimed * factor),
         )
 
 
@@ -92,6 +98,9 @@ class Result:
     interrupted: bool = False  # by Ctrl-C
     options: Dict[str, Any] = field(default_factory=dict)  # what the solve was asked for
     groups: Dict[str, List[int]] = field(default_factory=dict)  # the labels of the groups of a label hierarchy
+    label_names: List[str] = field(default_factory=list)  # where the file of the metric has them
+    # Where label cuts do not express the metric: the worst and mean ratio d/d', and what pairs cost.
+    metric_loss: Optional[Dict[str, float]] = None
     _proof: Any = field(default=None, repr=False)  # of expectations; not pickled
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -138,9 +147,36 @@ class Result:
         y = np.asarray(self.marginals)
         return {name: y[..., members].sum(axis=-1) for name, members in self.groups.items()}
 
+    def _hierarchy(self) -> Dict[str, Any]:
+        """What summaries say about named labels and their groups."""
+        found: Dict[str, Any] = {"label_names": self.label_names} if self.label_names else {}
+        if not self.groups:
+            return found
+        y = np.asarray(self.marginals, np.float64)
+        shares = y.reshape(-1, y.shape[-1]).mean(axis=0)
+        found["label_shares"] = shares.tolist()
+        found["groups"] = []
+        before: List[str] = []  # parents come first
+        for name, members in self.groups.items():
+            share = float(shares[members].sum())
+            around = [other for other in reversed(before) if set(members) <= set(self.groups[other])]
+            before.append(name)
+            found["groups"].append({
+                "name": name, "labels": members, "share": share,
+                "parent": min(around, key=lambda other: len(self.groups[other])) if around else None,
+                "of_which": {
+                    self.label_names[i] if self.label_names else str(i): float(shares[i]) / share if share > 0 else None
+                    for i in members
+                },
+            })
+        return found
+
     def _prover(self) -> "_core.Expectations":
         if self._proof is None:
-            raise InvalidInput("expectations are for results of solve(..., expectations=True), which are not kept by pickles")
+            raise InvalidInput(
+                "expectations are for results of refine(..., certify=True) and solve(..., expectations=True); pickles do not keep "
+                "them"
+            )
         found: _core.Expectations = self._proof
         return found
 
@@ -160,7 +196,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            For other shapes, values that are not finite, and solves without ``expectations=True``.
+            For other shapes, values that are not finite, and results that :meth:`areas` is not for.
 
         Examples
         --------
@@ -195,7 +231,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            For other shapes, and solves without ``expectations=True``.
+            For other shapes, and results of neither ``refine(..., certify=True)`` nor ``solve(..., expectations=True)``.
 
         Examples
         --------
@@ -230,7 +266,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            For other shapes, labels that there are none of, and solves without ``expectations=True``.
+            For other shapes, labels that there are none of, and results that :meth:`areas` is not for.
 
         Examples
         --------
@@ -264,7 +300,7 @@ class Result:
         Raises
         ------
         InvalidInput
-            Where there is no such variable or label, and for solves without ``expectations=True``.
+            Where there is no such variable or label, and for results that :meth:`areas` is not for.
 
         Examples
         --------
@@ -355,6 +391,9 @@ class Result:
                 "relative": width / larger if larger > 0 else 0.0,
                 "per_variable": width / max(1, self.labels.size),
             }
+        if self.metric_loss is not None:
+            summary["metric_loss"] = self.metric_loss
+        summary.update(self._hierarchy())
         summary.update(
             seconds=self.seconds,
             estimated_gigabytes=self.estimated_bytes / 1e9 if self.estimated_bytes > 0 else None,

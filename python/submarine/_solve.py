@@ -76,7 +76,7 @@ class Bar:
             print(f"{record.seconds:6.1f} s  {text}", file=sys.stderr)
 
     def count(self, done: int) -> None:
-        """So many of what there is are done."""
+        """This number of all that there is to do is done."""
         if self._bar is not None:
             self._bar.update(done - self._bar.n)
         else:
@@ -203,7 +203,7 @@ def solve(
     marginals_of : {"upper-bound", "mean-field", "mean", "routed"}, optional
         Dense models: which marginals to return.
     updates : int
-        Dense models: labels and marginals are those of so many updates of mean field, all variables at once, whatever is
+        Dense models: labels and marginals are those after this number of updates of mean field, all variables at once, whatever is
         proven of them; 0: of the least energy found, and by "mf" until its bound no longer rises.
     pairs : {"auto", "list", "lattice", "brute-force"}, optional
         Dense models: how the solver sums over pairs.
@@ -268,10 +268,9 @@ def _to_result(model: AnyModel, found: Dict[str, Any], options: Dict[str, Any]) 
     labels = found.pop("labels").reshape(model.shape)
     records = [Record(*values) for values in found.pop("records")]
     proof = found.pop("proof", None)
-    groups = {} if isinstance(model, FactorGraph) else model.groups
-    return Result(
-        labels=labels, marginals=marginals, records=records, options=options, groups=groups, _proof=proof, **found
-    )
+    if not isinstance(model, FactorGraph):
+        found.update(groups=model.groups, label_names=model.label_names)
+    return Result(labels=labels, marginals=marginals, records=records, options=options, _proof=proof, **found)
 
 
 @checked_keywords

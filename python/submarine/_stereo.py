@@ -19,12 +19,14 @@ class StereoResult:
     """What :func:`stereo` found, all of the shape of the left view.
 
     ``disparities`` are left minus right, in pixels and parts of them; ``occluded`` where the views do not agree, so that
-    they were filled in from beside. ``uncertainty`` is the probability that a disparity is off by more than a pixel, and
+    they were filled in from beside; ``raw`` is NaN there, and elsewhere the cheapest disparity, neither smoothed nor
+    changed by the CRF. ``uncertainty`` is the probability that a disparity is off by more than a pixel, and
     ``low`` to ``high`` the interval that holds it with the probability asked for, as mean field says. These and
     ``marginals``, of shape (height, width, disparities), are None where ``fast`` was asked for.
     """
 
     disparities: Array
+    raw: Array
     occluded: Array
     uncertainty: Optional[Array] = None
     low: Optional[Array] = None
@@ -41,7 +43,8 @@ class StereoResult:
 
 @checked_keywords
 def stereo(
-    left: Any, right: Any, *, disparities: Optional[int] = None, fast: bool = False, share: float = 0.9, updates: int = 5
+    left: Any, right: Any, *, disparities: Optional[int] = None, costs: Any = None, low: Any = None, high: Any = None,
+    fast: bool = False, share: float = 0.9,
 ) -> StereoResult:
     """Disparities of a rectified pair, and how sure they are: what ``submarine stereo`` does by default.
 
@@ -50,13 +53,16 @@ def stereo(
     left, right : array
         The views, of shape (height, width) or (height, width, 3), values 0 to 255; floats of 0 to 1 are taken times 255.
     disparities : int, optional
-        How many; what :func:`guess_disparities` says unless given.
+        How many; unless given as many as the costs, or as the ranges need, else what :func:`guess_disparities` says.
+    costs : array, optional
+        What each match costs, of shape (height, width, disparities), from a network or another matcher: used instead of
+        comparing the views. Their unit does not count. NaN and infinite: nothing is known of that match.
+    low, high : array, optional
+        The range that the disparity of each pixel is in, of the shape of the views without channels; NaN: any.
     fast : bool
         Semi-global matching alone, without marginals and uncertainty.
     share : float
         The probability that the intervals are to hold.
-    updates : int
-        Of mean field.
 
     Returns
     -------
@@ -66,7 +72,9 @@ def stereo(
     Raises
     ------
     InvalidInput
-        For views of different shapes, and numbers that are not finite or out of range.
+        For arrays of shapes that do not match, numbers that are not finite or out of range, and empty ranges.
+    TooLarge
+        For volumes that do not fit into memory.
 
     Examples
     --------
@@ -82,11 +90,19 @@ def stereo(
     require_finite(views[1], "the right view")
     if disparities is not None and as_whole(disparities, "disparities") < 2:
         raise InvalidInput(f"disparities is {disparities}, expected 2 or more")
-    options: Dict[str, Any] = dict(share=as_number(share, "share"), updates=as_whole(updates, "updates"), fast=bool(fast))
+    options: Dict[str, Any] = dict(share=as_number(share, "share"), fast=bool(fast))
     if disparities is not None:
         options["disparities"] = as_whole(disparities, "disparities")
-    found = _core.match_stereo(views[0], views[1], options)
-    return StereoResult(occluded=found.pop("visible") == 0, **found)
+    extent = views[0].shape[:2]
+    known = {
+        name: as_array(values, name) for name, values in (("costs", costs), ("low", low), ("high", high)) if values is not None
+    }
+    for name, values in known.items():
+        if values.shape[:2] != extent or values.ndim != (3 if name == "costs" else 2):
+            with_disparities = " and the disparities" if name == "costs" else ""
+            raise InvalidInput(f"{name} has shape {values.shape}, expected {extent}{with_disparities} as the views")
+    found = _core.match_stereo(views[0], views[1], known, options)
+    return StereoResult(occluded=found.pop("occluded") != 0, **found)
 
 
 @checked_keywords

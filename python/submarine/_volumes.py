@@ -114,9 +114,8 @@ def _intensities(values: Array, colour_sigma: Any) -> Array:
 
 
 class RefinedVolume(Refined):
-    """A :class:`Refined` with ``spacing`` and ``affine`` of the file."""
+    """A :class:`Refined` with ``spacing`` and ``affine`` of the file: ``areas()`` is in cubic millimetres."""
 
-    spacing: Tuple[float, ...]
     affine: Array
 
     def millilitres(self) -> List[float]:
@@ -128,7 +127,7 @@ class RefinedVolume(Refined):
             In millilitres.
         """
         count = np.bincount(self.labels.reshape(-1), minlength=self.probabilities.shape[-1])
-        return [float(n) * math.prod(self.spacing) / 1000.0 for n in count]
+        return [float(n) * math.prod(self.spacing or ()) / 1000.0 for n in count]
 
 
 def refine_volume(
@@ -162,7 +161,7 @@ def refine_volume(
     Returns
     -------
     RefinedVolume
-        As :func:`refine`, with ``spacing``, ``affine`` and ``millilitres()``.
+        As :func:`refine`, with ``affine`` and ``millilitres()``; ``areas()`` is in cubic millimetres.
 
     Raises
     ------

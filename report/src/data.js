@@ -65,13 +65,32 @@ export class Marginals {
     return this.entries(pixel).sort((a, b) => b.p - a.p || a.label - b.label).slice(0, count);
   }
 
-  // The next two are called for every pixel of a picture, so they create no objects.
+  /** Of every label, whether it is one of these. */
+  membership(labels) {
+    const inside = new Uint8Array(this.labels);
+    for (const label of labels) inside[label] = 1;
+    return inside;
+  }
+
+  // The next three are called for every pixel of a picture, so they create no objects.
 
   bestLabel(pixel) {
     const begin = pixel * this.kept;
     let best = 0;
     for (let k = 1; k < this.kept; ++k) if (this.q[begin + k] > this.q[begin + best]) best = k;
     return this.complete ? best : this.entryLabel[begin + best];
+  }
+
+  /** The probability of these labels together. */
+  mass(pixel, inside) {
+    const begin = pixel * this.kept;
+    let sum = 0;
+    let part = 0;
+    for (let k = begin; k < begin + this.kept; ++k) {
+      sum += SQUARES[this.q[k]];
+      if (inside[this.complete ? k - begin : this.entryLabel[k]]) part += SQUARES[this.q[k]];
+    }
+    return part / (this.complete && sum > 0 ? sum : Math.max(1, sum));
   }
 
   /** In nats; -sum p log p = log s - (sum r log r) / s for p = r / s. */

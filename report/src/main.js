@@ -9,6 +9,7 @@ import {pagePlot} from "./plots.js";
 import {provenBars} from "./proof.js";
 import {Readout} from "./readout.js";
 import {gallery, leadList} from "./lead.js";
+import {Groups} from "./groups.js";
 import {Overlay} from "./overlay.js";
 import {headline, meaning, notesSection, pairsTable, parameterPairs, resultPairs} from "./text.js";
 import {Theme} from "./theme.js";
@@ -59,12 +60,14 @@ async function panelSources(bundle, marginals, colours) {
   return panels.length === 0 && marginals ? computedPanels(bundle, marginals, colours) : panels;
 }
 
+/** The section of the pictures and that of label groups; null where there are none. */
 async function pictures(bundle, theme) {
   const readable = canInflate();
   const [values, marginals] = readable ? await Promise.all([bundle.values(), bundle.marginals()]) : [[], null];
   const colours = new ColourMap(bundle.files.colours);
   const sources = await panelSources(bundle, marginals, colours);
-  if (sources.length === 0) return null;
+  const hierarchy = (parts) => (bundle.summary.groups?.length > 0 ? new Groups(bundle.summary, parts).node : null);
+  if (sources.length === 0) return [null, hierarchy()];
   const view = new View(bundle.width, bundle.height, bundle.files);
   const overlay = Overlay.find(sources);
   const chosen = overlay ? null : sources.find(({about}) => about.role === "main") ?? sources[0];
@@ -76,7 +79,7 @@ async function pictures(bundle, theme) {
   const readout = new Readout(view, values, marginals, new Map(legends.map(({name, colour}) => [String(name), colour])));
   theme.onChange(() => view.changed());
   const fit = () => main.fit;
-  return element("section", {id: "pictures", "aria-labelledby": "pictures-title"},
+  const section = element("section", {id: "pictures", "aria-labelledby": "pictures-title"},
     element("div", {class: "heading"}, element("h2", {id: "pictures-title"}, "Pixel by pixel"),
       element("div", {class: "buttons"},
         button("\u2212", () => view.zoomBy(1 / 1.5, fit()), {"aria-label": "Zoom out", id: "zoom-out"}),
@@ -89,6 +92,7 @@ async function pictures(bundle, theme) {
       + "double click shows the whole. With a picture focused: arrow keys move by a pixel (with shift by ten), + and \u2212 zoom, "
       + "0 shows the whole, enter pins."),
     readable || (bundle.files.values.length === 0 && !bundle.files.marginals) ? null : element("p", {class: "notice"}, OLD_BROWSER));
+  return [section, hierarchy({view, marginals, colours})];
 }
 
 function sliceControl(view) {
@@ -122,12 +126,12 @@ async function build() {
   const plots = (page.plots ?? []).map((plot) => pagePlot(plot, theme));
   // Unpacked and decoded before anything below the title is there, so that nothing moves when it arrives.
   main.append(element("h1", {id: "title"}, title));
-  const section = await pictures(bundle, theme);
+  const [section, groups] = await pictures(bundle, theme);
   const add = (...nodes) => main.append(...nodes.flat().filter(Boolean));
   const bars = provenBars(summary.expectations);
   const proof = [bars, headline(summary), meaning(summary)];
   const task = (page.lead ?? []).length > 0;  // its own result comes first, then log Z
-  add(leadList(page.lead ?? []), page.verdict && element("p", {class: "verdict", id: "verdict"}, String(page.verdict)), task ? [] : proof, section, gallery(page.gallery, bundle.files.gallery),
+  add(leadList(page.lead ?? []), page.verdict && element("p", {class: "verdict", id: "verdict"}, String(page.verdict)), task ? [] : proof, section, groups, gallery(page.gallery, bundle.files.gallery),
     figures(bundle), task && proof.some(Boolean) && element("section", {class: "beside", "aria-labelledby": "proof-title"},
       element("h2", {id: "proof-title"}, "What is proven"), proof), changesTable(page.changes),
     convergence.usable ? convergence.node : null,

@@ -42,6 +42,7 @@ export class Panel {
 
   draw() {
     const {canvas, view} = this;
+    if (canvas.clientWidth === 0) return;  // hidden
     fitCanvas(canvas);
     canvas.classList.toggle("zoomed", view.zoom > 1);
     const ratio = canvas.width / canvas.clientWidth;

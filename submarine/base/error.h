@@ -35,8 +35,8 @@ class FileError : public Error {
 
 // What would make a refused job fit, each on its own: programs say it in the words of their options.
 struct Remedy {
-  double variables = 0.0;        // a model of so many instead of
-  double given_variables = 0.0;  //   these; 0: no help
+  double variables = 0.0;        // a model with this number of them, instead of
+  double given_variables = 0.0;  // these; 0: no help
   bool fewer_labels = false;
   std::vector<std::string> methods = {};  // their names
   double more_seconds = 0.0;              // of time limit; 0: no help

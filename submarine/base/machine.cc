@@ -19,7 +19,7 @@ std::size_t PhysicalMemoryBytes() {
   return 0;
 }
 
-double SecondsToTouch(std::size_t bytes) {
+double MeasuredNewMemorySeconds(std::size_t bytes) {
   const Stopwatch clock;
   void* memory = AllocateAligned(bytes);
   std::memset(memory, 0, bytes);

@@ -11,6 +11,6 @@ std::size_t PhysicalMemoryBytes();
 // How long it takes at present to allocate this much memory and write to all of it: many times
 // longer than usual where others use the machine, or where a virtual machine must be given the
 // memory first.
-double SecondsToTouch(std::size_t bytes);
+double MeasuredNewMemorySeconds(std::size_t bytes);
 
 }  // namespace submarine::internal

@@ -10,6 +10,7 @@
 #include "submarine/c_api/arrays.h"
 #include "submarine/c_api/models.h"
 #include "submarine/c_api/options.h"
+#include "submarine/io/model/bundle_header.h"
 #include "submarine/io/model/dense_bundle.h"
 #include "submarine/io/model/fg.h"
 #include "submarine/io/model/grid_bundle.h"
@@ -81,6 +82,7 @@ class Writer {
     options_.Read("height", &height);
     options_.Read("connectivity", &connectivity);
     options_.CheckEmpty();
+    Beside(object.model().labels());
     if (width > 0) {
       WriteGridBundle(path_, object.model(), width, height, connectivity, metric_);
     } else {
@@ -98,7 +100,6 @@ class Writer {
       spec.depth = size.size() > 2 ? size[2] : 0;
     }
     spec.unary = object.model().unary();
-    spec.metric = metric_;
     spec.counting = object.model().counting();
     spec.constant = object.model().constant();
     options_.Read("channels", &spec.channels);
@@ -109,10 +110,17 @@ class Writer {
     for (Options& kernel : options_.ReadList("kernels"))
       spec.kernels.push_back(KernelSpecFrom(&kernel, arrays_));
     options_.CheckEmpty();
+    Beside(object.model().labels());
+    spec.metric = metric_;
     WriteDenseBundle(path_, spec);
   }
 
  private:
+  void Beside(const LabelSpace& labels) {
+    if (labels.metrics.size() == 1)
+      metric_ = internal::MetricBesideHeader(path_, metric_, labels.metrics.front());
+  }
+
   std::string path_;
   Options options_;
   std::span<const sm_array> arrays_;

@@ -26,9 +26,9 @@
 #include "submarine/segmentation/segmentation_model.h"
 #include "submarine/solve/solve.h"
 #include "submarine/stereo/disparity.h"
+#include "submarine/stereo/match/match_stereo.h"
 #include "submarine/stereo/match/stereo_crf.h"
 #include "submarine/stereo/matching_cost.h"
-#include "submarine/stereo/semi_global/semi_global.h"
 
 namespace submarine::c_api {
 namespace {
@@ -91,42 +91,32 @@ Found FindDisparities(Options* options, Arrays arrays, const Told& /*told*/) {
 // What a stereo pair says: several arrays of the shape of the views.
 class StereoObject final : public sm_object {
  public:
-  StereoObject(const StereoView& left, const StereoView& right, Options* options)
+  StereoObject(const StereoView& left, const StereoView& right, const StereoGiven& given,
+               Options* options)
       : height_(static_cast<std::size_t>(left.height)),
         width_(static_cast<std::size_t>(left.width)) {
-    int disparities = 0;
-    options->Read("disparities", &disparities);
-    bool fast = false;
-    options->Read("fast", &fast);
+    StereoMatchOptions matching{.given = given};
+    options->Read("disparities", &matching.disparities);
+    options->Read("fast", &matching.fast);
     double share = 0.9;
     options->Read("share", &share);
-    StereoCrfOptions crf;
-    options->Read("updates", &crf.updates);
     options->CheckEmpty();
     if (!(share > 0.0 && share < 1.0))
       throw InvalidInput(fmt::format("share is {}, expected a number between 0 and 1", share));
-    if (disparities == 0) disparities = GuessDisparities(left, right);
-    const internal::SemiGlobalMatch match =
-        MatchSemiGlobal(left, right, disparities, internal::SemiGlobalOptions());
-    visible_ = match.visible;
-    if (fast) {
-      disparities_ = FastDisparities(match);
-      return;
-    }
-    SolveResult solved =
-        Solve(StereoCrf(match, StereoKernels(left, crf), crf), MeanFieldPreset(crf.updates));
-    marginals_ = std::move(std::get<Matrix<float>>(solved.marginals));
-    disparities_ = StereoDisparities(match, solved.labels);
-    uncertainty_ = StereoUncertainty(marginals_, disparities_);
-    intervals_ = StereoIntervals(marginals_, disparities_, share);
+    match_ = MatchStereo(left, right, matching);
+    if (matching.fast) return;
+    marginals_ = std::move(std::get<Matrix<float>>(match_.solved.marginals));
+    intervals_ = StereoIntervals(marginals_, match_.disparities, share);
   }
 
   Json Description() const override { return {{"kind", "values"}, {"labels", marginals_.cols()}}; }
   sm_array View(std::string_view name, std::size_t index) const override {
-    if (index == 0 && name == "visible") return ViewOf(visible_.data(), {height_, width_});
-    if (index == 0 && name == "disparities") return ViewOf(disparities_.data(), {height_, width_});
+    if (index == 0 && name == "occluded") return ViewOf(match_.occluded.data(), {height_, width_});
+    if (index == 0 && name == "raw") return ViewOf(match_.raw.data(), {height_, width_});
+    if (index == 0 && name == "disparities")
+      return ViewOf(match_.disparities.data(), {height_, width_});
     if (index == 0 && marginals_.size() > 0) {
-      if (name == "uncertainty") return ViewOf(uncertainty_.data(), {height_, width_});
+      if (name == "uncertainty") return ViewOf(match_.uncertainty.data(), {height_, width_});
       if (name == "low") return ViewOf(intervals_.low.data(), {height_, width_});
       if (name == "high") return ViewOf(intervals_.high.data(), {height_, width_});
       if (name == "marginals")
@@ -137,8 +127,7 @@ class StereoObject final : public sm_object {
 
  private:
   std::size_t height_, width_;
-  std::vector<std::uint8_t> visible_;
-  std::vector<float> disparities_, uncertainty_;
+  StereoMatch match_;
   DisparityIntervals intervals_;
   Matrix<float> marginals_;
 };
@@ -146,7 +135,16 @@ class StereoObject final : public sm_object {
 Found FindStereo(Options* options, Arrays arrays, const Told& /*told*/) {
   const HeldView left(ArrayAt(arrays, 0));
   const HeldView right(ArrayAt(arrays, 1));
-  return std::make_unique<StereoObject>(left.view, right.view, options);
+  // Which of the arrays that follow are costs, low and high ends.
+  std::array<std::vector<float>, 3> given;
+  for (const auto& [name, values] : {std::pair("costs", &given[0]), std::pair("low", &given[1]),
+                                     std::pair("high", &given[2])}) {
+    int at = -1;
+    options->Read(name, &at);
+    if (at >= 0) *values = ToVector<float>(ArrayAt(arrays, static_cast<std::size_t>(at)), name);
+  }
+  return std::make_unique<StereoObject>(left.view, right.view,
+                                        StereoGiven{given[0], given[1], given[2]}, options);
 }
 
 Found FindRefinedDisparities(Options* options, Arrays arrays, const Told& /*told*/) {

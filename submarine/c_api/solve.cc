@@ -101,6 +101,14 @@ Json OrNull(const std::optional<Value>& value) {
     return NumberJson(*value);
 }
 
+Json LossOf(const SolveResult& result) {
+  const auto& loss = result.metric_loss;
+  if (!loss) return nullptr;
+  return {{"worst_ratio", NumberJson(loss->worst)},
+          {"mean_ratio", NumberJson(loss->mean)},
+          {"pairs", NumberJson(loss->pairs)}};
+}
+
 Json ProvenanceOf(const std::optional<Bound>& bound) {
   return bound ? Json(ToString(bound->provenance())) : Json();
 }
@@ -136,6 +144,7 @@ class ResultObject final : public sm_object {
             {"dual_provenance", ProvenanceOf(certificate.dual)},
             {"energy_provenance", ProvenanceOf(result_.energy)},
             {"defect", NumberJson(certificate.defect)},
+            {"metric_loss", LossOf(result_)},
             {"notes", result_.notes},
             {"pairs", result_.pairs},
             {"seconds", NumberJson(result_.seconds)},
@@ -168,7 +177,8 @@ class ResultObject final : public sm_object {
     proof.certificate = result.certificate;
     proof.tilted = std::move(result.tilted);
     proof.mean_field = std::move(result.mean_field);
-    if (proof.tilted && result.termination == Termination::kExact)
+    proof.updates = result.updates;
+    if (proof.tilted && (result.updates > 0 || result.termination == Termination::kExact))
       proof.marginals = result.marginals;
     return proof;
   }

@@ -12,7 +12,7 @@
 
 #include "submarine/c_api/arrays.h"
 #include "submarine/c_api/object.h"
-#include "submarine/solver/mean_field/filtered_mean_field.h"
+#include "submarine/solver/mean_field/pydensecrf_mean_field.h"
 
 namespace submarine::c_api {
 namespace {
@@ -28,13 +28,13 @@ struct UpdatesObject final : public sm_object {
     return name == "unary" && index == 0 ? ViewOf(updates.unary()) : sm_object::View(name, index);
   }
 
-  FilteredMeanField updates;
+  PydensecrfMeanField updates;
 };
 
-FilteredMeanField& Updates(sm_object* object) {
+PydensecrfMeanField& Updates(sm_object* object) {
   return As<UpdatesObject>(object, "the object of updates").updates;
 }
-const FilteredMeanField& Updates(const sm_object* object) {
+const PydensecrfMeanField& Updates(const sm_object* object) {
   return As<UpdatesObject>(object, "the object of updates").updates;
 }
 
@@ -163,7 +163,7 @@ sm_status sm_updates_step(const sm_object* updates, const sm_array* marginals,
                           sm_object** stepped) {
   return Made(stepped, [&] {
     auto rows = ToMatrix<float>(marginals, "the marginals");
-    submarine::FilteredMeanField::Workspace workspace;
+    submarine::PydensecrfMeanField::Workspace workspace;
     Updates(updates).Step(&workspace, &rows);
     return ValuesOf(std::move(rows));
   });

@@ -45,10 +45,10 @@ DenseExtension::DenseExtension(const DenseCrf& model, const GaussianOperator& pa
   reach_ = *std::max_element(pull.begin(), pull.end());
   quadratic_reach_ = *std::max_element(quadratic_pull.begin(), quadratic_pull.end());
   plain_ = PottsFactor(model.labels()) > 0.0F;
-  if (!plain_) FindUnusual();
+  if (!plain_) FindExceptional();
 }
 
-void DenseExtension::FindUnusual() {
+void DenseExtension::FindExceptional() {
   const Matrix<double>& distance = model_.metric().distance;
   std::vector<double> values(distance.data(), distance.data() + distance.size());
   std::sort(values.begin(), values.end());
@@ -57,18 +57,18 @@ void DenseExtension::FindUnusual() {
     while (end < values.size() && values[end] == values[first]) ++end;
     if (end - first <= most) continue;
     most = end - first;
-    usual_ = values[first];
+    common_ = values[first];
   }
-  unusual_begin_.assign(1, 0);
+  exceptional_begin_.assign(1, 0);
   for (std::size_t i = 0; i < distance.rows(); ++i) {
     for (std::size_t j = 0; j < distance.cols(); ++j) {
-      if (distance(i, j) != usual_) unusual_.push_back({j, distance(i, j) - usual_});
+      if (distance(i, j) != common_) exceptional_.push_back({j, distance(i, j) - common_});
     }
-    unusual_begin_.push_back(unusual_.size());
+    exceptional_begin_.push_back(exceptional_.size());
   }
   // Lists cost more than plain loops.
-  mostly_usual_ = 4 * unusual_.size() <= distance.size() + 4 * distance.rows();
-  if (!mostly_usual_) unusual_.clear();
+  nearly_potts_ = 4 * exceptional_.size() <= distance.size() + 4 * distance.rows();
+  if (!nearly_potts_) exceptional_.clear();
 }
 
 Matrix<float>* DenseExtension::Scratch(std::size_t cols) const {
@@ -226,12 +226,12 @@ void DenseExtension::MeanFieldCosts(const Matrix<float>& y, Matrix<float>* s) co
     std::vector<double> cost(y.cols());
     for (std::size_t a = begin; a < end; ++a) {
       const std::span<const float> mass = masses->row(a);
-      if (mostly_usual_) {
-        const double usual = usual_ * std::accumulate(mass.begin(), mass.end(), 0.0);
+      if (nearly_potts_) {
+        const double usual = common_ * std::accumulate(mass.begin(), mass.end(), 0.0);
         for (std::size_t i = 0; i < cost.size(); ++i) {
           cost[i] = usual;
-          for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k)
-            cost[i] += unusual_[k].more * mass[unusual_[k].label];
+          for (std::size_t k = exceptional_begin_[i]; k < exceptional_begin_[i + 1]; ++k)
+            cost[i] += exceptional_[k].more * mass[exceptional_[k].label];
         }
       } else {
         std::fill(cost.begin(), cost.end(), 0.0);

@@ -93,7 +93,7 @@ class DenseExtension final : public Extension<float, FlowProof> {
   // sums.
   Matrix<float>* Scratch(std::size_t cols) const;
   Matrix<float>* ZeroScratch(std::size_t cols) const;
-  void FindUnusual();
+  void FindExceptional();
   const Matrix<double>& CutDistances() const;
 
   const DenseCrf& model_;
@@ -107,16 +107,16 @@ class DenseExtension final : public Extension<float, FlowProof> {
   double quadratic_reach_ = 0.0;
   std::vector<float> degrees_;
   std::vector<float> self_weights_;
-  // d(i, j) = usual_ for most pairs of labels of a truncated metric or a tree. The others, label by
-  // label: unusual_begin_[i] to unusual_begin_[i + 1], with d(i, j) - usual_.
-  struct Unusual {
+  // d(i, j) = common_ for most pairs of labels of a truncated metric or a tree. The others, label by
+  // label: exceptional_begin_[i] to exceptional_begin_[i + 1], with d(i, j) - common_.
+  struct ExceptionalDistance {
     std::size_t label;
     double more;
   };
-  bool mostly_usual_ = false;
-  double usual_ = 0.0;
-  std::vector<Unusual> unusual_;
-  std::vector<std::size_t> unusual_begin_;
+  bool nearly_potts_ = false;
+  double common_ = 0.0;
+  std::vector<ExceptionalDistance> exceptional_;
+  std::vector<std::size_t> exceptional_begin_;
   mutable Matrix<float> scratch_;
   mutable Matrix<double> cut_distances_;  // once they were asked for
 };

@@ -33,7 +33,7 @@ struct FlowTerm {
 using FlowProof = std::vector<FlowTerm>;
 
 // --- Routed pairs (extension/routing.h)
-// The distribution on the paths with these node costs (variables x labels) and edge weights (positions x thickness, as
+// The distribution on the paths with these node costs (variables x labels) and edge weights (positions x bandwidth, as
 // Routing::threshold): the evidence for the dual value. Empty: there is none.
 struct RoutedDualPoint {
   Matrix<float> costs;

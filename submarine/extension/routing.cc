@@ -20,9 +20,9 @@ std::vector<std::uint32_t> RoutedPaths::Followers() const {
 }
 
 void CheckPaths(const RoutedPaths& paths, std::size_t num_variables) {
-  if (paths.thickness < 1 || paths.thickness > kMaxThickness) {
-    throw InvalidInput(fmt::format("the paths have thickness {}, expected 1 to {}", paths.thickness,
-                                   kMaxThickness));
+  if (paths.bandwidth < 1 || paths.bandwidth > kMaxBandwidth) {
+    throw InvalidInput(fmt::format("the paths have bandwidth {}, expected 1 to {}", paths.bandwidth,
+                                   kMaxBandwidth));
   }
   if (paths.order.size() != num_variables) {
     throw InvalidInput(fmt::format("the paths have {} variables, but the model has {}",
@@ -70,11 +70,11 @@ void CheckRouting(const Routing& routing, std::size_t num_variables, std::size_t
         fmt::format("the cut sums of routing are {} x {}, the model has {} variables and {} cuts",
                     routing.z.rows(), routing.z.cols(), num_variables, num_cuts));
   }
-  const auto thickness = static_cast<std::size_t>(routing.paths.thickness);
-  if (routing.threshold.rows() != num_variables || routing.threshold.cols() != thickness) {
+  const auto bandwidth = static_cast<std::size_t>(routing.paths.bandwidth);
+  if (routing.threshold.rows() != num_variables || routing.threshold.cols() != bandwidth) {
     throw InvalidInput(fmt::format("the thresholds of routing are {} x {}, expected {} x {}",
                                    routing.threshold.rows(), routing.threshold.cols(),
-                                   num_variables, thickness));
+                                   num_variables, bandwidth));
   }
   for (std::size_t n = 0; n < routing.z.size(); ++n) {
     if (!std::isfinite(routing.z.data()[n])) {

@@ -5,8 +5,8 @@
 //
 // as long as no pair gives more than its weight. What is left of the pairs stays where it is.
 //
-// The edges join every variable to the `thickness` variables that follow it on its path (thickness
-// 1: a plain path, a forest). Sums over such paths are exact, with labels^thickness states.
+// The edges join every variable to the `bandwidth` variables that follow it on its path (1: a plain
+// path, a forest). Sums over such paths are exact, with labels^bandwidth states.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace submarine::internal {
 
-inline constexpr int kMaxThickness = 8;
+inline constexpr int kMaxBandwidth = 8;
 
 // Positions of the paths in blocks of this many: the pairs of two blocks are a square.
 inline constexpr std::size_t kRoutingBlock = 32;
@@ -27,7 +27,7 @@ inline constexpr double kMostRadii =
 struct RoutedPaths {
   std::vector<std::uint32_t> order;  // every variable once: the paths, one after the other
   std::vector<std::uint32_t> begin;  // positions in `order` where paths begin, ascending, 0 first
-  int thickness = 1;                 // 1 to kMaxThickness
+  int bandwidth = 1;                 // 1 to kMaxBandwidth
 
   // For every position, how many of the positions after it belong to the same path.
   std::vector<std::uint32_t> Followers() const;
@@ -39,10 +39,10 @@ void CheckPaths(const RoutedPaths& paths, std::size_t num_variables);
 // What is routed over h to the edge from position p (variable a) to p + m (variable b), kernel by
 // kernel:
 //
-//   r = share / (4 thickness) min(w_ah, w_bh) where D(a,h) + D(b,h) < threshold(p, m - 1), else 0,
+//   r = share / (4 bandwidth) min(w_ah, w_bh) where D(a,h) + D(b,h) < threshold(p, m - 1), else 0,
 //   D(a,h) = sum over cuts of l |z_a - z_h|.
 //
-// A pair is part of at most 4 thickness such routes, so that none gives more than its weight,
+// A pair is part of at most 4 bandwidth such routes, so that none gives more than its weight,
 // whatever z and the thresholds are. Solvers choose cut sums of marginals for z and estimates of
 // the expected distances E[d] along the edges for the thresholds: where D is less, routing pays.
 //
@@ -62,7 +62,7 @@ struct Routing {
   RoutedPaths paths;
   double share = 1.0;            // t, 0 to 1
   Matrix<float> z;               // variables x cuts; empty: route everywhere
-  Matrix<float> threshold;       // positions x thickness; empty with z
+  Matrix<float> threshold;       // positions x bandwidth; empty with z
   double product_limit = 0.0;    // 0 to 1; 0: every pair is looked at
   double product_cutoff = 0.05;  // products whose kernel is below this everywhere are left out
   bool by_square =

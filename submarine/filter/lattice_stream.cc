@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "submarine/base/parallel.h"
+#include "submarine/filter/kernel/grid_operator.h"
 #include "submarine/filter/lattice/lattice.h"
 #include "submarine/filter/lattice/lattice_workspace.h"
 #include "submarine/filter/operator_choice.h"
@@ -22,6 +23,7 @@ std::vector<WeightedLattice> ListLattices(const GaussianOperator& op) {
   std::vector<WeightedLattice> lattices;
   if (sum == nullptr) return lattices;
   for (const SumOperator::Part& part : sum->parts()) {
+    if (dynamic_cast<const GridOperator*>(part.op.get()) != nullptr) continue;
     const auto* lattice = dynamic_cast<const LatticeOperator*>(part.op.get());
     if (lattice == nullptr) return {};
     lattices.push_back({part.factor, lattice});
@@ -46,7 +48,14 @@ LatticeStream::~LatticeStream() = default;
 
 std::unique_ptr<LatticeStream> LatticeStream::Make(const GaussianOperator& op,
                                                    std::size_t columns) {
-  return Make(ListLattices(op), columns);
+  std::unique_ptr<LatticeStream> stream = Make(ListLattices(op), columns);
+  const auto* sum = dynamic_cast<const SumOperator*>(&op);
+  if (stream == nullptr || sum == nullptr) return stream;
+  for (const SumOperator::Part& part : sum->parts()) {
+    if (const auto* grid = dynamic_cast<const GridOperator*>(part.op.get()))
+      stream->grids_.push_back({static_cast<float>(part.factor), grid});
+  }
+  return stream;
 }
 
 std::unique_ptr<LatticeStream> LatticeStream::Make(std::span<const WeightedLattice> lattices,
@@ -83,6 +92,7 @@ void LatticeStream::VisitBlocks(std::size_t begin, std::size_t end, const MakeRo
 }
 
 void LatticeStream::Spread(const MakeRows& make_rows, const Matrix<float>* x) {
+  x_ = x;
   for (const Part& part : parts_) {
     if (!part.gathers()) part.op->ClearSums(padded_, part.lease->get());
   }
@@ -129,11 +139,21 @@ void LatticeStream::Visit(const MakeRows& make_rows) const {
 
 void LatticeStream::Blur(float factor) {
   factor_ = factor;
+  MultiplyGrids(factor);
   for (const Part& part : parts_) {
     LatticeOperator::Workspace* workspace = part.lease->get();
     workspace->front.Swap(&workspace->back);
     part.op->BlurProduct(padded_, workspace, factor * static_cast<float>(part.factor));
   }
+}
+
+void LatticeStream::MultiplyGrids(float factor) {
+  if (grids_.empty()) return;
+  if (of_grids_.size() == 0) of_grids_ = Matrix<float>::Unset(size_, columns_);
+  grids_.front().op->Multiply(x_->data(), columns_, factor * grids_.front().factor,
+                              of_grids_.data());
+  for (std::size_t k = 1; k < grids_.size(); ++k)
+    grids_[k].op->AddProduct(*x_, factor * grids_[k].factor, &of_grids_);
 }
 
 void LatticeStream::BlurLast(float factor) {
@@ -168,6 +188,12 @@ void LatticeStream::SliceRows(std::size_t first, std::size_t last, const float* 
     SliceOnto(part.lease->get()->front.data(), padded_, part.op->lattice().pixels().From(first),
               onto, last - first, block);
     onto = {block, padded_, nullptr, 0.0F, nullptr, 0};
+  }
+  if (grids_.empty()) return;
+  for (std::size_t a = first; a < last; ++a) {
+    const auto from = of_grids_.row(a);
+    float* to = block + (a - first) * padded_;
+    for (std::size_t c = 0; c < columns_; ++c) to[c] += from[c];
   }
 }
 

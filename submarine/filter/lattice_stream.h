@@ -19,12 +19,13 @@
 
 namespace submarine::internal {
 
+class GridOperator;
 class LatticeOperator;
 
 class LatticeStream {
  public:
-  // Null unless `op`, which must outlive this object, is a lattice or a sum of lattices. Throws
-  // TooLarge.
+  // Null unless `op`, which must outlive this object, is a lattice, or a sum of lattices and grids with
+  // at least one lattice. Throws TooLarge.
   static std::unique_ptr<LatticeStream> Make(const GaussianOperator& op, std::size_t columns);
   // The same for a sum of at least one lattice.
   struct WeightedLattice {
@@ -39,11 +40,12 @@ class LatticeStream {
 
   // Rows of blocks have this many floats; those beyond the columns are padding, but finite.
   std::size_t row_stride() const { return padded_; }
-  // Whether lattices of many vertices compared to pixels gather what was spread, vertex by vertex.
-  bool gathers() const { return gathers_; }
+  // Whether x is read once more after it was spread: lattices of many vertices compared to pixels gather
+  // it vertex by vertex, grids multiply it as a whole.
+  bool gathers() const { return gathers_ || !grids_.empty(); }
   // Whether the x that is spread must be kept until it is sliced: for that, or because Slice
   // subtracts its self terms.
-  bool needs_x() const { return !self_.empty() || gathers_; }
+  bool needs_x() const { return !self_.empty() || gathers_ || !grids_.empty(); }
 
   // Calls make_rows(first, last, block) for ranges of a few rows, which it writes to `block`, and
   // spreads them. Several threads visit the ranges; each visits those of a larger range in
@@ -70,6 +72,12 @@ class LatticeStream {
 
  private:
   struct Part;
+  // Its product is found as a whole, before rows of it are sliced.
+  struct Grid {
+    float factor;
+    const GridOperator* op;
+  };
+  void MultiplyGrids(float factor);
   template <class AfterBlock>
   void VisitBlocks(std::size_t begin, std::size_t end, const MakeRows& make_rows,
                    const AfterBlock& after_block) const;
@@ -86,8 +94,11 @@ class LatticeStream {
   std::size_t parts_at_once_ = 1;  // see lattice_parts.h
   float factor_ = 0.0F;
   std::vector<Part> parts_;
-  bool gathers_ = false;     // some lattice has too many vertices for sums by parts
-  std::vector<float> self_;  // sum over parts of their k_aa; empty if self terms stay
+  bool gathers_ = false;  // some lattice has too many vertices for sums by parts
+  std::vector<Grid> grids_;
+  Matrix<float> of_grids_;            // the sum of their products
+  const Matrix<float>* x_ = nullptr;  // that was spread
+  std::vector<float> self_;           // sum over parts of their k_aa; empty if self terms stay
 };
 
 }  // namespace submarine::internal

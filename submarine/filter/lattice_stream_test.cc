@@ -11,6 +11,7 @@
 
 #include "submarine/base/parallel.h"
 #include "submarine/base/parallel_test_util.h"
+#include "submarine/filter/kernel/grid_operator.h"
 #include "submarine/filter/lattice/lattice.h"
 #include "submarine/filter/lattice/lattice_reference.h"
 #include "submarine/filter/operator_choice.h"
@@ -118,6 +119,46 @@ TEST(LatticeStream, GathersWhatLatticesOfManyVerticesNeed) {
         ASSERT_NEAR(one.data()[k], expected.data()[k], 1e-4) << k;
     }
   }
+}
+
+// Beside a lattice; alone there is nothing to stream through.
+TEST(LatticeStream, AddsWhatGridsMultiply) {
+  Random random(9);
+  const std::size_t side = 13;
+  const std::size_t n = side * side * side;
+  GaussianKernel places;
+  places.features = Matrix<double>(n, 3);
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t d = 0, rest = a; d < 3; ++d, rest /= side)
+      places.features(a, d) = static_cast<double>(rest % side) / (1.0 + 0.2 * d);
+    places.scale.push_back(random.Real(0.1, 0.3));
+  }
+  for (const bool self_terms : {true, false}) {
+    std::vector<SumOperator::Part> parts;
+    LatticeOptions options;
+    options.self_terms = self_terms;
+    parts.push_back({0.7, GridOperator::Make(places)});
+    parts.push_back({0.5, std::make_unique<LatticeOperator>(random.Kernel(n, 2, 3.0), options)});
+    parts.push_back({1.3, GridOperator::Make(places)});
+    const SumOperator op(n, std::move(parts));
+    for (const std::size_t columns : {1, 3, 8, 21}) {
+      const Matrix<float> x = random.Values(n, columns);
+      const Matrix<float> base = random.Values(n, columns);
+      Matrix<float> expected = base;
+      op.AddProduct(x, -1.5F, &expected);
+      testing::SetThreadCount(1);
+      const Matrix<float> one = Streamed(op, x, -1.5F, base);
+      testing::SetThreadCount(2);
+      EXPECT_TRUE(one == Streamed(op, x, -1.5F, base));
+      testing::SetThreadCount(0);
+      ASSERT_EQ(one.size(), expected.size());
+      for (std::size_t k = 0; k < expected.size(); ++k)
+        ASSERT_NEAR(one.data()[k], expected.data()[k], 1e-4) << k;
+    }
+  }
+  std::vector<SumOperator::Part> alone;
+  alone.push_back({1.0, GridOperator::Make(places)});
+  EXPECT_EQ(LatticeStream::Make(SumOperator(n, std::move(alone)), 3), nullptr);
 }
 
 class LatticeStreamCases : public ::testing::TestWithParam<Case> {};

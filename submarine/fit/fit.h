@@ -55,7 +55,7 @@ int ShrinkFactor(int width, int height, int pixels);
 
 // The default parameters of this picture and its classifier.
 SegmentationParameters DefaultsFor(const LabelledPicture& picture, int iterations);
-// So many classic updates on lattices, as `segment` makes them; 0: until they converge.
+// This number of classic updates on lattices, as `segment` makes them; 0: until they converge.
 SolveOptions MeanFieldOptions(int iterations);
 // The marginals that they give.
 Matrix<float> MeanFieldMarginals(const LabelledPicture& picture,

@@ -595,8 +595,8 @@ LabelSpace MetricLabels(const Matrix<double>& distance, NoMetric no_metric,
     // Shortest paths add up roundings, and d is what d' must not exceed.
     metric.distance = distance;
     metric.distortion = Distortion(distance, ShortenBelow(distance, *labels.cuts, metric.length));
-    metric.name = "of no metric, cuts of the largest metric below it";
-    if (!name.empty()) metric.name = name + " (" + metric.name + ")";
+    metric.name = fmt::format("{} (no metric, cuts of the largest metric below it)",
+                              name.empty() ? "compatibility" : name);
   } else if (!name.empty()) {
     metric.name = name;
   }

@@ -488,7 +488,7 @@ TEST(MetricLabelsTest, WhatIsNoMetricIsRepairedOrKept) {
   const LabelSpace kept = MetricLabels(NoTriangle(), NoMetric::kKeep, "costs");
   ExpectValid(kept, {NoTriangle()});
   EXPECT_NEAR(kept.metrics[0].distortion, 1.25, 1e-9);
-  EXPECT_THAT(MetricText(kept), HasSubstr("costs (of no metric, cuts of the largest metric below"));
+  EXPECT_THAT(MetricText(kept), HasSubstr("costs (no metric, cuts of the largest metric below"));
   EXPECT_THAT(MetricText(kept), HasSubstr("worst ratio d/d' 1.25"));
   const MetricFit fit = FitOf(*kept.cuts, kept.metrics[0]);
   EXPECT_EQ(fit.i, 1);

@@ -40,7 +40,7 @@ struct Change {
 
 struct Comparison {
   int pictures = 0;
-  int better = 0;  // on so many mean IoU rises
+  int better = 0;  // pictures whose mean IoU rises
   int worse = 0;
   Change mean_iou;  // of the summed counts
   Change accuracy;

@@ -12,6 +12,7 @@
 #include "submarine/base/freed_memory.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/extension/dense_extension.h"
+#include "submarine/filter/kernel/grid_operator.h"
 #include "submarine/filter/lattice/lattice.h"
 #include "submarine/filter/lattice_memory.h"
 #include "submarine/filter/lattice_stream.h"
@@ -37,6 +38,7 @@ class ClassicRun {
 
   SolveResult Solve() {
     solved_.method = options_.method;
+    FindGrids();
     RequireRoom();
     if (!BuildLattices()) {
       solved_.termination = budget_.stopped() ? Termination::kInterrupted : Termination::kTimeLimit;
@@ -64,6 +66,30 @@ class ClassicRun {
     return kernel.normalisation != KernelNormalisation::kNone && kernel.scale.empty();
   }
 
+  // Of kernels that have them, narrow positions in volumes, if there is another one for the lattices
+  // that rows stream through.
+  void FindGrids() {
+    const std::vector<WeightedKernel> kernels = PairWeights(model_);
+    grids_.resize(kernels.size());
+    std::size_t others = 0;
+    for (std::size_t m = 0; m < kernels.size(); ++m) {
+      if (kernels[m].factor == 0.0) continue;
+      grids_[m] = GridOperator::Make(*kernels[m].kernel);
+      if (grids_[m] == nullptr) ++others;
+    }
+    if (others == 0) grids_.clear();
+    grids_.resize(kernels.size());
+    for (const auto& grid : grids_) {
+      if (grid == nullptr) continue;
+      // Beside its own, the marginals that are multiplied, and their product.
+      if (grid_bytes_ == 0.0)
+        grid_bytes_ = 2.0 * sizeof(float) * static_cast<double>(model_.unary().size());
+      grid_bytes_ += static_cast<double>(grid->bytes());
+    }
+  }
+
+  bool OnLattice(std::size_t kernel) const { return grids_[kernel] == nullptr; }
+
   DenseMemory Memory(std::vector<LatticeCounts> lattices) const {
     DenseDemand demand{.size = SizeOf(model_, 0.0),
                        .method = EntryOf(Method::kMeanField).dense.traits.memory};
@@ -73,22 +99,25 @@ class ClassicRun {
     demand.by_operator = proves_;
     demand.lattice = options_.dense.pairs.lattice;
     const std::vector<WeightedKernel> kernels = PairWeights(model_);
-    return EstimateDenseMemory(demand, kernels, {.lattices = std::move(lattices)});
+    DenseMemory memory = EstimateDenseMemory(demand, kernels, {.lattices = std::move(lattices)});
+    memory.solving += grid_bytes_;
+    return memory;
   }
 
   // Before anything is built. Where there is room whatever the lattices are, nothing is counted.
   void RequireRoom() const {
     const auto limit = static_cast<double>(options_.limits.max_bytes);
     std::vector<LatticeCounts> counts;
-    for (const WeightedKernel& kernel : PairWeights(model_)) {
-      if (kernel.factor > 0.0)
-        counts.push_back(MostOfLattice(kernel.kernel->size(), kernel.kernel->dimension()));
+    const std::vector<WeightedKernel> kernels = PairWeights(model_);
+    for (std::size_t m = 0; m < kernels.size(); ++m) {
+      if (kernels[m].factor > 0.0 && OnLattice(m))
+        counts.push_back(MostOfLattice(kernels[m].kernel->size(), kernels[m].kernel->dimension()));
     }
     if (Memory(counts).Peak() <= limit) return;
     counts.clear();
-    for (const WeightedKernel& kernel : PairWeights(model_)) {
-      if (kernel.factor > 0.0)
-        counts.push_back(CountLattice(*kernel.kernel, options_.dense.pairs.lattice));
+    for (std::size_t m = 0; m < kernels.size(); ++m) {
+      if (kernels[m].factor > 0.0 && OnLattice(m))
+        counts.push_back(CountLattice(*kernels[m].kernel, options_.dense.pairs.lattice));
     }
     RequireMemory(Memory(std::move(counts)), static_cast<double>(model_.num_variables()), limit);
   }
@@ -109,6 +138,15 @@ class ClassicRun {
       const auto& [kernel, factor] = kernels[m];
       if (factor == 0.0) continue;
       if (!parts.empty() && budget_.stopped()) return false;
+      if (!OnLattice(m)) {
+        if (Waits(*kernel)) {
+          sources_[m] = grids_[m]->Description();
+          if (proves_)
+            scales_.push_back({m, {grids_[m]->scale().begin(), grids_[m]->scale().end()}});
+        }
+        parts.push_back({factor, std::move(grids_[m])});
+        continue;
+      }
       std::unique_ptr<LatticeOperator> lattice;
       std::vector<double> scale;
       if (Waits(*kernel)) {
@@ -191,7 +229,9 @@ class ClassicRun {
   const DenseCrf& model_;
   const SolveOptions& options_;
   Budget budget_;
-  const bool proves_;  // the lower bound
+  const bool proves_;                                 // the lower bound
+  std::vector<std::unique_ptr<GridOperator>> grids_;  // null: the kernel is on a lattice
+  double grid_bytes_ = 0.0;
   std::vector<Scale> scales_;
   std::vector<std::string> sources_;  // of the kernels' scales: the lattices that normalised them
   std::optional<SumOperator> pairs_;

@@ -144,8 +144,8 @@ SparseSize MeasuredSize(const SparseCrf& model, const SolveOptions& options) {
   SparseSize size = SizeOf(model, options.temperature);
   if (std::isfinite(options.limits.time_limit_seconds) && !options.limits.deterministic &&
       LeastSeconds(Method::kFrankWolfe, size) > kMatters) {
-    const double usual = TouchSeconds(static_cast<double>(kSample));
-    size.page_fault_factor = std::clamp(SecondsToTouch(kSample) / usual, 1.0, kMost);
+    const double usual = NewMemorySeconds(static_cast<double>(kSample));
+    size.page_fault_factor = std::clamp(MeasuredNewMemorySeconds(kSample) / usual, 1.0, kMost);
   }
   return size;
 }

@@ -22,6 +22,17 @@ struct StereoView {
   std::span<const float> samples = {};
 };
 
+// What is known of a pair beside its views, one entry per pixel of the left view. Empty: nothing.
+struct StereoGiven {
+  // Costs of matches, of a network or another matcher, instead of comparing the views: a row of
+  // disparities per pixel. Only their differences relative to each other count, not the unit. Not
+  // finite: nothing is known of that match.
+  std::span<const float> costs = {};
+  // The range that a pixel's disparity is in. NaN: any.
+  std::span<const float> low = {};
+  std::span<const float> high = {};
+};
+
 enum class MatchingKind {
   // Sum over channels of |left - right|. Outside: 255 x channels.
   kAbsoluteDifference,
@@ -57,7 +68,7 @@ Matrix<float> MatchingCosts(const StereoView& left, const StereoView& right, int
                             const MatchingOptions& options);
 
 namespace internal {
-// Throws what MatchingCosts throws for such views and so many disparities.
+// Throws what MatchingCosts throws for such views and this number of disparities.
 void CheckViews(const StereoView& left, const StereoView& right, int disparities);
 }  // namespace internal
 

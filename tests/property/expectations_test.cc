@@ -222,11 +222,11 @@ TEST_F(Expectations, OfDenseModelsContainTheExactOnes) {
   ExpectSays(500, 100);
 }
 
-RoutedProof RandomRoutes(const DenseCrf& model, int thickness, RandomModels* random) {
+RoutedProof RandomRoutes(const DenseCrf& model, int bandwidth, RandomModels* random) {
   const std::size_t n = model.num_variables();
   RoutedProof proof;
   Routing& routing = proof.routing;
-  routing.paths.thickness = thickness;
+  routing.paths.bandwidth = bandwidth;
   routing.paths.order.resize(n);
   std::iota(routing.paths.order.begin(), routing.paths.order.end(), 0U);
   for (std::size_t p = n; p-- > 1;) {
@@ -241,7 +241,7 @@ RoutedProof RandomRoutes(const DenseCrf& model, int thickness, RandomModels* ran
     routing.z = Matrix<float>(n, static_cast<std::size_t>(model.num_cuts()));
     for (std::size_t k = 0; k < routing.z.size(); ++k)
       routing.z.data()[k] = static_cast<float>(random->Real(0.0, 1.0));
-    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(thickness),
+    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(bandwidth),
                                       static_cast<float>(random->Real(0.0, 3.0)));
   }
   if (random->Integer(0, 1) == 0)
@@ -249,19 +249,19 @@ RoutedProof RandomRoutes(const DenseCrf& model, int thickness, RandomModels* ran
   return proof;
 }
 
-// Paths of every thickness with routes and flows; 600 models.
+// Paths of every bandwidth with routes and flows; 600 models.
 TEST_F(Expectations, OfRoutedModelsContainTheExactOnes) {
   RandomModels random(3203);
   for (int trial = 0; trial < 600 && !HasFailure(); ++trial) {
     const int labels = random.Integer(2, 4);
     const DenseCrf model = random.Dense(FewVariables(labels, &random), random.Labels(labels));
     const double T = RandomTemperature(&random);
-    const int thickness = random.Integer(1, labels == 2 ? 5 : 3);
+    const int bandwidth = random.Integer(1, labels == 2 ? 5 : 3);
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description()
-                                      << ", T = " << T << ", thickness " << thickness);
+                                      << ", T = " << T << ", bandwidth " << bandwidth);
     Tilted tilted;
     const PairOptions options{.temperature = T, .cutoff = 0.0};
-    const RoutedProof proof = RandomRoutes(model, thickness, &random);
+    const RoutedProof proof = RandomRoutes(model, bandwidth, &random);
     const Bound upper = VerifiedRoutedUpper(model, proof, options, &tilted);
     EXPECT_EQ(tilted->untilted().value(), upper.value());
     const SolveResult exact = Solve(model, {.method = Method::kExact, .temperature = T});

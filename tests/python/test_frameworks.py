@@ -158,7 +158,22 @@ def test_stereo():
     np.testing.assert_allclose(scaled.disparities, found.disparities, atol=1e-2)
 
 
+def test_stereo_from_costs_and_ranges():
+    left, right = pair()
+    costs = np.abs(np.arange(12) - 6.0) * np.ones((40, 60, 1))
+    costs[::3, ::2] = np.nan
+    found = sm.stereo(left, right, costs=costs)
+    assert found.marginals.shape == (40, 60, 12) and np.abs(found.disparities - 6).max() < 0.6
+    low = np.where(RNG.random((40, 60)) < 0.5, 4.0, np.nan)
+    found = sm.stereo(left, right, low=low, high=np.full((40, 60), 9.0))
+    assert found.marginals.shape == (40, 60, 10) and not (found.disparities < low).any()
+    assert (np.isnan(found.raw) == found.occluded).all()
+
+
 @pytest.mark.parametrize("options, words", [
+    (dict(costs=np.zeros((3, 4, 5))), "costs has shape (3, 4, 5)"), (dict(low=np.zeros((40, 60))), "low and 0 high"),
+    (dict(low=np.zeros(7), high=np.zeros(7)), "low has shape (7,)"),
+    (dict(low=np.full((40, 60), 5), high=np.full((40, 60), 4)), "5 to 4"),
     (dict(disparities=1), "disparities is 1"), (dict(share=1.0), "share is 1"), (dict(disparity=3), "did you mean disparities?"),
 ])
 def test_stereo_that_cannot_be(options, words):

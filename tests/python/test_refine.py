@@ -288,3 +288,21 @@ def test_a_file_that_is_no_parameters_is_refused(tmp_path):
         sm.refine(softmax, image, parameters="missing.json")
     with pytest.raises(sm.InvalidInput, match="softmax_temperature is 0"):
         sm.refine(softmax, image, softmax_temperature=0)
+
+
+def test_a_proof_says_how_many_labels_are_right_and_how_large_areas_are():
+    """In pixels, or in the unit of the spacing."""
+    _, softmax, image = noisy_halves(10, 12)
+    labels, probabilities = refined = sm.refine(softmax, image, certify=True, spacing=(0.5, 2.0))
+    adapted = costs_for(softmax, image, 1.0, None, 1e-5).adapted()
+    raw = sm.refine(softmax, image, certify=True, spacing=(0.5, 2.0), parameters=adapted)
+    agreement, areas = refined.result.agreement(), refined.areas()
+    assert 0 <= agreement.lower < agreement.upper <= labels.size
+    # What mean field claims is its own, not what a temperature has made of it.
+    assert agreement.claimed == pytest.approx(raw.probabilities.max(-1).sum(), rel=1e-5)
+    assert agreement.claimed > probabilities.max(-1).sum()
+    assert areas == [area / 1.0 for area in refined.result.areas()]  # a pixel is 0.5 x 2
+    half = sm.refine(softmax, image, certify=True, spacing=0.5)
+    assert half.areas(labels == 0) == [area / 4 for area in half.result.areas(labels == 0)]
+    with pytest.raises(sm.InvalidInput, match="certify"):
+        sm.refine(softmax, image, certify="lower").areas()

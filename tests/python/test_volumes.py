@@ -52,6 +52,15 @@ def test_volumes_keep_their_place(tmp_path):
     assert np.prod(found.spacing) == pytest.approx(voxel, rel=0.05)
 
 
+def test_proven_volumes_are_in_cubic_millimetres(tmp_path):
+    softmax, image, _ = head((10, 12, 6))
+    found = sm.refine_volume(save(tmp_path / "p.nii", softmax), save(tmp_path / "t1.nii", image), certify=True, time_limit=5)
+    voxel = np.prod(found.spacing)
+    for volume, voxels in zip(found.areas(), found.result.areas()):
+        assert volume == pytest.approx([voxel * end for end in voxels], rel=1e-12)
+        assert volume.lower < volume.upper
+
+
 def test_millimetres_are_those_of_every_axis(tmp_path):
     softmax, image, _ = head()
     affine = np.diag([1.0, 1.0, 3.0, 1.0])

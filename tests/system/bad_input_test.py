@@ -262,6 +262,15 @@ class Bundles(BadInputTest):
                 self.assert_model_refused("model.json", mentions=["edges.npy", word])
 
 
+class Usage(BadInputTest):
+
+    def test_unknown_options_and_commands_name_the_nearest(self):
+        self.assert_refused("solve", "model.json", "--max-memroy", 3, mentions=["--max-memroy", "did you mean --max-memory?"])
+        self.assert_refused("segment", "a.png", "--softmx=s.npy", mentions=["--softmx", "did you mean --softmax?"])
+        self.assert_refused("sove", "model.json", mentions=['"sove"', "did you mean solve?"])
+        self.assert_refused("solve", "model.json", "--fnord", mentions=["has no option --fnord"])
+
+
 class HostileHeaders(BadInputTest):
     """What a few bytes can make of time, memory and stack, and files that are none of a model's business."""
 
@@ -346,7 +355,7 @@ class Trees(BadInputTest):
         self.refuse_tree({"nodes": [{"id": 1, "lenght": 2}]}, ["lenght"])
         self.refuse_tree({"children": [{"label": 0, "length": -1}, {"label": 1}, {"label": 2}]}, ["length", "-1"])
         self.refuse_tree({"children": 5}, ["children"])
-        self.refuse_tree([1, 2], ["object"])
+        self.refuse_tree([1, 2], ["matrix"])
         self.refuse_tree("{", ["JSON"])
         for levels, word in ((270, "256"), (5000, "nested")):
             self.refuse_tree('{"children": [' * levels + '{"label": 0}' + "]}" * levels, [word])
@@ -495,8 +504,7 @@ class Options(BadInputTest):
     def test_commands(self):
         self.assert_refused(mentions=["--help"])
         self.assert_refused("solve", mentions=["MODEL"])
-        self.assert_refused("slolve", "model.json", mentions=["slolve", "did you mean solve?"])
-        self.assert_refused("solve", "model.json", "--time-limt=3", mentions=["--time-limt", "did you mean --time-limit?"])
+        self.assert_refused("slove", "model.json", mentions=["slove"])
         self.assert_refused("--nonsense", mentions=["--help"])
 
     def test_exact_refuses_what_does_not_fit_into_memory(self):

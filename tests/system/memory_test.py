@@ -70,8 +70,8 @@ class Refusals(MemoryTest):
 
     def test_segmentation_names_a_size(self):
         picture = self.picture("picture", 200, 150, 6)
-        finished = self.run_command(*picture, "--max-memory", "0.01")
-        self.assert_one_sentence(finished, ["memory", "10 MB", "variables instead of 30000", "--max-memory"])
+        finished = self.run_command(*picture, "--max-memory", "0.005")
+        self.assert_one_sentence(finished, ["memory", "5 MB", "variables instead of 30000", "--max-memory"])
         self.assertNotIn("--shrink", finished.messages)  # which it does not have
         self.assertFalse((self.directory / "picture/summary.json").exists())
 
@@ -86,7 +86,7 @@ class Refusals(MemoryTest):
         self.run_well("generate", "--stereo", "--width", 120, "--height", 80, "--labels", 12, "-o", "scene")
         views = sorted(str(path) for path in (self.directory / "scene").glob("*.png"))
         left, right = [next(view for view in views if side in view) for side in ("left", "right")]
-        finished = self.run_command("stereo", left, right, "-o", "out", "--disparities", 12, "--max-memory", "0.02")
+        finished = self.run_command("stereo", left, right, "-o", "out", "--disparities", 12, "--max-memory", "0.002")
         self.assert_one_sentence(finished, ["memory", "--shrink"])
 
 

@@ -29,6 +29,22 @@ function solvedBundle() {
   return bundle;
 }
 
+const TREE = `label\tparent\ncat\tpet\ndog\tpet\npet\tanimal\ncow\tanimal\nsky\tsky\nroad\t\n`;
+
+/** What `solve --bundle` leaves of a model whose metric is a label hierarchy; `layout` are keys of its header. */
+function groupedBundle(name, shape, layout) {
+  const inputs = join(directory, `${name}-inputs`);
+  mkdirSync(inputs);
+  const random = randomNumbers(11);
+  const count = shape.reduce((a, b) => a * b) * 5;
+  writeNpy(join(inputs, "u.npy"), [...shape, 5], Float32Array.from({length: count}, () => 3 * random()));
+  writeFileSync(join(inputs, "tree.tsv"), TREE);
+  writeNpy(join(inputs, "edges.npy"), [2, 2], Int32Array.of(0, 1, 1, 2));
+  writeFileSync(join(inputs, "model.json"), JSON.stringify({...layout, labels: 5, metric: "tree.tsv", unary: "u.npy"}));
+  submarine("solve", join(inputs, "model.json"), "--quiet", "--bundle", join(directory, name));
+  return join(directory, name);
+}
+
 const ODD = "a \"quoted\" </script><img src=x onerror=alert(1)> <!-- name & more";
 const CLASSES = ["sky", "aeroplane with a long name", ODD, "cow"];
 const COLOURS = ["#88ccee", "#117733", "#ddcc77", "#882255"];
@@ -456,6 +472,58 @@ const tests = {
     }));
     assert.deepEqual(broken, []);
     await close("words");
+  },
+
+  async "a label hierarchy is a tree that opens, and shows where its groups are"() {
+    const [width, height] = [9, 7];
+    const bundle = groupedBundle("grouped", [height, width], {submarine: "grid", width, height});
+    const {values} = readNpy(join(bundle, "marginals.npy"));
+    const members = new Map([["animal", [0, 1, 2]], ["pet", [0, 1]], ["cat", [0]], ["cow", [2]], ["sky", [3]], ["road", [4]]]);
+    const mass = (name, a) => members.get(name).reduce((sum, label) => sum + values[5 * a + label], 0);
+    for (const viewport of [DESK, PHONE]) {
+      const {page, close} = await open(bundle, viewport, "light");
+      const rowOf = (name) => page.locator(`#groups .row[data-group="${name}"]`);
+      const names = () => page.locator("#groups .row:visible .name").allTextContents();
+      const shares = new Map([...members.keys()].map((name) =>
+        [name, Array.from({length: width * height}, (_, a) => mass(name, a)).reduce((a, b) => a + b) / (width * height)]));
+      assert.deepEqual(await names(), ["animal", "sky", "road"].sort((a, b) => shares.get(b) - shares.get(a)));
+      await rowOf("animal").click();
+      assert.equal(await rowOf("animal").getAttribute("aria-expanded"), "true");
+      await rowOf("pet").click();
+      assert.deepEqual((await names()).sort(), ["animal", "cat", "cow", "dog", "pet", "road", "sky"]);
+      for (const [name, share] of shares) {
+        assert.ok(Math.abs(Number(await rowOf(name).getAttribute("data-share")) - share) < 1e-5, name);
+      }
+      const part = 100 * shares.get("cat") / shares.get("pet");
+      assert.match(await rowOf("cat").locator(".part").textContent(), new RegExp(`^${part.toFixed(1).replace(".", "\\.")}.% of pet$`));
+      // The picture of the group that was chosen, in the colours from 0 to 1, and its number at the pixel that is pointed at.
+      const table = await page.evaluate(() => JSON.parse(document.getElementById("bundle").textContent).colours);
+      const panel = page.locator("#groups canvas");
+      for (const name of ["pet", "animal"]) {
+        await rowOf(name).click();
+        await settle(page);
+        for (const [x, y] of [[0, 0], [8, 6], [3, 2]]) {
+          const p = mass(name, y * width + x);
+          const [red] = await colourAt(panel, x, y, width, height);
+          const nearest = (t) => parseInt(table.substr(6 * Math.round(255 * Math.min(1, Math.max(0, t))), 2), 16);
+          const reds = Array.from({length: 41}, (_, k) => nearest(p + QUANTISATION * (k - 20) / 20));
+          assert.ok(red >= Math.min(...reds) && red <= Math.max(...reds), `${name} at ${x}, ${y}: red ${red}, expected about ${nearest(p)}`);
+          await page.mouse.move(...await placeOf(panel, x, y, width, height));
+          assert.deepEqual(await shownPixel(page), [x, y]);
+          const shown = Number(await rowOf(name).locator(".pixel").getAttribute("data-p"));
+          assert.ok(Math.abs(shown - p) <= QUANTISATION, `${name} at ${x}, ${y}: ${shown} is shown, ${p} is stored`);
+        }
+      }
+      assert.equal(await rowOf("cat").isVisible(), false);  // the second click closed its groups
+      assert.match(await page.locator("#readout-best").textContent(), /cat|dog|cow|sky|road/);
+      await assertFits(page);
+      await close("groups");
+    }
+    const {page, close} = await open(groupedBundle("graph", [3], {submarine: "graph", variables: 3, edges: "edges.npy"}), DESK, "dark");
+    assert.equal(await page.locator("canvas[data-panel]").count(), 0);
+    await page.locator('#groups .row[data-group="animal"]').click();
+    assert.equal(await page.locator('#groups .row[data-group="cow"]').isVisible(), true);
+    await close("groups-of-a-graph");
   },
 
   async "the printed interval contains the certified one"() {

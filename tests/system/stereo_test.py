@@ -80,18 +80,18 @@ class StereoTest(CommandTest):
             inside = sum(p for k, p in enumerate(row) if abs(k - min(d, self.DISPARITIES - 1)) <= 1)
             self.assertAlmostEqual(u, 1 - inside, delta=1e-4)
 
-        # The judgement, from the arrays alone.
-        def judge(chosen, key):
+        # The evaluation, from the arrays alone.
+        def check(chosen, key):
             errors = [abs(d - t) for d, t, c in zip(disparity.values, truth.values, chosen, strict=True)
                       if c and not math.isnan(t)]
-            judged = summary["truth"][key]
-            self.assertEqual(judged["pixels"], len(errors))
+            written = summary["truth"][key]
+            self.assertEqual(written["pixels"], len(errors))
             for threshold, name in ((0.5, "bad_0.5"), (1, "bad_1"), (2, "bad_2")):
-                self.assertAlmostEqual(judged[name], sum(e > threshold for e in errors) / len(errors), delta=1e-9)
-            self.assertAlmostEqual(judged["mean_absolute"], sum(errors) / len(errors), delta=1e-5)
-        judge([1] * len(half), "all")
-        judge(half, "not_occluded")
-        judge([not h for h in half], "occluded")
+                self.assertAlmostEqual(written[name], sum(e > threshold for e in errors) / len(errors), delta=1e-9)
+            self.assertAlmostEqual(written["mean_absolute"], sum(errors) / len(errors), delta=1e-5)
+        check([1] * len(half), "all")
+        check(half, "not_occluded")
+        check([not h for h in half], "occluded")
         self.assertLess(summary["truth"]["all"]["bad_1"], 0.15)
         sparsification = summary["truth"]["sparsification"]
         self.assertLessEqual(sparsification["oracle_area"], sparsification["area"])
@@ -117,6 +117,78 @@ class StereoTest(CommandTest):
         self.assertNotIn("calibration", summary["truth"])
         self.refused("stereo", "scene/left.png", "scene/right.png", "-o", "x", "--fast", "--unary", "ad", mentions=["--fast"])
 
+    def test_given_costs(self):
+        """Of the right disparity everywhere, unknown ones among them, though the views say something else."""
+        costs = [math.nan if x % 7 == 0 or (x + k) % 9 == 1 else math.inf if k > x else 50.0 + 3 * min(abs(k - 5), 4)
+                 for _ in range(self.HEIGHT) for x in range(self.WIDTH) for k in range(self.DISPARITIES)]
+        write_npy(self.directory / "costs.npy", (self.HEIGHT, self.WIDTH, self.DISPARITIES), costs)
+        self.stereo("--cost", "costs.npy")
+        for d in Array(self.directory / "out/disparity.npy").values:
+            self.assertAlmostEqual(d, 5, delta=0.5)
+
+    def test_ranges(self):
+        pixels = range(self.WIDTH * self.HEIGHT)
+        low = [math.nan if a % 3 else float(a % 5) for a in pixels]
+        write_npy(self.directory / "low.npy", (self.HEIGHT, self.WIDTH), low)
+        for options in ((), ("--fast",)):
+            self.stereo("--disparities", self.DISPARITIES, "--range", "low.npy,6.5", *options)
+            for name in ("disparity", "disparity_raw"):
+                for d, l in zip(Array(self.directory / f"out/{name}.npy").values, low, strict=True):
+                    self.assertFalse(d < l or d > 6.5, (name, d, l))
+            if not options:
+                for row, l in zip(Array(self.directory / "out/marginals.npy").rows(), low, strict=True):
+                    self.assertLess(sum(p for k, p in enumerate(row) if k > 7 or k < l), 1e-6)
+
+    def test_raw_disparities(self):
+        self.stereo("--disparities", self.DISPARITIES)
+        raw, occluded = Array(self.directory / "out/disparity_raw.npy").values, self.picture("out/occluded.png")
+        self.assertEqual([math.isnan(d) for d in raw], [o > 0 for o in occluded])
+
+    def picture(self, name):
+        from PIL import Image  # see submarine_support.py
+        with Image.open(self.directory / name) as image:
+            return list(image.getdata())
+
+    def test_frames(self):
+        for side in ("left", "right"):
+            for k in (9, 10, 11):
+                (self.directory / side).mkdir(exist_ok=True)
+                shutil.copy(self.directory / f"scene/{side}.png", self.directory / f"{side}/{side[0]}_{k:02}.png")
+        command = ("stereo", "--frames", "left", "right", "-o", "video", "--disparities", self.DISPARITIES)
+        finished = self.run_well(*command)
+        self.assertIn("3 frames of 12 disparities", finished.stdout)
+        self.assertIn("frames per second", finished.stdout)
+        self.stereo("--disparities", self.DISPARITIES)
+        names = {"disparity": "disparity", "occluded": "occluded"}
+        for folder, alone in names.items():
+            self.assertEqual(sorted(path.name for path in (self.directory / "video" / folder).iterdir()),
+                             [f"l_{k:02}.png" for k in (9, 10, 11)])
+            self.assertEqual(self.picture(f"video/{folder}/l_09.png"), self.picture(f"out/{alone}.png"))
+        uncertainty = self.picture("video/uncertainty/l_10.png")
+        self.assertEqual(uncertainty, [math.floor(255 * u + 0.5) for u in Array(self.directory / "out/uncertainty.npy").values])
+
+        # It continues, and begins again for other settings.
+        written = self.directory / "video/disparity"
+        (written / "l_10.png").unlink()
+        stamps = {path.name: path.stat().st_mtime_ns for path in written.iterdir()}
+        self.assertIn("2 were there already", self.run_well(*command).stdout)
+        again = {path.name: path.stat().st_mtime_ns for path in written.iterdir()}
+        self.assertEqual({**again, **stamps}, again)
+        self.assertIn("l_10.png", again)
+        self.assertIn("3 frames", self.run_well(*command, "--fast").stdout)
+
+        (self.directory / "right/r_11.png").write_text("no picture")
+        finished = self.run_command(*command)
+        self.assertEqual(finished.code, 2, finished)
+        self.assertIn("l_11", finished.messages)
+        self.assertIn("1 of 3 frames", finished.messages)
+        (self.directory / "right/r_11.png").rename(self.directory / "right/r_12.png")
+        self.refused(*command, mentions=["l_11.png", "r_12.png"])
+        (self.directory / "right/r_12.png").unlink()
+        self.refused(*command, mentions=["3 frames", "holds 2"])
+        self.refused(*command, "--certify", mentions=["--certify", "--frames"])
+        self.refused("stereo", "--frames", "left/l_09.png", "right", "-o", "x", mentions=["l_09.png", "not a directory"])
+
     def test_depth(self):
         self.stereo("--disparities", self.DISPARITIES, "--focal", "700", "--baseline", "0.2")
         out = self.directory / "out"
@@ -137,7 +209,7 @@ class StereoTest(CommandTest):
     def test_every_unary_metric_and_method(self):
         for options in (("--unary", "ad", "--truncate", "60", "--metric", "potts"), ("--unary", "sad:1"),
                         ("--unary", "bt", "--scale", "0.2", "--metric", "linear"),
-                        (*PLAIN, "--spatial", "2,1", "--bilateral", "5,10,0"), (*PLAIN, "--method", "mf"),
+                        (*PLAIN, "--position", "2,1", "--bilateral", "5,10,0"), (*PLAIN, "--method", "mf"),
                         (*PLAIN, "--method", "fw"), (*PLAIN, "--method", "pdhg"),
                         (*PLAIN, "--shrink", "2", "--truth", "scene/disparity.png"),
                         (*PLAIN, "--marginals-of", "mean-field"), (*PLAIN, "--disparities", "auto")):
@@ -180,6 +252,8 @@ class StereoTest(CommandTest):
         self.write("one.png", png_bytes(1, 1, 1, [7]))
         self.write("small.png", png_bytes(10, 10, 3, [k % 251 for k in range(300)]))
         self.write("plain", "a file where a directory should be\n")
+        write_npy(self.directory / "flat.npy", (2, 3), [1.0] * 6)
+        write_npy(self.directory / "nan.npy", (self.HEIGHT, self.WIDTH, 2), [math.nan] * (2 * self.HEIGHT * self.WIDTH))
         left, right = "scene/left.png", "scene/right.png"
         for arguments, mentions in (
                 ((left, "small.png", "-o", "x"), ["72 x 40", "10 x 10"]),
@@ -193,14 +267,23 @@ class StereoTest(CommandTest):
                 ((left, right, "-o", "x", "--unary", "ssd"), ["ssd"]),
                 ((left, right, "-o", "x", "--unary", "ad", "--metric", "euclid"), ["euclid"]),
                 ((left, right, "-o", "x", "--truncate", "3"), ["--truncate", "--unary"]),
-                ((left, right, "-o", "x", "--spatial", "3,1"), ["--spatial", "--unary"]),
+                ((left, right, "-o", "x", "--position", "3,1"), ["--position", "--unary"]),
                 ((left, right, "-o", "x", "--preset", "paper", "--unary", "ad"), ["--preset", "--unary"]),
                 ((left, right, "-o", "x", "--max-memory", "0.001"), ["memory"]),
                 ((left, right, "-o", "x", "--truncate", "0"), ["--truncate"]),
                 ((left, right, "-o", "x", "--truncate", "nan"), ["--truncate"]),
-                ((left, right, "-o", "x", "--unary", "ad", "--spatial", "0,1"), ["--spatial", "sigma"]),
-                ((left, right, "-o", "x", "--spatial", "1"), ["--spatial"]),
+                ((left, right, "-o", "x", "--unary", "ad", "--position", "0,1"), ["--position", "sigma"]),
+                ((left, right, "-o", "x", "--position", "1"), ["--position"]),
                 ((left, right, "-o", "x", "--bilateral", "3,4,-1"), ["--bilateral", "weight"]),
+                ((left, right, "-o", "x", "--cost", "flat.npy"), ["flat.npy", "(2, 3)", "(40, 72, disparities)"]),
+                ((left, right, "-o", "x", "--cost", "nan.npy"), ["finite"]),
+                ((left, right, "-o", "x", "--cost", "nan.npy", "--unary", "ad"), ["--cost"]),
+                ((left, right, "-o", "x", "--cost", "nan.npy", "--shrink", "2"), ["--shrink"]),
+                ((left, right, "-o", "x", "--cost", "missing.npy"), ["missing.npy"]),
+                ((left, right, "-o", "x", "--range", "flat.npy,9"), ["flat.npy", "(2, 3)", "(40, 72)"]),
+                ((left, right, "-o", "x", "--range", "5,3"), ["5 to 3"]),
+                ((left, right, "-o", "x", "--range", "9,20", "--disparities", "8"), ["9 to 20", "0 to 7"]),
+                ((left, right, "-o", "x", "--range", "left,9"), ["left", ".npy"]),
                 ((left, right, "-o", "x", "--shrink", "41"), ["too small"]),
                 ((left, right, "-o", "x", "--truth", "small.png"), ["small.png", "10 x 10"]),
                 ((left, right, "-o", "x", "--truth", "scene/disparity.png,0"), ["factor"]),

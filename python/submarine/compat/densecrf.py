@@ -167,7 +167,7 @@ class DenseCRF:
         if (variables, labels) == (self._nvar, self._nlabel):
             return
         self._nvar, self._nlabel = variables, labels
-        self._engine = _core.FilteredMeanField(variables, labels, have)
+        self._engine = _core.PydensecrfMeanField(variables, labels, have)
         self._has_unary = False
         self._has_inferred = False
         self._terms: List[_Term] = []

@@ -19,7 +19,7 @@ struct SplatParts {
   std::vector<std::uint32_t> corner_row;
   std::vector<std::uint32_t> vertex_of_row;  // no two rows of a part are of the same vertex
 
-  // Nothing was built, because with so many rows splatting per vertex (SplatToVertices) is cheaper.
+  // Nothing was built: there are so many rows that splatting per vertex (SplatToVertices) is cheaper.
   bool empty() const { return row_begin.empty(); }
   std::size_t num_parts() const { return row_begin.size() - 1; }
   std::size_t num_rows() const { return row_begin.back(); }
@@ -33,10 +33,10 @@ struct SplatParts {
 
 SplatParts BuildSplatParts(const Lattice& lattice);
 
-// SplatParts::part_pixels of any lattice with so many pixels.
+// SplatParts::part_pixels of any lattice with as many pixels.
 std::size_t PartPixels(const Lattice& lattice);
 
-// How many parts have rows at a time: enough for so many threads.
+// How many parts have rows at a time: enough for this number of threads.
 std::size_t PartsAtOnce(std::size_t threads);
 
 }  // namespace submarine::internal

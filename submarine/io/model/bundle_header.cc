@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <span>
+#include <system_error>
 
 #include "submarine/base/error.h"
+#include "submarine/io/file/atomic_file.h"
 #include "submarine/io/file/bundle_path.h"
+#include "submarine/io/file/input_file.h"
 #include "submarine/io/file/text_scanner.h"
 #include "submarine/io/model/metric_spec.h"
+#include "submarine/labels/metric_fit.h"
 
 namespace submarine::internal {
 namespace {
@@ -37,6 +42,40 @@ void CheckBundleMetric(const std::string& spec, const std::filesystem::path& dir
     throw InvalidInput(problem);
   }
   PathInBundle(directory, *file);
+}
+
+std::string MetricBesideHeader(const std::filesystem::path& header, const std::string& spec,
+                               const LabelMetric& metric) {
+  const auto names_it = [&](const std::filesystem::path& directory) {
+    try {
+      const auto labels = static_cast<int>(metric.distance.rows());
+      const LabelSpace named = ParseMetricSpec(spec, labels, false, nullptr, directory);
+      return named.metrics.front().distance == metric.distance;
+    } catch (const InvalidInput&) {
+      return false;
+    }
+  };
+  const std::filesystem::path directory = header.parent_path();
+  std::filesystem::path beside = header;
+  if (const std::optional<std::string> file = MetricFileOf(spec)) {
+    std::error_code ignored;
+    if (BundlePathProblem(*file).empty() && std::filesystem::exists(directory / *file, ignored) &&
+        names_it(directory))
+      return spec;
+    const std::string text = ReadWholeFile(*file);
+    if (names_it({})) {
+      beside.replace_extension(".metric" + std::filesystem::path(*file).extension().string());
+      WriteFileAtomically(beside, text);
+      return std::string(spec).replace(spec.find(*file), file->size(), beside.filename().string());
+    }
+  } else if (names_it({})) {
+    return spec;
+  }
+  beside = BesideHeader(header, "metric");
+  const auto labels = static_cast<std::int64_t>(metric.distance.rows());
+  WriteNpy(beside, std::span(metric.distance.data(), metric.distance.size()),
+           NpyShape{labels, labels});
+  return (WorstTriangle(metric.distance) ? "compatibility:" : "") + beside.filename().string();
 }
 
 std::filesystem::path BundleHeader::FilePath(std::string_view key) const {

@@ -34,6 +34,12 @@ std::string BundlePathProblem(const std::string& name);
 // FileError if links lead out of the directory.
 void CheckBundleMetric(const std::string& spec, const std::filesystem::path& directory);
 
+// The metric as a header at this path names it. What its directory does not hold is put beside it: the
+// file of a metric as NAME.metric.ENDING, the matrix of one that `spec` does not name as
+// NAME.metric.npy. Throws FileError.
+std::string MetricBesideHeader(const std::filesystem::path& header, const std::string& spec,
+                               const LabelMetric& metric);
+
 // The keys of a header, or of a part of it, with messages that begin with fields.where().
 struct BundleHeader {
   const JsonFields& fields;

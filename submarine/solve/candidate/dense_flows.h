@@ -52,14 +52,14 @@ using DenseSolver =
 DenseEvidence ChainSolver(const DenseChainTask& task, const DenseSolver& solver);
 DenseEvidence ChainMeanField(const DenseChainTask& task);  // alone
 
-// On the budget's clock: where so many seconds are to be left.
+// On the budget's clock: the time that leaves `reserve` seconds.
 double DeadlineOf(const DenseState& state, double reserve);
 // Moves those of the evidence to the state's.
 void TakeRecords(DenseState* state);
 
 // Whether mean field from labels of this energy can reach the dual value: it cannot make up for more than 2% of it.
 bool MeanFieldMayHelp(double energy, double dual);
-// Whether another stage of so many iterations is unlikely to reduce the gap.
+// Whether another stage of this number of iterations is unlikely to reduce the gap.
 bool Stalled(int stage, double gap_before, double gap);
 
 }  // namespace submarine::internal

@@ -70,8 +70,8 @@ class Planner {
     DenseDemand demand{.size = size_, .method = method_.memory};
     demand.classic_updates = options_.dense.updates > 0;
     demand.iterations = options_.limits.max_iterations.value_or(method_.iterations);
-    // Tilted bounds, about both models.
-    if (options_.expectations) demand.method.evidence.labels += 2.0;
+    // Tilted bounds, about both models, and mean field's marginals.
+    if (options_.expectations) demand.method.evidence.labels += 3.0;
     demand.normalises = normalises_;
     demand.sample_neighbours = P::kSampleNeighbours;
     const Certify certify = options_.dense.certify;

@@ -15,7 +15,7 @@
 
 namespace submarine::internal {
 
-// Whether lists can hold all pairs of so few variables, and are built in no time.
+// Whether the variables are so few that lists hold all pairs, and are built in no time.
 bool HoldsAllPairs(const DenseSize& size);
 
 // Of the simplices that a variable lies in, over all lattices that kernels of some weight would have.

@@ -37,7 +37,7 @@ DenseCrf Clusters(int variables, int labels, double strength, std::uint64_t seed
   return {std::move(unary), {kernel}, PottsLabels(labels)};
 }
 
-// Whether `auto` routes before anything else within so many seconds.
+// Whether `auto` routes before anything else within this time.
 bool RoutesFirstWithin(const DenseCrf& model, double temperature, double seconds) {
   SolveOptions options;
   options.temperature = temperature;
@@ -114,7 +114,7 @@ DenseCrf PlainIsWide() {
   return {std::move(unary), clusters.kernels(), PottsLabels(kLabels)};
 }
 
-// Stops in the first phase of this name that follows a plain bound, and leaves so many seconds for the certificate.
+// Stops in the first phase of this name that follows a plain bound, and leaves `seconds` for the certificate.
 SolveResult StoppedAfterPlain(const DenseCrf& model, std::string_view at, double seconds) {
   SolveOptions options;
   options.limits.max_iterations = 30;

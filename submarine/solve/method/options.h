@@ -65,8 +65,8 @@ struct SparseOptions {
 
 struct DenseOptions {
   OperatorOptions pairs = {};
-  // Labels and marginals are those of so many updates of mean field from the unaries, all variables
-  // at once, whatever is proven of them: a few updates give better labels than the least energy does
+  // Labels and marginals are those after this number of updates of mean field from the unaries, all
+  // variables at once, whatever is proven of them: a few updates give better labels than the least energy does
   // (docs/parameters.md). 0: those of the least energy found; kMeanField: steps are damped so that
   // its bound never falls, and made until it no longer rises.
   int updates = 0;
@@ -86,7 +86,7 @@ struct SolveOptions {
   bool harmonic_steps = false;  // Frank-Wolfe: gamma = 2/(k+2) instead of line search
 };
 
-// pydensecrf's: so many updates of mean field, with its own lower bound.
+// What pydensecrf does: a number of updates of mean field; and the lower bound that they prove.
 SolveOptions MeanFieldPreset(int updates = 5);
 
 }  // namespace submarine

@@ -1,5 +1,6 @@
 // What is decided between candidates, and how time and memory are divided among them: pure functions of numbers, and every
-// constant that they go by, with the measurement that chose it. What belongs to the numerics of one solver stands there.
+// constant that they go by. Where a measurement chose it, the comment has it; of the others none is recorded. What belongs to the numerics of one solver stands there; what
+// routing decides within itself is in solver/routed/routed_policy.h.
 //
 // A solve looks at what it knows (DenseView, SparseView) before every step; solve/dense_portfolio.cc and
 // solve/sparse_portfolio.cc are the loops.
@@ -30,16 +31,15 @@ struct DensePolicy {
   // Lists may take this share of the time to the first bound and its certificate; on a machine that others use, lists of
   // 2e8 pairs had taken 26 of 30 s, and nothing was left to solve. Lattices take their place.
   static constexpr double kShareOfList = 0.6;
-  // So few variables hold all pairs in lists, which are built in no time.
+  // Up to this number of variables, lists hold all pairs down to this cutoff, and are built in no time.
   static constexpr double kFewVariables = 1024.0;
-
   static constexpr double kCutoffOfFew = 1e-30;
-  // So many variables say what all of them need where that is far too much.
+  // A part of the variables, of this number, says what all of them need where that is far too much.
   static constexpr int kEnoughVariables = 1 << 17;
   // Cutoffs that a time limit may raise the given one to, as factors.
   static constexpr std::array<double, 6> kCutoffFactors = {1.0, 3.0, 10.0, 30.0, 100.0, 300.0};
   static constexpr double kLargestCutoff = 0.5;
-  // Lists and lattices of a single kernel are compared by what so many iterations take.
+  // Lists and lattices of a single kernel are compared by what this number of iterations takes.
   static constexpr double kManyIterations = 30.0;
 
   // --- Time, as shares of what is left.
@@ -53,11 +53,11 @@ struct DensePolicy {
   static constexpr double kForLattice =
       0.2;  // certificates about a lattice, without an upper bound;
   static constexpr double kBoundsForLattice =
-      3.0;  // with one: as long as so many first bounds take
+      3.0;  // with one: as long as this number of first bounds takes
   // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
   // levels converge within 10 of 30 s, the certificate goes from 15% to 5% wide with a hundred times the pairs.
   static constexpr double kForExactAfterLattice = 0.5;
-  // Verifying marginals takes so many times as long as the labels, as a rule and at least.
+  // Verifying marginals takes this many times as long as the labels, as a rule and at least.
   static constexpr double kMarginalsByLabels = 8.0;
   static constexpr double kMarginalsAtLeast = 5.0;
 
@@ -84,6 +84,9 @@ struct DensePolicy {
   static constexpr double kCallMeanField = 2.0;
   static constexpr double kMeanFieldReach = 0.02;
   static constexpr int kMeanFieldIterations = 100;
+  // What an iteration of mean field must gain, relative to its value: alone, and beside flows.
+  static constexpr double kToleranceOfMeanField = 1e-6;
+  static constexpr double kToleranceBesideFlows = 1e-5;
   // The least gain of an iteration of mean field, or of one more potential in a proof, relative to the gap asked for.
   static constexpr double kWorthwhileGain = 1.0 / 25.0;
   // A certified gap larger than the one asked for by less than this factor, and this much, is that gap.
@@ -119,10 +122,10 @@ struct DensePolicy {
   static constexpr double kQuickSeconds = 4.0;
   static constexpr double kShareOfQuick = 0.2;
 
-  // --- How much is put into routing, from the most to the least. Thick paths and small kernel values matter once flows have
+  // --- How much is put into routing, from the most to the least. Bandwidth and small kernel values matter once flows have
   // converged; before that, plain paths and the largest kernel values prove nearly as much.
   struct RoutingEffort {
-    int thickness;  // 0: the thickest that sums allow
+    int bandwidth;  // 0: the largest that sums allow
     double cutoff;  // see RoutedOptions; raised further where there is no time
     double passes;  // time of the whole, in units of RoutingPassSeconds
   };
@@ -144,7 +147,7 @@ struct DensePolicy {
   static constexpr double kFewPairs = 1e9;
   static constexpr double kCutoffOfFewPairs = 1e-3;
   static constexpr double kVerifiedOfFewPairs = 1e-6;
-  // From so many cuts on flows pair by pair take longer than all else. Of few pairs: so long for each of them and every cut.
+  // From this number of cuts on, flows pair by pair take longer than all else. Of few pairs: the time of each of them and every cut.
   static constexpr int kManyCuts = 6;
   static constexpr double kRoutedFlowSeconds = 1.4e-9;
 
@@ -158,6 +161,8 @@ struct DensePolicy {
   // The loss by bounding far pairs in groups, relative to the requested gap, and its upper limit.
   static constexpr double kShareForGroups = 1.0 / 50.0;
   static constexpr double kMostForGroups = 1e-3;
+  // A cutoff that is this many times what the accuracy allows gets a note.
+  static constexpr double kMuchLeftOut = 10.0;
   // A lower bound that improves on the labels' by less than this share of the requested gap is not verified.
   static constexpr double kWorthVerifying = 1.0 / 20.0;
 };
@@ -255,15 +260,19 @@ struct SparsePolicy {
   static constexpr double kFewIterations = 12.0;
   // Without a first bound, a method ends once it has exceeded the time limit by this share of what it may be exceeded by.
   static constexpr double kShareOfOverrun = 0.5;
-  // Exact inference is cheap up to so many table entries (a few seconds), bytes, entries in the given tables, and up to this
-  // share of the time left.
+  // Exact inference is cheap up to this number of table entries (a few seconds), of bytes, of entries in the given tables, and
+  // up to this share of the time left.
   static constexpr double kCheapEntries = 6e8;
   static constexpr double kCheapBytes = 2e9;
   static constexpr double kCheapTables = 2e7;
   static constexpr double kShareForExact = 1.0 / 3.0;
-  // Optimising the edges' probabilities is the tightest of all on 24 of 26 grids and random graphs (docs/which_method.md): so
-  // many steps take about ten times as long as TRW before them, for those who have given the time. They are begun where they
-  // may take at least so many first bounds.
+  // Of mean field after an upper bound, and the relative width at which no lower bound gains but by rounding.
+  static constexpr int kSweeps = 200;
+  static constexpr double kTolerance = 1e-6;
+  static constexpr double kClosed = 1e-9;
+  // Optimising the edges' probabilities is the tightest of all on 24 of 26 grids and random graphs (docs/which_method.md):
+  // this number of steps takes about ten times as long as TRW before them, for those who have given the time. They are begun
+  // where they may take at least this number of first bounds.
   static constexpr int kRhoSteps = 10;
   static constexpr double kFirstBoundsForForests = 4.0;
 };
@@ -280,7 +289,6 @@ struct SparseView {
   // The call
   Method method = Method::kAuto;
   bool zero_temperature = false;
-  bool tables_tried = false;  // exact inference, by the caller
   int starts = 4;             // of mean field
   bool between_trees = true;  // mean field, after the naive one
   double limit = kUnlimited;  // seconds

@@ -38,7 +38,7 @@ constexpr double kFirstBound = 3.0;
 
 // Per byte that is used for the first time, which the system must find and clear. Between 0.2 and 4
 // ns on one virtual machine, depending on the memory it has at hand.
-constexpr double kTouchSeconds = 1.5e-9;
+constexpr double kNewMemorySeconds = 1.5e-9;
 constexpr double kDouble = 8.0;
 // Per entry of a flow; per label's marginal (upper, dual); per label in a cut's set.
 constexpr double kFlowEntrySeconds = 4e-9;
@@ -152,7 +152,7 @@ SparseCostEstimate SparseCosts(const SparseSize& size) {
       (size.far_apart ? kExponentialPairSeconds : kForestPairSeconds) * label_pairs +
       kDualLabelSeconds * marginals;
   costs.lower_certificate = kLowerPairSeconds * label_pairs + kStartLabelSeconds * marginals;
-  costs.forest_sweep = size.page_fault_factor * TouchSeconds(8.0 * kDouble * marginals) +
+  costs.forest_sweep = size.page_fault_factor * NewMemorySeconds(8.0 * kDouble * marginals) +
                        2.0 * kForestLabelSeconds * marginals +
                        kFlowEntrySeconds * size.edges * size.cuts;
   costs.forest_lower =
@@ -178,8 +178,8 @@ double FirstBoundSeconds(const SparseDemand& demand, const SparseSize& size) {
   const bool forests = demand.work == SparseWork::kForests;
   const double doubles = demand.marginals * marginals + demand.flows * size.edges * size.cuts +
                          (forests ? messages : 0.0);
-  const double common =
-      size.page_fault_factor * TouchSeconds(kDouble * doubles) + kRoundingLabelSeconds * marginals;
+  const double common = size.page_fault_factor * NewMemorySeconds(kDouble * doubles) +
+                        kRoundingLabelSeconds * marginals;
   const double sweeps = demand.sweeps * kForestLabelSeconds * messages;
   const SparseCostEstimate costs = SparseCosts(size);
   switch (demand.work) {
@@ -201,7 +201,7 @@ double IterationSeconds(const SparseSize& size) {
          kIterationLabelSeconds * size.variables * size.labels;
 }
 
-double TouchSeconds(double bytes) { return kTouchSeconds * bytes; }
+double NewMemorySeconds(double bytes) { return kNewMemorySeconds * bytes; }
 
 double EliminationSeconds(double table_entries) { return kTableEntrySeconds * table_entries; }
 

@@ -55,7 +55,8 @@ struct SparseSize {
   // Energies of edges are so large compared with T that products of probabilities may underflow:
   // verifying a forest then takes an exponential for every pair of labels.
   bool far_apart = false;
-  double page_fault_factor = 1.0;  // factor of the measured time of new memory over kTouchSeconds
+  double page_fault_factor =
+      1.0;  // factor of the measured time of new memory over kNewMemorySeconds
 };
 SparseSize SizeOf(const SparseCrf& model, double temperature);
 
@@ -67,7 +68,7 @@ struct SparseCostEstimate {
   double forest_lower = 0.0;        // its certificate
 };
 SparseCostEstimate SparseCosts(const SparseSize& size);
-// Of the upper bound by forests that hold every edge once, and by so many spanning forests more.
+// Of the upper bound by forests that hold every edge once, and by `more_forests` spanning ones.
 double ForestCertificateSeconds(const SparseSize& size, int more_forests);
 double TableCertificateSeconds(const FactorGraph& graph);
 
@@ -84,7 +85,7 @@ double FirstBoundSeconds(const SparseDemand& demand, const SparseSize& size);
 // One iteration of PDHG.
 double IterationSeconds(const SparseSize& size);
 // Writing to this much new memory for the first time.
-double TouchSeconds(double bytes);
+double NewMemorySeconds(double bytes);
 // Exact inference with this many table entries.
 double EliminationSeconds(double table_entries);
 

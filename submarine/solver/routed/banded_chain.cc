@@ -88,14 +88,14 @@ SUBMARINE_FOR_WIDE_REGISTERS void SumRows(const double* __restrict in, std::size
 BandedChain::BandedChain(const RoutedPaths& paths, const Matrix<double>& distance)
     : size_(paths.order.size()),
       labels_(distance.rows()),
-      thickness_(static_cast<std::size_t>(paths.thickness)),
+      bandwidth_(static_cast<std::size_t>(paths.bandwidth)),
       states_(1),
       begin_(paths.begin),
       before_(size_),
       value_of_(labels_ * labels_) {
   constexpr std::size_t kFewLabels = 3;
-  mostly_usual_ = (thickness_ == 1 || labels_ > kFewLabels) && IsNearlyPotts(distance);
-  for (std::size_t k = 0; k < thickness_; ++k) states_ *= labels_;
+  nearly_potts_ = (bandwidth_ == 1 || labels_ > kFewLabels) && IsNearlyPotts(distance);
+  for (std::size_t k = 0; k < bandwidth_; ++k) states_ *= labels_;
   rest_ = states_ / labels_;
   const std::vector<std::uint32_t> followers = paths.Followers();
   for (std::size_t p = 1; p < size_; ++p)
@@ -108,14 +108,14 @@ BandedChain::BandedChain(const RoutedPaths& paths, const Matrix<double>& distanc
       value_of_[i * labels_ + j] = static_cast<std::uint32_t>(found - values_.begin());
     }
   }
-  FindUnusual();
+  FindExceptional();
   forward_ = Matrix<double>::Unset(size_, states_);
   backward_ = Matrix<double>::Unset(size_, states_);
   own_ = Matrix<double>::Unset(size_, labels_);
   log_mass_.resize(size_);
 }
 
-// Differences cancel where the usual distance is not the largest; and lists cost more than plain loops.
+// Differences cancel where the most common distance is not the largest; and lists cost more than plain loops.
 bool IsNearlyPotts(const Matrix<double>& distance) {
   const double largest = *std::max_element(distance.data(), distance.data() + distance.size());
   const auto others =
@@ -124,39 +124,40 @@ bool IsNearlyPotts(const Matrix<double>& distance) {
   return 4 * others <= distance.size() + 4 * distance.rows();
 }
 
-void BandedChain::FindUnusual() {
+void BandedChain::FindExceptional() {
   std::vector<std::size_t> count(values_.size(), 0);
   for (const std::uint32_t value : value_of_) ++count[value];
-  usual_ = static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin());
-  if (mostly_usual_)
-    usual_ = static_cast<std::size_t>(std::max_element(values_.begin(), values_.end()) -
-                                      values_.begin());
-  unusual_begin_.assign(1, 0);
+  common_ = static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin());
+  if (nearly_potts_)
+    common_ = static_cast<std::size_t>(std::max_element(values_.begin(), values_.end()) -
+                                       values_.begin());
+  exceptional_begin_.assign(1, 0);
   for (std::size_t i = 0; i < labels_; ++i) {
     for (std::size_t j = 0; j < labels_; ++j) {
       const std::uint32_t value = value_of_[i * labels_ + j];
-      if (value != usual_) unusual_.push_back({static_cast<std::uint32_t>(j), value});
+      if (value != common_) exceptional_.push_back({static_cast<std::uint32_t>(j), value});
     }
-    unusual_begin_.push_back(unusual_.size());
+    exceptional_begin_.push_back(exceptional_.size());
   }
-  is_potts_ = mostly_usual_ && values_.size() == 2 && unusual_.size() == labels_;
+  is_potts_ = nearly_potts_ && values_.size() == 2 && exceptional_.size() == labels_;
 }
 
 void BandedChain::SumOldest(const double* decay, const double* in, double* totals,
                             double* out) const {
   SumRows(in, labels_, rest_, totals);
   if (is_potts_) {
-    Scale(totals, decay[usual_], rest_, totals);
-    AddTransposed(in, decay[1 - usual_] - decay[usual_], totals, rest_, labels_, out);
+    Scale(totals, decay[common_], rest_, totals);
+    AddTransposed(in, decay[1 - common_] - decay[common_], totals, rest_, labels_, out);
     return;
   }
   for (std::size_t r = 0; r < rest_; ++r) {
-    const double usual = decay[usual_] * totals[r];
+    const double usual = decay[common_] * totals[r];
     double* of_rest = out + r * labels_;
     for (std::size_t i = 0; i < labels_; ++i) {
       double sum = usual;
-      for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k)
-        sum += (decay[unusual_[k].value] - decay[usual_]) * in[unusual_[k].label * rest_ + r];
+      for (std::size_t k = exceptional_begin_[i]; k < exceptional_begin_[i + 1]; ++k)
+        sum +=
+            (decay[exceptional_[k].value] - decay[common_]) * in[exceptional_[k].label * rest_ + r];
       of_rest[i] = sum;
     }
   }
@@ -165,17 +166,17 @@ void BandedChain::SumOldest(const double* decay, const double* in, double* total
 void BandedChain::SumNewest(const double* decay, const double* in, double* totals,
                             double* out) const {
   for (std::size_t r = 0; r < rest_; ++r)
-    totals[r] = decay[usual_] * SumOf(in + r * labels_, labels_);
+    totals[r] = decay[common_] * SumOf(in + r * labels_, labels_);
   if (is_potts_) {
-    AddToColumns(in, decay[1 - usual_] - decay[usual_], totals, labels_, rest_, out);
+    AddToColumns(in, decay[1 - common_] - decay[common_], totals, labels_, rest_, out);
     return;
   }
   for (std::size_t y = 0; y < labels_; ++y) {
     double* of_label = out + y * rest_;
     std::copy(totals, totals + rest_, of_label);
-    for (std::size_t k = unusual_begin_[y]; k < unusual_begin_[y + 1]; ++k) {
-      const double more = decay[unusual_[k].value] - decay[usual_];
-      const double* from = in + unusual_[k].label;
+    for (std::size_t k = exceptional_begin_[y]; k < exceptional_begin_[y + 1]; ++k) {
+      const double more = decay[exceptional_[k].value] - decay[common_];
+      const double* from = in + exceptional_[k].label;
       for (std::size_t r = 0; r < rest_; ++r) of_label[r] += more * from[r * labels_];
     }
   }
@@ -183,12 +184,12 @@ void BandedChain::SumNewest(const double* decay, const double* in, double* total
 
 void BandedChain::SetWeights(const Matrix<double>& edge_weights, double temperature) {
   const std::size_t count = values_.size();
-  decay_.assign(size_ * thickness_ * count, 1.0);
+  decay_.assign(size_ * bandwidth_ * count, 1.0);
   ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       for (std::size_t m = 1; m <= Depth(p); ++m) {
         for (std::size_t k = 0; k < count; ++k) {
-          decay_[(p * thickness_ + m - 1) * count + k] =
+          decay_[(p * bandwidth_ + m - 1) * count + k] =
               std::exp(-edge_weights(p - m, m - 1) * values_[k] / temperature);
         }
       }
@@ -198,29 +199,29 @@ void BandedChain::SetWeights(const Matrix<double>& edge_weights, double temperat
 
 void BandedChain::NodeFactors(std::size_t p, std::vector<double>* row,
                               std::vector<double>* factor) const {
-  // States (here, before, ...) with fewer labels before than the thickness have the older ones 0.
-  const std::size_t older = std::min(Depth(p), thickness_ - 1);
+  // States (here, before, ...) with fewer labels before than the bandwidth have the older ones 0.
+  const std::size_t older = std::min(Depth(p), bandwidth_ - 1);
   std::size_t count = labels_;
   for (std::size_t i = 0; i < labels_; ++i) (*factor)[i] = own_(p, i);
   for (std::size_t m = 1; m <= older; ++m) {
     const double* decay = Decay(p, m);
     double* first = factor->data();
     std::vector<double>& of_labels = *row;
-    std::fill(of_labels.begin(), of_labels.end(), decay[usual_]);
+    std::fill(of_labels.begin(), of_labels.end(), decay[common_]);
     for (std::size_t j = labels_; j-- > 0;) {
       double* of_label = first + j * count;
-      for (std::size_t k = unusual_begin_[j]; k < unusual_begin_[j + 1]; ++k)
-        of_labels[unusual_[k].label] = decay[unusual_[k].value];
+      for (std::size_t k = exceptional_begin_[j]; k < exceptional_begin_[j + 1]; ++k)
+        of_labels[exceptional_[k].label] = decay[exceptional_[k].value];
       for (std::size_t s = 0; s < count; s += labels_)
         Multiply(first + s, of_labels.data(), labels_, of_label + s);
-      for (std::size_t k = unusual_begin_[j]; k < unusual_begin_[j + 1]; ++k)
-        of_labels[unusual_[k].label] = decay[usual_];
+      for (std::size_t k = exceptional_begin_[j]; k < exceptional_begin_[j + 1]; ++k)
+        of_labels[exceptional_[k].label] = decay[common_];
     }
     count *= labels_;
   }
 }
 
-// A state of p is (x_p, x_{p-1}, ...). With fewer labels before than the thickness, states in use are the
+// A state of p is (x_p, x_{p-1}, ...). With fewer labels before than the bandwidth, states in use are the
 // first labels^(before + 1).
 double BandedChain::Forward(std::size_t begin, std::size_t end) {
   std::vector<double> factor(states_);
@@ -238,15 +239,15 @@ double BandedChain::Forward(std::size_t begin, std::size_t end) {
     const double* in = forward_.row(p - 1).data();
     NodeFactors(p, &row, &factor);
     std::size_t in_use = states_;
-    if (depth < thickness_) {
+    if (depth < bandwidth_) {
       in_use = labels_;
       for (std::size_t m = 0; m < depth; ++m) in_use *= labels_;
       for (std::size_t s = 0; s < in_use; ++s) out[s] = factor[s] * in[s / labels_];
-    } else if (mostly_usual_) {
-      SumOldest(Decay(p, thickness_), in, totals.data(), out);
+    } else if (nearly_potts_) {
+      SumOldest(Decay(p, bandwidth_), in, totals.data(), out);
       Multiply(out, factor.data(), states_, out);
     } else {
-      const double* oldest = Decay(p, thickness_);
+      const double* oldest = Decay(p, bandwidth_);
       // s / labels is what stays of the state before; its oldest label, y, is summed over.
       for (std::size_t s = 0; s < states_; ++s) {
         const std::size_t i = s % labels_;
@@ -277,7 +278,7 @@ void BandedChain::Backward(std::size_t begin, std::size_t end) {
     NodeFactors(p + 1, &row, &factor);
     const std::size_t depth = before_[p + 1];
     std::size_t in_use = states_;
-    if (depth < thickness_) {
+    if (depth < bandwidth_) {
       in_use = 1;
       for (std::size_t m = 0; m < depth; ++m) in_use *= labels_;
       for (std::size_t s = 0; s < in_use; ++s) {
@@ -286,11 +287,11 @@ void BandedChain::Backward(std::size_t begin, std::size_t end) {
           sum += factor[s * labels_ + i] * in[s * labels_ + i];
         out[s] = sum;
       }
-    } else if (mostly_usual_) {
+    } else if (nearly_potts_) {
       Multiply(factor.data(), in, states_, weighted.data());
-      SumNewest(Decay(p + 1, thickness_), weighted.data(), totals.data(), out);
+      SumNewest(Decay(p + 1, bandwidth_), weighted.data(), totals.data(), out);
     } else {
-      const double* oldest = Decay(p + 1, thickness_);
+      const double* oldest = Decay(p + 1, bandwidth_);
       for (std::size_t s = 0; s < states_; ++s) weighted[s] = factor[s] * in[s];
       for (std::size_t s = 0; s < states_; ++s) {
         const std::size_t y = s / rest_;
@@ -338,7 +339,7 @@ double BandedChain::LogZ(const Matrix<float>& costs, double temperature, Matrix<
       std::vector<double> y(labels_);
       for (std::size_t p = begin; p < end; ++p) {
         std::size_t in_use = labels_;
-        for (std::size_t m = 0; m < std::min(before_[p], thickness_ - 1); ++m) in_use *= labels_;
+        for (std::size_t m = 0; m < std::min(before_[p], bandwidth_ - 1); ++m) in_use *= labels_;
         std::fill(y.begin(), y.end(), 0.0);
         for (std::size_t s = 0; s < in_use; s += labels_)
           AddProducts(forward_.row(p).data() + s, backward_.row(p).data() + s, labels_, y.data());
@@ -353,11 +354,11 @@ double BandedChain::LogZ(const Matrix<float>& costs, double temperature, Matrix<
 }
 
 Matrix<float> BandedChain::ExpectedDistances() const {
-  Matrix<float> expected(size_, thickness_);
+  Matrix<float> expected(size_, bandwidth_);
   ParallelFor(size_, kRowGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       if (Depth(p) == 0) continue;
-      if (mostly_usual_ && Depth(p) == thickness_) {
+      if (nearly_potts_ && Depth(p) == bandwidth_) {
         UsualExpectedAt(p, &expected);
       } else {
         ExpectedAt(p, &expected);
@@ -370,18 +371,18 @@ Matrix<float> BandedChain::ExpectedDistances() const {
 void BandedChain::ExpectedAt(std::size_t p, Matrix<float>* expected) const {
   std::vector<double> factor(states_);
   std::vector<double> row(labels_);
-  std::vector<double> sums(thickness_ + 1);
+  std::vector<double> sums(bandwidth_ + 1);
   const std::size_t depth = Depth(p);
   NodeFactors(p, &row, &factor);
   std::size_t before = labels_;  // states in use at p - 1
-  for (std::size_t m = 0; m < std::min(before_[p - 1], thickness_ - 1); ++m) before *= labels_;
-  const double* oldest = Decay(p, thickness_);
+  for (std::size_t m = 0; m < std::min(before_[p - 1], bandwidth_ - 1); ++m) before *= labels_;
+  const double* oldest = Decay(p, bandwidth_);
   double total = 0.0;
   for (std::size_t s = 0; s < before; ++s) {
     for (std::size_t i = 0; i < labels_; ++i) {
-      const std::size_t next = (depth < thickness_ ? s : s % rest_) * labels_ + i;
+      const std::size_t next = (depth < bandwidth_ ? s : s % rest_) * labels_ + i;
       double mass = forward_(p - 1, s) * factor[next] * backward_(p, next);
-      if (depth == thickness_) mass *= oldest[value_of_[i * labels_ + s / rest_]];
+      if (depth == bandwidth_) mass *= oldest[value_of_[i * labels_ + s / rest_]];
       total += mass;
       std::size_t older = s;
       for (std::size_t m = 1; m <= depth; ++m) {
@@ -394,27 +395,27 @@ void BandedChain::ExpectedAt(std::size_t p, Matrix<float>* expected) const {
     (*expected)(p - m, m - 1) = static_cast<float>(total > 0.0 ? sums[m] / total : 0.0);
 }
 
-// Of all labels but the oldest from the state at p; of the oldest one, label pairs of unusual distance one by one.
+// Of all labels but the oldest from the state at p; of the oldest one, label pairs of exceptional distance one by one.
 void BandedChain::UsualExpectedAt(std::size_t p, Matrix<float>* expected) const {
-  std::vector<double> sums(thickness_);
+  std::vector<double> sums(bandwidth_);
   double total = 0.0;
   for (std::size_t s = 0; s < states_; ++s) {
     const double mass = forward_(p, s) * backward_(p, s);
     total += mass;
     std::size_t older = s / labels_;
-    for (std::size_t m = 1; m < thickness_; ++m, older /= labels_)
+    for (std::size_t m = 1; m < bandwidth_; ++m, older /= labels_)
       sums[m] += mass * values_[value_of_[s % labels_ * labels_ + older % labels_]];
   }
-  for (std::size_t m = 1; m < thickness_; ++m)
+  for (std::size_t m = 1; m < bandwidth_; ++m)
     (*expected)(p - m, m - 1) = static_cast<float>(total > 0.0 ? sums[m] / total : 0.0);
 
   std::vector<double> after(states_);
   std::vector<double> row(labels_);
   NodeFactors(p, &row, &after);
   for (std::size_t s = 0; s < states_; ++s) after[s] *= backward_(p, s);
-  const double* oldest = Decay(p, thickness_);
+  const double* oldest = Decay(p, bandwidth_);
   const double* before = forward_.row(p - 1).data();
-  double all = 0.0;  // with the usual distance between all labels
+  double all = 0.0;  // with the most common distance between all labels
   for (std::size_t r = 0; r < rest_; ++r) {
     double of_before = 0.0;
     double of_after = 0.0;
@@ -422,20 +423,20 @@ void BandedChain::UsualExpectedAt(std::size_t p, Matrix<float>* expected) const 
       of_before += before[i * rest_ + r];
       of_after += after[r * labels_ + i];
     }
-    all += oldest[usual_] * of_before * of_after;
+    all += oldest[common_] * of_before * of_after;
   }
-  double distance = values_[usual_] * all;
+  double distance = values_[common_] * all;
   for (std::size_t i = 0; i < labels_; ++i) {
-    for (std::size_t k = unusual_begin_[i]; k < unusual_begin_[i + 1]; ++k) {
-      const auto [y, value] = unusual_[k];
+    for (std::size_t k = exceptional_begin_[i]; k < exceptional_begin_[i + 1]; ++k) {
+      const auto [y, value] = exceptional_[k];
       double both = 0.0;
       for (std::size_t r = 0; r < rest_; ++r)
         both += before[y * rest_ + r] * after[r * labels_ + i];
-      all += (oldest[value] - oldest[usual_]) * both;
-      distance += (oldest[value] * values_[value] - oldest[usual_] * values_[usual_]) * both;
+      all += (oldest[value] - oldest[common_]) * both;
+      distance += (oldest[value] * values_[value] - oldest[common_] * values_[common_]) * both;
     }
   }
-  (*expected)(p - thickness_, thickness_ - 1) =
+  (*expected)(p - bandwidth_, bandwidth_ - 1) =
       static_cast<float>(all > 0.0 ? std::max(0.0, distance / all) : 0.0);
 }
 

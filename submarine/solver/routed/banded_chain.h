@@ -1,5 +1,5 @@
-// Exact sum-product on thick paths: every variable is joined to the `thickness` before it, and messages are
-// about the last `thickness` labels.
+// Exact sum-product on banded chains: every variable is joined to the `bandwidth` before it, and messages are
+// about the last `bandwidth` labels.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,6 @@ class BandedChain {
   // `distance` is the label metric (labels x labels).
   BandedChain(const RoutedPaths& paths, const Matrix<double>& distance);
 
-  std::size_t num_states() const { return states_; }
-
   // Of W at (p, m - 1) on the edge from position p to p + m, over T.
   void SetWeights(const Matrix<double>& edge_weights, double temperature);
 
@@ -33,8 +31,8 @@ class BandedChain {
   Matrix<float> ExpectedDistances() const;
 
  private:
-  void FindUnusual();
-  // Where most distances are the same, `usual_`, only the others are looked at one by one:
+  void FindExceptional();
+  // Where most distances are the same, `common_`, only the others are looked at one by one:
   // out[r, i] = sum over y of decay(i, y) in[y, r], and out[y, r] = sum over i of decay(i, y) in[r, i], for all of the
   // `rest_` labels r in between, which vary fastest beside y and slowest beside i.
   void SumOldest(const double* decay, const double* in, double* totals, double* out) const;
@@ -45,9 +43,9 @@ class BandedChain {
 
   // exp(-W d / T) of the edge that ends at position p and began m before, of the distance number k.
   const double* Decay(std::size_t p, std::size_t m) const {
-    return decay_.data() + (p * thickness_ + m - 1) * values_.size();
+    return decay_.data() + (p * bandwidth_ + m - 1) * values_.size();
   }
-  std::size_t Depth(std::size_t p) const { return std::min(thickness_, before_[p]); }
+  std::size_t Depth(std::size_t p) const { return std::min(bandwidth_, before_[p]); }
   // factor[new state] = product of the decays to all labels but the oldest, times the node's own.
   // `row` is scratch.
   void NodeFactors(std::size_t p, std::vector<double>* row, std::vector<double>* factor) const;
@@ -56,18 +54,18 @@ class BandedChain {
 
   std::size_t size_;
   std::size_t labels_;
-  std::size_t thickness_;
-  std::size_t states_;  // labels^thickness
-  std::size_t rest_;    // labels^(thickness - 1)
-  struct Unusual {
+  std::size_t bandwidth_;
+  std::size_t states_;  // labels^bandwidth
+  std::size_t rest_;    // labels^(bandwidth - 1)
+  struct ExceptionalDistance {
     std::uint32_t label;
     std::uint32_t value;
   };
-  bool mostly_usual_ = false;     // few distances differ from the usual one
-  bool is_potts_ = false;         // and these are those of a label to itself
-  std::size_t usual_ = 0;         // index into `values_`
-  std::vector<Unusual> unusual_;  // by label
-  std::vector<std::size_t> unusual_begin_;
+  bool nearly_potts_ = false;                     // few distances differ from the most common one
+  bool is_potts_ = false;                         // and these are those of a label to itself
+  std::size_t common_ = 0;                        // index into `values_`
+  std::vector<ExceptionalDistance> exceptional_;  // by label
+  std::vector<std::size_t> exceptional_begin_;
   std::vector<std::uint32_t> begin_;
   std::vector<std::size_t> before_;      // positions of the same path before this one
   std::vector<double> values_;           // distinct distances

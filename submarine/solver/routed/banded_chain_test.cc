@@ -20,8 +20,8 @@ TEST(BandedChainTest, SumsAndMarginalsAreThoseOfEnumeration) {
     const auto n = static_cast<std::size_t>(random.Integer(1, many ? 5 : labels == 2 ? 9 : 6));
     const auto count = static_cast<std::size_t>(labels);
     RoutedPaths paths;
-    paths.thickness = random.Integer(1, many ? 3 : 4);
-    const auto k = static_cast<std::size_t>(paths.thickness);
+    paths.bandwidth = random.Integer(1, many ? 3 : 4);
+    const auto k = static_cast<std::size_t>(paths.bandwidth);
     for (std::size_t p = 0; p < n; ++p) {
       paths.order.push_back(static_cast<std::uint32_t>(p));
       if (p == 0 || random.Integer(0, 5) == 0) paths.begin.push_back(static_cast<std::uint32_t>(p));
@@ -80,7 +80,7 @@ TEST(BandedChainTest, NothingOverflows) {
   RoutedPaths paths;
   paths.order = {0, 1, 2, 3};
   paths.begin = {0};
-  paths.thickness = 2;
+  paths.bandwidth = 2;
   const LabelSpace space = PottsLabels(2);
   BandedChain sums(paths, space.metrics.front().distance);
   sums.SetWeights(Matrix<double>(4, 2, 1e5), 1.0);

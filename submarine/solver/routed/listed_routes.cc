@@ -143,8 +143,8 @@ class Router {
 
 ListedRoutes RouteList(const DenseCrf& model, const NeighbourList& pairs, const Routing& routing) {
   CheckRouting(routing, model.num_variables(), static_cast<std::size_t>(model.num_cuts()));
-  if (routing.paths.thickness != 1)
-    throw InvalidInput("the pairs of a list are routed to paths of thickness 1 only");
+  if (routing.paths.bandwidth != 1)
+    throw InvalidInput("the pairs of a list are routed to paths of bandwidth 1 only");
   Router router(model, routing);
   ListedRoutes routes;
   routes.left = pairs.Reweighted([&](std::size_t a, std::size_t kernel, const NeighbourRow& row,

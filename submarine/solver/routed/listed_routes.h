@@ -1,4 +1,4 @@
-// Routing (extension/routing.h) of the pairs of a neighbour list, along paths of thickness 1: for kernels so narrow
+// Routing (extension/routing.h) of the pairs of a neighbour list, along paths of bandwidth 1: for kernels so narrow
 // that their pairs are listed. Wide ones are routed in squares (tile_pairs.h).
 #pragma once
 
@@ -20,7 +20,7 @@ struct ListedRoutes {
 };
 
 // `pairs` lists the model's kernels of positive weight, in their order. Pairs that are not in the list take no
-// part. Throws InvalidInput for what CheckRouting refuses and for thick paths.
+// part. Throws InvalidInput for what CheckRouting refuses and for a bandwidth above 1.
 ListedRoutes RouteList(const DenseCrf& model, const NeighbourList& pairs, const Routing& routing);
 
 }  // namespace submarine::internal

@@ -75,7 +75,7 @@ TEST(ListedRoutesTest, FollowTheDefinition) {
     const std::size_t n = model.num_variables();
     const auto cuts = static_cast<std::size_t>(model.num_cuts());
     Routing routing;
-    routing.paths = MakePath(model, RoutedOrder::kSpanning, 1);
+    routing.paths = MakePath(model, VariableOrder::kSpanning, 1);
     CutPaths(static_cast<std::size_t>(random.Integer(1, 3)), &routing.paths);
     routing.share = random.Real(0.0, 1.0);
     if (random.Integer(0, 2) > 0) {
@@ -142,7 +142,7 @@ TEST(ListedRoutesTest, RefuseBandedChain) {
   RandomModels random(32);
   const DenseCrf model = random.Dense(6, PottsLabels(2));
   Routing routing;
-  routing.paths = MakePath(model, RoutedOrder::kRows, 2);
+  routing.paths = MakePath(model, VariableOrder::kRows, 2);
   const NeighbourList pairs(PairWeights(model), {.cutoff = kAllPairs});
   EXPECT_THROW(RouteList(model, pairs, routing), InvalidInput);
 }
@@ -200,7 +200,7 @@ TEST(ListedSolverTest, EndsWhenToldAndIsTheSameForAnyNumberOfThreads) {
   const DenseExtension extension(model, pairs);
   const DenseStart start = PlainStart(extension, 1.0, 10);
   ListedOptions options;
-  options.on_iteration = [](const IterationRecord& record) { return record.k < 3; };
+  options.on_iteration = [](const SolveRecord& record) { return record.k < 3; };
   const RoutedResult result = RouteListed(extension, pairs, start, options);
   EXPECT_EQ(result.termination, Termination::kInterrupted);
   EXPECT_EQ(result.iterations, 3);

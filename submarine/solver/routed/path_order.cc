@@ -288,13 +288,13 @@ std::vector<std::uint32_t> SnakeOrder(std::size_t size, std::size_t length) {
 
 }  // namespace
 
-std::string_view ToString(RoutedOrder order) {
+std::string_view ToString(VariableOrder order) {
   switch (order) {
-    case RoutedOrder::kSpanning:
+    case VariableOrder::kSpanning:
       return "a spanning forest";
-    case RoutedOrder::kBlocks:
+    case VariableOrder::kBlocks:
       return "blocks of near variables";
-    case RoutedOrder::kRows:
+    case VariableOrder::kRows:
       return "rows";
   }
   return "unknown";
@@ -302,16 +302,16 @@ std::string_view ToString(RoutedOrder order) {
 
 bool HasRows(const DenseCrf& model) { return RowLength(model) > 0; }
 
-RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness) {
+RoutedPaths MakePath(const DenseCrf& model, VariableOrder order, int bandwidth) {
   RoutedPaths paths;
   paths.begin = {0};
-  paths.thickness = thickness;
-  if (order == RoutedOrder::kRows) {
+  paths.bandwidth = bandwidth;
+  if (order == VariableOrder::kRows) {
     paths.order = SnakeOrder(model.num_variables(), RowLength(model));
   } else {
     const Matrix<float> points = WeightedFeatures(model);
-    paths.order = order == RoutedOrder::kBlocks ? BlockPath(BlockFeatures(model), points).Order()
-                                                : SpanningPaths(points).Order();
+    paths.order = order == VariableOrder::kBlocks ? BlockPath(BlockFeatures(model), points).Order()
+                                                  : SpanningPaths(points).Order();
   }
   return paths;
 }
@@ -331,15 +331,15 @@ void CutLongPaths(std::size_t least, RoutedPaths* paths) {
   CutPaths(std::clamp<std::size_t>(paths->order.size() / least, 1, kMostPieces), paths);
 }
 
-int DefaultThickness(int num_labels) {
-  int thickness = 1;
+int DefaultBandwidth(int num_labels) {
+  int bandwidth = 1;
   const double labels = num_labels;
   double terms = labels * labels;
-  while (thickness < kMaxThickness && terms * labels <= kMostTerms) {
+  while (bandwidth < kMaxBandwidth && terms * labels <= kMostTerms) {
     terms *= labels;
-    ++thickness;
+    ++bandwidth;
   }
-  return thickness;
+  return bandwidth;
 }
 
 }  // namespace submarine::internal

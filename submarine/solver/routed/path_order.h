@@ -8,16 +8,16 @@
 
 namespace submarine::internal {
 
-enum class RoutedOrder {
+enum class VariableOrder {
   kSpanning,  // nearest variables joined first, at most two at any; the pieces joined end to end
   kBlocks,  // compact blocks of near variables (extension/routing.h), through which the path goes one by one
   kRows,  // pictures row by row, in alternating direction; else the variables in their order
 };
 
-std::string_view ToString(RoutedOrder order);  // "rows", ...
+std::string_view ToString(VariableOrder order);  // "rows", ...
 
 // One path through all variables of the model, whose kernels weigh in as they do in the model.
-RoutedPaths MakePath(const DenseCrf& model, RoutedOrder order, int thickness);
+RoutedPaths MakePath(const DenseCrf& model, VariableOrder order, int bandwidth);
 
 // Whether the variables are the pixels of a picture, row by row.
 bool HasRows(const DenseCrf& model);
@@ -30,7 +30,7 @@ void CutPaths(std::size_t pieces, RoutedPaths* paths);
 // nothing.
 void CutLongPaths(std::size_t least, RoutedPaths* paths);
 
-// The thickest paths whose sums take no more than some ten terms per variable, whatever the metric.
-int DefaultThickness(int num_labels);
+// The largest bandwidth whose sums take no more than some ten terms per variable, whatever the metric.
+int DefaultBandwidth(int num_labels);
 
 }  // namespace submarine::internal

@@ -6,36 +6,23 @@
 #include <vector>
 
 #include "submarine/solver/routed/banded_chain.h"
+#include "submarine/solver/routed/routed_policy.h"
 #include "submarine/solver/routed/squares/reordered_kernels.h"
 
 namespace submarine::internal {
 namespace {
 
-// Of paths where most labels are equally far from each other: states of a position, thickness, share of the time.
-constexpr double kMostStates = 512.0;
-constexpr int kThickestOfStates = 2;  // 3 where there are few variables, as pairs take longer too
-constexpr std::size_t kFewVariables = 30000;
-constexpr int kFewLabels = 3;  // DefaultThickness is as much as pays
-constexpr double kShareOfPaths = 0.6;
-constexpr double kRaise = 1.2;  // cutoffs, step by step
-constexpr double kRaiseProducts = 1.3;
-constexpr double kThickRounds =
-    1.4;  // a single round of thick paths is worth it with time to spare
-constexpr double kCutoffForAll = 0.05;
-constexpr double kProductLimit = 1.0;
-// Products are worth what they cost in tightness where they leave at most this share of the time.
-constexpr double kShareOfProducts = 0.65;
-constexpr std::size_t kLeastPathPiece = 8192;
+using Policy = RoutedPolicy;
 
-int ThickestOfStates(const DenseCrf& model) {
-  if (model.num_labels() <= kFewLabels) return 1;
-  return kThickestOfStates + (model.num_variables() <= kFewVariables ? 1 : 0);
+int MostBandwidth(const DenseCrf& model) {
+  if (model.num_labels() <= Policy::kFewLabels) return 1;
+  return Policy::kBandwidthOfStates + (model.num_variables() <= Policy::kFewVariables ? 1 : 0);
 }
 
 // Of both directions, in double.
-double PathBytes(const DenseCrf& model, int thickness) {
+double PathBytes(const DenseCrf& model, int bandwidth) {
   return 2.0 * sizeof(double) * static_cast<double>(model.num_variables()) *
-         std::pow(model.num_labels(), thickness);
+         std::pow(model.num_labels(), bandwidth);
 }
 
 class Planner {
@@ -52,27 +39,27 @@ class Planner {
   }
 
  private:
-  // Paths are the thicker, the less disagreement costs them, and sums take the longer.
-  int Thickness() const {
-    if (options_.thickness > 0) return options_.thickness;
-    int thickness = DefaultThickness(model_.num_labels());
+  // The larger the bandwidth, the less disagreement costs, and the longer sums take.
+  int Bandwidth() const {
+    if (options_.bandwidth > 0) return options_.bandwidth;
+    int bandwidth = DefaultBandwidth(model_.num_labels());
     const LabelSpace& labels = model_.labels();
-    if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length))) return thickness;
+    if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length))) return bandwidth;
     const double seconds = std::min(options_.planned_seconds, options_.time_limit_seconds);
     const auto fits = [&](int k) {
-      return std::pow(model_.num_labels(), k) <= kMostStates &&
+      return std::pow(model_.num_labels(), k) <= Policy::kMostStates &&
              PathBytes(model_, k) <= static_cast<double>(options_.max_path_bytes) &&
-             kLearnIterations * times_.PathSeconds(k) <= kShareOfPaths * seconds;
+             Policy::kLearnIterations * times_.PathSeconds(k) <= Policy::kShareOfPaths * seconds;
     };
-    while (thickness < ThickestOfStates(model_) && fits(thickness + 1)) ++thickness;
-    return thickness;
+    while (bandwidth < MostBandwidth(model_) && fits(bandwidth + 1)) ++bandwidth;
+    return bandwidth;
   }
 
   RoutedPaths Paths(bool in_blocks) {
-    plan_.order = in_blocks ? RoutedOrder::kBlocks : options_.order;
-    RoutedPaths paths = MakePath(model_, plan_.order, Thickness());
-    CutLongPaths(kLeastPathPiece, &paths);
-    times_.thickness = paths.thickness;
+    plan_.order = in_blocks ? VariableOrder::kBlocks : VariableOrder::kSpanning;
+    RoutedPaths paths = MakePath(model_, plan_.order, Bandwidth());
+    CutLongPaths(Policy::kLeastPathPiece, &paths);
+    times_.bandwidth = paths.bandwidth;
     return paths;
   }
 
@@ -87,7 +74,7 @@ class Planner {
     TilePairsOptions squares{
         .cutoff = options_.cutoff,
         .max_bytes = options_.max_bytes,
-        .enough_tiles = std::max(0.0, plan_.seconds - times_.SampleSeconds(kRounds)) /
+        .enough_tiles = std::max(0.0, plan_.seconds - times_.SampleSeconds(Policy::kRounds)) /
                         times_.LearnTileSeconds(),
         .most_tiles = plan_.seconds / times_.LeastTileSeconds(),
         .by_square = options_.by_square};
@@ -96,7 +83,7 @@ class Planner {
     const std::size_t blocks = NumBlocks(model_.num_variables());
     // With the cutoff for plenty of time, whatever was chosen for less.
     TilePairsOptions full = squares;
-    full.cutoff = std::min(squares.cutoff, kCutoffForAll);
+    full.cutoff = std::min(squares.cutoff, Policy::kCutoffForAll);
     const SquareCounts all = EstimateSquares(kernels, blocks, full);
     const bool has_room =
         all.tiles <= squares.enough_tiles &&
@@ -108,41 +95,32 @@ class Planner {
       squares.most_tiles = plan_.seconds / times_.LeastTileSeconds();
       return squares;
     }
-    squares.product_limit = kProductLimit;
+    squares.product_limit = Policy::kProductLimit;
     squares.enough_tiles = squares.most_tiles = std::numeric_limits<double>::infinity();
-    // The first of these that there is time and memory for; then ever larger kernel values.
-    struct Candidate {
-      bool thick;
-      bool learns;  // two rounds
-      double cutoff;
-      double product_cutoff;
-    };
-    constexpr Candidate kCandidates[] = {{true, true, 0.05, 0.05}, {true, true, 0.1, 0.05},
-                                         {true, true, 0.2, 0.1},   {true, false, 0.2, 0.1},
-                                         {false, true, 0.1, 0.05}, {false, true, 0.2, 0.1},
-                                         {false, false, 0.2, 0.05}};
-    const int thick = Thickness();
-    const auto fits = [&](const Candidate& candidate) {
-      times_.thickness = plan_.paths.thickness = candidate.thick ? thick : 1;
+    const int bandwidth = Bandwidth();
+    const auto fits = [&](const Policy::Squares& candidate) {
+      times_.bandwidth = plan_.paths.bandwidth = candidate.banded ? bandwidth : 1;
       squares.cutoff = candidate.cutoff;
       squares.product_cutoff = candidate.product_cutoff;
       const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
       double seconds =
           counts.tiles * times_.LeastTileSeconds() + counts.products * times_.LeastProductSeconds();
-      if (candidate.thick) seconds *= kThickRounds;
+      if (candidate.banded) seconds *= Policy::kBandedRounds;
       if (candidate.learns) {
         seconds = counts.tiles * times_.LearnTileSeconds() +
                   counts.products * times_.LearnProductSeconds() +
-                  times_.SampleSeconds(kLeastRounds);
+                  times_.SampleSeconds(Policy::kLeastRounds);
       }
       return seconds <= plan_.seconds &&
              SquareBytes(counts, squares.by_square) <= static_cast<double>(squares.max_bytes);
     };
-    if (std::none_of(std::begin(kCandidates), std::end(kCandidates), fits)) {
-      Candidate least = kCandidates[std::size(kCandidates) - 1];
+    // Then ever larger kernel values.
+    if (std::none_of(Policy::kSquares.begin(), Policy::kSquares.end(), fits)) {
+      Policy::Squares least = Policy::kSquares.back();
       while (!fits(least) && least.cutoff < kCutoffForTime) {
-        least.cutoff = std::min(kCutoffForTime, kRaise * least.cutoff);
-        least.product_cutoff = std::min(kCutoffForTime, kRaiseProducts * least.product_cutoff);
+        least.cutoff = std::min(kCutoffForTime, Policy::kRaise * least.cutoff);
+        least.product_cutoff =
+            std::min(kCutoffForTime, Policy::kRaiseProducts * least.product_cutoff);
       }
     }
     return squares;
@@ -151,11 +129,11 @@ class Planner {
   bool ProductsSaveTime(const std::vector<ReorderedKernel>& kernels, std::size_t blocks) const {
     TilePairsOptions squares{.cutoff = kCutoffForRounds};
     const double all = EstimateSquares(kernels, blocks, squares).tiles * times_.LeastTileSeconds();
-    squares.product_limit = kProductLimit;
+    squares.product_limit = Policy::kProductLimit;
     const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
     return counts.tiles * times_.LeastTileSeconds() +
                counts.products * times_.LeastProductSeconds() <=
-           kShareOfProducts * all;
+           Policy::kShareOfProducts * all;
   }
 
   const DenseCrf& model_;
@@ -168,11 +146,11 @@ class Planner {
 }  // namespace
 
 double MostPathBytes(const DenseCrf& model) {
-  int thickness = DefaultThickness(model.num_labels());
-  while (thickness < ThickestOfStates(model) &&
-         std::pow(model.num_labels(), thickness + 1) <= kMostStates)
-    ++thickness;
-  return PathBytes(model, thickness);
+  int bandwidth = DefaultBandwidth(model.num_labels());
+  while (bandwidth < MostBandwidth(model) &&
+         std::pow(model.num_labels(), bandwidth + 1) <= Policy::kMostStates)
+    ++bandwidth;
+  return PathBytes(model, bandwidth);
 }
 
 RoutesPlan PlanRoutes(const DenseCrf& model, const RoutedOptions& options, const Stopwatch& clock,

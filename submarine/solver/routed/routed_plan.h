@@ -1,4 +1,4 @@
-// Which paths a routed solve takes, how thick they are, and which squares of pairs it looks at, within its time and memory.
+// Which paths a routed solve takes, their bandwidth, and which squares of pairs it looks at, within its time and memory.
 #pragma once
 
 #include "submarine/base/stopwatch.h"
@@ -12,16 +12,16 @@ namespace submarine::internal {
 
 struct RoutesPlan {
   RoutedPaths paths;
-  RoutedOrder order = RoutedOrder::kSpanning;  // of the paths
+  VariableOrder order = VariableOrder::kSpanning;  // of the paths
   TilePairsOptions squares;
   double seconds = 0.0;  // left for squares: to route, iterate and verify
 };
 
-// The clock runs since the solve began. Sets the thickness that `times` goes by.
+// The clock runs since the solve began. Sets the bandwidth that `times` goes by.
 RoutesPlan PlanRoutes(const DenseCrf& model, const RoutedOptions& options, const Stopwatch& clock,
                       RoutedTimes* times);
 
-// Of the states of the thickest paths that are taken where there are many labels.
+// Of the states of the largest bandwidth that is taken where there are many labels.
 double MostPathBytes(const DenseCrf& model);
 
 }  // namespace submarine::internal

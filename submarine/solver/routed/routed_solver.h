@@ -35,9 +35,8 @@ enum class RoutedProducts { kNever, kWhereTimeIsShort, kAlways };  // time or me
 
 struct RoutedOptions {
   double temperature = 1.0;  // T > 0
-  RoutedOrder order = RoutedOrder::kSpanning;
-  int thickness = 0;        // 0: as thick as labels, metric, time and memory allow
-  Matrix<float> marginals;  // by variable, for a first round in short time; may be empty
+  int bandwidth = 0;         // 0: as large as labels, metric, time and memory allow
+  Matrix<float> marginals;   // by variable, for a first round in short time; may be empty
   double lower = -std::numeric_limits<double>::infinity();  // of log Z, as far as known
   int max_iterations = 800;                                 // of all rounds together
   double time_limit_seconds = std::numeric_limits<double>::infinity();
@@ -48,11 +47,11 @@ struct RoutedOptions {
   RoutedProducts products = RoutedProducts::kNever;
   bool by_square = false;  // see Routing: for many cuts and pairs
   std::size_t max_bytes = std::size_t{4} << 30;
-  std::size_t max_path_bytes = std::size_t{1} << 30;  // for the states of thick paths
+  std::size_t max_path_bytes = std::size_t{1} << 30;  // for the states of banded chains
   // Stopped before there is a bound, it makes the first one where that takes a second at most.
   bool finishes_first_bound = true;
   // With every iteration, and while pairs are routed; return false to stop.
-  std::function<bool(const IterationRecord&)> on_iteration = {};
+  std::function<bool(const SolveRecord&)> on_iteration = {};
   std::function<bool(double done)> on_routing = {};
 };
 
@@ -62,14 +61,13 @@ struct RoutedResult {
       std::numeric_limits<double>::infinity();  // of `proof`, on the pairs that were looked at
   double path_only = std::numeric_limits<double>::infinity();  // of the routes without flows
   RoutedProof proof;
-  RoutedOrder order = RoutedOrder::kSpanning;  // of the paths
-  Matrix<float> marginals;                     // of the paths' distribution, by variable
-  double cutoff = 0.0;                         // the one that time and memory allowed
-  double routed_weight = 0.0;                  // W per variable, and what is left of its pairs
+  VariableOrder order = VariableOrder::kSpanning;  // of the paths
+  Matrix<float> marginals;                         // of the paths' distribution, by variable
+  double cutoff = 0.0;                             // the one that time and memory allowed
+  double routed_weight = 0.0;                      // W per variable, and what is left of its pairs
   double left_weight = 0.0;
   int iterations = 0;
-  int rounds = 0;
-  std::vector<IterationRecord> records;
+  std::vector<SolveRecord> records;
 };
 
 // Throws InvalidInput for a temperature that is not positive and finite and marginals that do not fit, and

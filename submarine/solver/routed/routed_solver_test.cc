@@ -62,8 +62,7 @@ TEST(RoutedSolverTest, BoundsAreVerifiedAndHold) {
                                      random.Labels(labels), random.Real(0.1, 12.0));
     RoutedOptions options;
     options.temperature = random.Integer(0, 1) == 0 ? 1.0 : random.Real(0.3, 2.0);
-    options.order = random.Integer(0, 1) == 0 ? RoutedOrder::kSpanning : RoutedOrder::kRows;
-    options.thickness = random.Integer(0, 3);
+    options.bandwidth = random.Integer(0, 3);
     options.cutoff = 1e-6;
     const RoutedResult result = SolveRouted(model, options);
     const double upper = Verified(model, result.proof, options.temperature);
@@ -135,7 +134,7 @@ TEST(RoutedSolverTest, EndsWhenTold) {
   RandomModels random(26);
   const DenseCrf model = WeakModel(&random, 200, PottsLabels(2), 8.0);
   RoutedOptions options;
-  options.on_iteration = [](const IterationRecord& record) { return record.k < 3; };
+  options.on_iteration = [](const SolveRecord& record) { return record.k < 3; };
   const RoutedResult stopped = SolveRouted(model, options);
   EXPECT_EQ(stopped.termination, Termination::kInterrupted);
   EXPECT_EQ(stopped.iterations, 3);
@@ -232,7 +231,7 @@ TEST(RoutedSolverTest, ProductsBoundNearlyAsWellAsPairs) {
     options.products = RoutedProducts::kAlways;
     const RoutedResult of_products = SolveRouted(model, options);
     EXPECT_EQ(of_products.proof.routing.product_limit, 1.0);
-    EXPECT_EQ(of_products.order, RoutedOrder::kBlocks);
+    EXPECT_EQ(of_products.order, VariableOrder::kBlocks);
     const double pairs = Verified(model, of_pairs.proof);
     ExpectNearlyAsGood(model, of_products, pairs);
   }
@@ -256,25 +255,25 @@ TEST(RoutedSolverTest, BySquareBoundsNearlyAsWellAsByPair) {
   }
 }
 
-TEST(RoutedSolverTest, PathsAreAsThickAsMetricAndTimeAllow) {
+TEST(RoutedSolverTest, TheBandwidthIsAsLargeAsMetricAndTimeAllow) {
   RandomModels random(35);
   RoutedOptions options;
   options.max_iterations = 2;
-  const auto thickness = [&](const LabelSpace& labels) {
+  const auto bandwidth = [&](const LabelSpace& labels) {
     const DenseCrf model = Areas(&random, 24, 20, labels);
-    return SolveRouted(model, options).proof.routing.paths.thickness;
+    return SolveRouted(model, options).proof.routing.paths.bandwidth;
   };
-  EXPECT_EQ(thickness(PottsLabels(2)), 3);
-  EXPECT_EQ(thickness(PottsLabels(7)), 3);
-  EXPECT_EQ(thickness(PottsLabels(21)), 2);
-  EXPECT_EQ(thickness(TruncatedLinearLabels(16, 2)), 2);
-  EXPECT_EQ(thickness(LinearLabels(16)), 1);
-  EXPECT_EQ(thickness(PottsLabels(40)), 1);
+  EXPECT_EQ(bandwidth(PottsLabels(2)), 3);
+  EXPECT_EQ(bandwidth(PottsLabels(7)), 3);
+  EXPECT_EQ(bandwidth(PottsLabels(21)), 2);
+  EXPECT_EQ(bandwidth(TruncatedLinearLabels(16, 2)), 2);
+  EXPECT_EQ(bandwidth(LinearLabels(16)), 1);
+  EXPECT_EQ(bandwidth(PottsLabels(40)), 1);
   options.time_limit_seconds = 1e-3;
-  EXPECT_EQ(thickness(PottsLabels(21)), 1);
+  EXPECT_EQ(bandwidth(PottsLabels(21)), 1);
   options.time_limit_seconds = std::numeric_limits<double>::infinity();
   options.max_path_bytes = 1000;
-  EXPECT_EQ(thickness(PottsLabels(21)), 1);
+  EXPECT_EQ(bandwidth(PottsLabels(21)), 1);
 }
 
 TEST(RoutedSolverTest, ProductsTakeThePlaceOfPairsWhereTimeIsShort) {
@@ -298,7 +297,7 @@ TEST(TilePairsTest, AsManySquaresAsThereMayBe) {
   GaussianKernel kernel{"line", Matrix<double>(kSize, 1), 1.0};
   for (std::size_t a = 0; a < kSize; ++a) kernel.features(a, 0) = 2e-3 * static_cast<double>(a);
   const DenseCrf model(Matrix<float>(kSize, 2, 0.0F), {kernel}, PottsLabels(2));
-  const RoutedPaths paths = MakePath(model, RoutedOrder::kSpanning, 1);
+  const RoutedPaths paths = MakePath(model, VariableOrder::kSpanning, 1);
   const std::vector<ReorderedKernel> kernels = ReorderKernels(model, paths);
   const std::vector<RoutedCut> cuts = DistinctCuts(model.labels());
   const TilePairs all(kernels, paths, cuts, {.cutoff = 0.1});
@@ -319,11 +318,11 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
   RandomModels random(35);
   const DenseCrf model = WeakModel(&random, 3000, PottsLabels(2), 8.0);
   Routing routing;
-  routing.paths = MakePath(model, RoutedOrder::kSpanning, 2);
+  routing.paths = MakePath(model, VariableOrder::kSpanning, 2);
   const std::vector<RoutedCut> cuts = DistinctCuts(model.labels());
   const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
   TilePairs pairs(kernels, routing.paths, cuts, {});
-  const RoutingLayout plan(routing, cuts);
+  const RoutingLayout layout(routing, cuts);
   Matrix<float> v(cuts.size(), pairs.size());
   for (std::size_t n = 0; n < v.size(); ++n)
     v.data()[n] = static_cast<float>(random.Real(-2.0, 2.0));
@@ -349,7 +348,7 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
     }
     return difference / size;
   };
-  pairs.Route(plan);
+  pairs.Route(layout);
   const Sums all = sums();
   const std::size_t num_all = pairs.num_kept();
   EXPECT_FALSE(pairs.UseSample(1e6));
@@ -360,11 +359,11 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
   pairs.LookAtAll();
   EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
 
-  pairs.RouteSample(plan, 1e6);
+  pairs.RouteSample(layout, 1e6);
   EXPECT_EQ(pairs.num_kept(), num_all);
   EXPECT_EQ(sums().weight, all.weight);
   EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
-  pairs.RouteSample(plan, 40.0);
+  pairs.RouteSample(layout, 40.0);
   const Sums sampled = sums();
   EXPECT_LT(pairs.num_kept(), 2 * num_all / 3);
   EXPECT_NEAR(sampled.weight, all.weight, 0.02 * all.weight);
@@ -372,11 +371,11 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
   EXPECT_LT(apart(sampled.flow, all.flow), 0.4);
 
   // Squares that there is no time for are left out, also those of an earlier routing.
-  pairs.Route(plan, {}, [] { return true; });
+  pairs.Route(layout, {}, [] { return true; });
   EXPECT_GT(pairs.num_kept(), 0U);
   EXPECT_LT(pairs.num_kept(), num_all / 2);
   EXPECT_LT(sums().left, 0.5 * all.left);
-  pairs.Route(plan);
+  pairs.Route(layout);
   EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
 }
 
@@ -392,15 +391,15 @@ TEST(RoutedSolverTest, RefusesWhatItsMemoryHasNoRoomFor) {
 TEST(SpanningPathTest, MeetsEveryVariableOnceAndNeighboursAreNear) {
   RandomModels random(28);
   const DenseCrf model = WeakModel(&random, 400, PottsLabels(2), 8.0);
-  const RoutedPaths path = MakePath(model, RoutedOrder::kSpanning, 2);
+  const RoutedPaths path = MakePath(model, VariableOrder::kSpanning, 2);
   EXPECT_NO_THROW(CheckPaths(path, 400));
   const GaussianKernel& kernel = model.kernels().front();
   int across = 0;
   for (std::size_t p = 0; p + 1 < 400; ++p)
     across += SquaredDistance(kernel, path.order[p], path.order[p + 1]) > 1.0 ? 1 : 0;
   EXPECT_EQ(across, 1);  // from one cluster to the other
-  EXPECT_EQ(DefaultThickness(2), 3);
-  EXPECT_EQ(DefaultThickness(21), 1);
+  EXPECT_EQ(DefaultBandwidth(2), 3);
+  EXPECT_EQ(DefaultBandwidth(21), 1);
 }
 
 // From every point to the nearest one that is left.
@@ -424,7 +423,7 @@ TEST(SpanningPathTest, MeetsEveryVariableOnceAndIsShorterThanGreedySteps) {
   for (const int n : {1, 2, 3, 17, 400}) {
     const DenseCrf model = WeakModel(&random, n, PottsLabels(2), 8.0);
     const GaussianKernel& kernel = model.kernels().front();
-    const RoutedPaths path = MakePath(model, RoutedOrder::kSpanning, 1);
+    const RoutedPaths path = MakePath(model, VariableOrder::kSpanning, 1);
     EXPECT_NO_THROW(CheckPaths(path, static_cast<std::size_t>(n)));
     double length = 0.0;
     for (std::size_t p = 0; p + 1 < path.order.size(); ++p)
@@ -441,7 +440,8 @@ TEST(SpanningPathTest, MeetsVariablesInfinitelyFarApartOnce) {
   for (std::size_t a = 0; a < 20; ++a)
     kernel.features(a, 0) = 1e30 * (static_cast<double>(a * 7 % 20) - 10.0);
   const DenseCrf model(Matrix<float>(20, 2, 0.0F), {kernel}, PottsLabels(2));
-  for (const RoutedOrder order : {RoutedOrder::kSpanning, RoutedOrder::kRows, RoutedOrder::kBlocks})
+  for (const VariableOrder order :
+       {VariableOrder::kSpanning, VariableOrder::kRows, VariableOrder::kBlocks})
     EXPECT_NO_THROW(CheckPaths(MakePath(model, order, 1), 20));
 }
 
@@ -449,14 +449,14 @@ TEST(SpanningPathTest, MeetsVariablesInfinitelyFarApartOnce) {
 TEST(SpanningPathTest, MeetsEqualVariablesOnce) {
   const GaussianKernel kernel{"equal", Matrix<double>(50, 2, 0.5), 1.0};
   const DenseCrf model(Matrix<float>(50, 2, 0.0F), {kernel}, PottsLabels(2));
-  EXPECT_NO_THROW(CheckPaths(MakePath(model, RoutedOrder::kSpanning, 1), 50));
-  EXPECT_NO_THROW(CheckPaths(MakePath(model, RoutedOrder::kBlocks, 1), 50));
+  EXPECT_NO_THROW(CheckPaths(MakePath(model, VariableOrder::kSpanning, 1), 50));
+  EXPECT_NO_THROW(CheckPaths(MakePath(model, VariableOrder::kBlocks, 1), 50));
 }
 
 TEST(BlockPathTest, BlocksAreCompact) {
   RandomModels random(34);
   const DenseCrf model = Areas(&random, 50, 41, PottsLabels(2));  // the last block is short
-  const auto radius = [&](RoutedOrder order) {
+  const auto radius = [&](VariableOrder order) {
     const RoutedPaths paths = MakePath(model, order, 1);
     CheckPaths(paths, 50 * 41);
     const std::vector<float> of_blocks = ReorderKernels(model, paths)[1].radius;
@@ -464,18 +464,18 @@ TEST(BlockPathTest, BlocksAreCompact) {
     for (const float of_block : of_blocks) sum += of_block;
     return sum / static_cast<double>(of_blocks.size());
   };
-  EXPECT_LT(radius(RoutedOrder::kBlocks), 0.6 * radius(RoutedOrder::kSpanning));
-  EXPECT_LT(radius(RoutedOrder::kBlocks), 0.6 * radius(RoutedOrder::kRows));
+  EXPECT_LT(radius(VariableOrder::kBlocks), 0.6 * radius(VariableOrder::kSpanning));
+  EXPECT_LT(radius(VariableOrder::kBlocks), 0.6 * radius(VariableOrder::kRows));
 }
 
 TEST(RowPathTest, RowsOfAPictureGoToAndFro) {
   const Matrix<float> unary(12, 2, 0.0F);
   const DenseCrf picture(unary, {PositionKernel(4, 3, 1.5, 1.5, 1.0)}, PottsLabels(2));
-  EXPECT_EQ(MakePath(picture, RoutedOrder::kRows, 1).order,
+  EXPECT_EQ(MakePath(picture, VariableOrder::kRows, 1).order,
             (std::vector<std::uint32_t>{0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11}));
   EXPECT_TRUE(HasRows(picture));
   const DenseCrf column(unary, {PositionKernel(1, 12, 1.5, 1.5, 1.0)}, PottsLabels(2));
-  EXPECT_EQ(MakePath(column, RoutedOrder::kRows, 1).order,
+  EXPECT_EQ(MakePath(column, VariableOrder::kRows, 1).order,
             (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
 }
 

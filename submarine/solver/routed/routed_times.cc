@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "submarine/base/parallel.h"
+#include "submarine/solver/routed/routed_policy.h"
 #include "submarine/solver/routed/squares/reordered_kernels.h"
 #include "submarine/solver/routed/squares/routing_layout.h"
 
 namespace submarine::internal {
 namespace {
+
+using Policy = RoutedPolicy;
 
 // Of routing a square of pairs.
 constexpr double kTileSeconds = 4e-6;
@@ -46,7 +49,6 @@ constexpr double kVerifyStateSeconds = 4e-8;
 constexpr double kVerifyLabelSeconds = 2e-9;
 constexpr double kVerifyDualSeconds = 1.5e-8;
 constexpr double kMostTermsOfDual = 1024.0;
-constexpr double kShareOfDual = 0.1;  // of the time
 
 }  // namespace
 
@@ -63,43 +65,43 @@ double RoutedTimes::VerifierTileSeconds() const {
   if (!verifies) return 0.0;
   return one_core *
          (kVerifySeconds + (by_square ? kVerifyWholeCutSeconds : kVerifyCutSeconds) * cuts +
-          kVerifyEdgeSeconds * thickness);
+          kVerifyEdgeSeconds * bandwidth);
 }
 
 double RoutedTimes::VerifierProductSeconds() const {
   if (!verifies) return 0.0;
   return one_core * (kVerifyProductSeconds + kVerifyProductCutSeconds * cuts +
-                     kVerifyProductEdgeSeconds * thickness);
+                     kVerifyProductEdgeSeconds * bandwidth);
 }
 
 double RoutedTimes::LearnTileSeconds() const {
-  return VerifierTileSeconds() + kPassesToLearn * TileSeconds() +
+  return VerifierTileSeconds() + Policy::kPassesToLearn * TileSeconds() +
          one_core * (by_square ? kLearnWholeCutSeconds : kLearnCutSeconds) * distinct_cuts;
 }
 
 double RoutedTimes::LearnProductSeconds() const {
-  return VerifierProductSeconds() + (kLeastRounds + 1) * ProductSeconds() +
+  return VerifierProductSeconds() + (Policy::kLeastRounds + 1) * ProductSeconds() +
          one_core * kLearnProductCutSeconds * distinct_cuts;
 }
 
 double RoutedTimes::LeastTileSeconds() const {
-  return kSlow * (VerifierTileSeconds() + one_core * kLeastTileSeconds);
+  return Policy::kSlow * (VerifierTileSeconds() + one_core * kLeastTileSeconds);
 }
 
 double RoutedTimes::LeastProductSeconds() const {
-  return kSlow * (VerifierProductSeconds() + ProductSeconds() + FlowProductSeconds());
+  return Policy::kSlow * (VerifierProductSeconds() + ProductSeconds() + FlowProductSeconds());
 }
 
 double RoutedTimes::VerifierPathSeconds(bool with_dual) const {
   if (!verifies) return 0.0;
   const double of_label = with_dual ? kVerifyDualSeconds : kVerifyLabelSeconds;
-  return one_core * variables * std::pow(labels, thickness) *
+  return one_core * variables * std::pow(labels, bandwidth) *
          (kVerifyStateSeconds + of_label * labels);
 }
 
 bool RoutedTimes::HasDual(double seconds) const {
-  return (thickness == 1 || std::pow(labels, thickness + 1) <= kMostTermsOfDual) &&
-         VerifierPathSeconds(true) <= kShareOfDual * seconds;
+  return (bandwidth == 1 || std::pow(labels, bandwidth + 1) <= kMostTermsOfDual) &&
+         VerifierPathSeconds(true) <= Policy::kShareOfDual * seconds;
 }
 
 double RoutedTimes::FlowTileSeconds() const {
@@ -113,7 +115,7 @@ double RoutedTimes::FlowProductSeconds() const {
 double RoutedTimes::TileSeconds() const { return one_core * kTileSeconds; }
 
 double RoutedTimes::ProductSeconds() const {
-  return one_core * (kProductSeconds + kProductEdgeSeconds * thickness);
+  return one_core * (kProductSeconds + kProductEdgeSeconds * bandwidth);
 }
 
 double RoutedTimes::SampledSquares() const {
@@ -124,13 +126,13 @@ double RoutedTimes::SampledSquares() const {
 double RoutedTimes::SampleSeconds(int rounds) const {
   const double tiles =
       0.5 * SampledSquares() * static_cast<double>(NumBlocks(static_cast<std::size_t>(variables)));
-  const int iterations = kFirstIterations + (rounds - 1) * kRoundIterations;
+  const int iterations = Policy::kFirstIterations + (rounds - 1) * Policy::kRoundIterations;
   return tiles * (rounds * TileSeconds() + iterations * FlowTileSeconds()) +
-         iterations * PathSeconds(thickness);
+         iterations * PathSeconds(bandwidth);
 }
 
-double RoutedTimes::PathSeconds(int of_thickness) const {
-  return one_core * kStateSeconds * variables * std::pow(labels, of_thickness);
+double RoutedTimes::PathSeconds(int of_bandwidth) const {
+  return one_core * kStateSeconds * variables * std::pow(labels, of_bandwidth);
 }
 
 }  // namespace submarine::internal

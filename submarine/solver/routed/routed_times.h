@@ -5,18 +5,6 @@
 
 namespace submarine::internal {
 
-// Rounds that learn which routes pay, more while they gain; at least so many; iterations of the first and of the others.
-inline constexpr int kRounds = 8;
-inline constexpr int kLeastRounds = 3;
-inline constexpr int kFirstIterations = 30;
-inline constexpr int kRoundIterations = 15;
-inline constexpr int kLearnIterations = kFirstIterations + (kRounds - 1) * kRoundIterations;
-// Passes over all pairs, to learn and to go on with them.
-inline constexpr double kPassesToLearn = 1.5;
-// Squares are as many as a machine that is slower by this has time to verify, as a verifier that is cut short loses more
-// than small kernel values prove.
-inline constexpr double kSlow = 1.25;
-
 struct RoutedTimes {
   RoutedTimes(const DenseCrf& model, bool flows_by_square, bool leaves_time_to_verify);
 
@@ -27,7 +15,7 @@ struct RoutedTimes {
   bool by_square;     // see Routing
   bool verifies;      // time for that is to be left
   double one_core;    // 2 where there is only one
-  int thickness = 1;  // of the paths
+  int bandwidth = 1;  // of the paths
 
   // Of verifying a square, pair by pair or as a product,
   double VerifierTileSeconds() const;
@@ -41,7 +29,7 @@ struct RoutedTimes {
   // Of verifying the sums along paths, with the dual value or without: for that a probability is computed for every label
   // after every state of a position.
   double VerifierPathSeconds(bool with_dual) const;
-  // Whether the verifier is asked for the dual value within so many seconds in all.
+  // Whether the verifier is asked for the dual value where there are `seconds` in all.
   bool HasDual(double seconds) const;
   // Of flows through a square, pair by pair or as a product.
   double FlowTileSeconds() const;
@@ -50,12 +38,12 @@ struct RoutedTimes {
   double TileSeconds() const;
   double ProductSeconds() const;
 
-  // Rounds look at a sample of so many squares for every block of positions: what its potentials prove with all pairs
+  // Rounds look at a sample of this number of squares for every block of positions: what its potentials prove with all pairs
   // differs by some 0.1%.
   double SampledSquares() const;
   double SampleSeconds(int rounds) const;
   // All sums along paths of an iteration.
-  double PathSeconds(int of_thickness) const;
+  double PathSeconds(int of_bandwidth) const;
 };
 
 }  // namespace submarine::internal

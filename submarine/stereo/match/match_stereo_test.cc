@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <span>
+#include <variant>
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/stereo/match/solve_stereo_crf.h"
 
 namespace submarine {
 namespace {
@@ -76,6 +79,61 @@ TEST(MatchStereo, AProofLeavesDisparitiesAsTheyAre) {
   EXPECT_EQ(proven.uncertainty, plain.uncertainty);
   ASSERT_TRUE(proven.solved.certificate.upper && proven.solved.certificate.lower);
   EXPECT_FALSE(plain.solved.certificate.upper);
+}
+
+// Strips differ from the whole by what kernels reach beyond 2 standard deviations, and by where the lattice's vertices
+// are; and a proof leaves them as they are, too.
+TEST(SolveStereoCrf, SolvesStripsAlike) {
+  const Pair pair;
+  const internal::SemiGlobalMatch match =
+      internal::MatchSemiGlobal(pair.left, pair.right, 12, {});
+  StereoCrfOptions crf;
+  crf.sigma = 4.0;
+  SolveOptions options = StereoSolveOptions(Certify::kNone, crf.updates);
+  const SolveResult whole = SolveStereoCrf(match, pair.left, crf, options);
+  const std::size_t strip = sizeof(float) * kWidth * 12 * 20;
+  const SolveResult strips = SolveStereoCrf(match, pair.left, crf, options, {}, strip);
+  EXPECT_EQ(strips.termination, whole.termination);
+  EXPECT_EQ(strips.labels.size(), whole.labels.size());
+  const auto& a = std::get<Matrix<float>>(whole.marginals);
+  const auto& b = std::get<Matrix<float>>(strips.marginals);
+  ASSERT_EQ(a.size(), b.size());
+  double difference = 0.0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    ASSERT_NEAR(a.data()[j], b.data()[j], 0.1) << j;
+    difference += std::abs(a.data()[j] - b.data()[j]);
+  }
+  EXPECT_LT(difference / static_cast<double>(a.size()), 0.001);
+  options = StereoSolveOptions(Certify::kAuto, crf.updates);
+  options.limits.max_iterations = 10;
+  const SolveResult proven = SolveStereoCrf(match, pair.left, crf, options, {}, strip);
+  EXPECT_TRUE(proven.certificate.upper);
+  EXPECT_EQ(std::get<Matrix<float>>(proven.marginals), b);
+}
+
+TEST(MatchStereo, TakesCostsAndRanges) {
+  const Pair pair;
+  const std::size_t pixels = std::size_t{kWidth} * kHeight;
+  // Other disparities than the views': those that costs know.
+  std::vector<float> costs;
+  for (std::size_t a = 0; a < pixels; ++a) {
+    for (int k = 0; k < 9; ++k) costs.push_back(static_cast<float>(std::min(std::abs(k - 3), 2)));
+  }
+  for (const bool fast : {false, true}) {
+    const StereoMatch match =
+        MatchStereo(pair.left, pair.right, {.given = {.costs = costs}, .fast = fast});
+    EXPECT_EQ(match.num_disparities, 9);
+    for (const float d : match.disparities) ASSERT_NEAR(d, 3.0F, 0.5F);
+    const std::vector<float> low(pixels, 6.0F);
+    const std::vector<float> high(pixels, 7.5F);
+    const StereoMatch ranged =
+        MatchStereo(pair.left, pair.right, {.given = {{}, low, high}, .fast = fast});
+    EXPECT_EQ(ranged.num_disparities, 9);
+    for (const float d : ranged.disparities) ASSERT_TRUE(d >= 6.0F && d <= 7.5F) << d;
+  }
+  EXPECT_THROW(MatchStereo(pair.left, pair.right,
+                           {.given = {.costs = std::span<const float>(costs).first(77)}}),
+               InvalidInput);
 }
 
 TEST(MatchStereo, RefusesWhatDoesNotFit) {

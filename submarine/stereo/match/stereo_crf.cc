@@ -9,10 +9,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/model/image_features.h"
+#include "submarine/stereo/semi_global/given_costs.h"
 
 namespace submarine {
 namespace {
@@ -22,16 +24,22 @@ using internal::kRowGrain;
 using internal::ParallelFor;
 using internal::SemiGlobalMatch;
 
-Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& options) {
+// Of disparities outside of their range.
+constexpr float kImpossible = 200.0F;
+
+// Of pixels from `first` on.
+Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& options,
+                      std::size_t first, std::size_t pixels) {
   const int disparities = match.sums.disparities;
-  auto unary = Matrix<float>::Unset(match.sums.cells.rows(), static_cast<std::size_t>(disparities));
+  auto unary = Matrix<float>::Unset(pixels, static_cast<std::size_t>(disparities));
   const auto scale = static_cast<float>(options.scale / kCostUnit);
   const auto limit = static_cast<float>(options.limit);
   const auto filled_scale = static_cast<float>(options.filled_scale);
   const auto filled_limit = static_cast<float>(options.filled_limit);
   ParallelFor(unary.rows(), kRowGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) {
-      float* to = unary.row(a).data();
+    for (std::size_t row = begin; row < end; ++row) {
+      float* to = unary.row(row).data();
+      const std::size_t a = first + row;
       if (match.visible[a] != 0) {
         const std::uint16_t* sums = match.sums.cells.row(a).data();
         const int least = *std::min_element(sums, sums + disparities);
@@ -42,9 +50,20 @@ Matrix<float> Unaries(const SemiGlobalMatch& match, const StereoCrfOptions& opti
         for (int k = 0; k < disparities; ++k)
           to[k] = std::min(filled_scale * static_cast<float>(std::abs(k - filled)), filled_limit);
       }
+      if (match.given.low.empty()) continue;
+      for (int k = 0; k < disparities; ++k) {
+        if (internal::IsOutside(match.given, a, k)) to[k] = kImpossible;
+      }
     }
   });
   return unary;
+}
+
+std::vector<float> Smoothed(const SemiGlobalMatch& match, const std::vector<float>& disparities) {
+  std::vector<float> smoothed =
+      internal::Median5x5(disparities, match.sums.width, match.sums.height);
+  internal::ClampToRanges(match.given, &smoothed);
+  return smoothed;
 }
 
 void CheckMarginalCount(const Matrix<float>& marginals, std::span<const float> disparities) {
@@ -70,21 +89,25 @@ LabelSpace StereoLabels(int disparities, const StereoCrfOptions& options) {
 }
 
 DenseCrf StereoCrf(const SemiGlobalMatch& match, std::vector<GaussianKernel> kernels,
-                   const StereoCrfOptions& options) {
-  return {Unaries(match, options), std::move(kernels),
-          StereoLabels(match.sums.disparities, options), PairCounting::kOnce};
+                   const StereoCrfOptions& options, int first_row, int rows) {
+  const auto width = static_cast<std::size_t>(match.sums.width);
+  const auto height = static_cast<std::size_t>(rows > 0 ? rows : match.sums.height);
+  return {Unaries(match, options, static_cast<std::size_t>(first_row) * width, height * width),
+          std::move(kernels), StereoLabels(match.sums.disparities, options), PairCounting::kOnce};
 }
 
-std::vector<float> StereoDisparities(const SemiGlobalMatch& match, const std::vector<int>& labels) {
-  std::vector<float> disparities = internal::RefineByCosts(match.sums, labels);
+std::vector<float> StereoDisparities(const SemiGlobalMatch& match,
+                                     const Matrix<float>& marginals) {
+  std::vector<float> disparities =
+      internal::RefineByCosts(match.sums, internal::ArgmaxLabels(marginals));
   for (std::size_t a = 0; a < disparities.size(); ++a) {
     if (match.agrees[a] == 0) disparities[a] = match.disparities[a];
   }
-  return internal::Median5x5(disparities, match.sums.width, match.sums.height);
+  return Smoothed(match, disparities);
 }
 
 std::vector<float> FastDisparities(const SemiGlobalMatch& match) {
-  return internal::Median5x5(match.disparities, match.sums.width, match.sums.height);
+  return Smoothed(match, match.disparities);
 }
 
 std::vector<std::uint8_t> Occluded(const SemiGlobalMatch& match) {

@@ -8,7 +8,7 @@
 #include "submarine/base/matrix.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/stereo/matching_cost.h"
-#include "submarine/stereo/semi_global/semi_global.h"
+#include "submarine/stereo/match/semi_global.h"
 
 namespace submarine {
 
@@ -30,14 +30,14 @@ struct StereoCrfOptions {
 std::vector<GaussianKernel> StereoKernels(const StereoView& left, const StereoCrfOptions& options);
 LabelSpace StereoLabels(int disparities, const StereoCrfOptions& options);
 
-// With these kernels and labels; pairs are counted once.
+// With these kernels and labels, of so many rows of pixels from first_row on (0: all); pairs are counted once.
 DenseCrf StereoCrf(const internal::SemiGlobalMatch& match, std::vector<GaussianKernel> kernels,
-                   const StereoCrfOptions& options);
+                   const StereoCrfOptions& options, int first_row = 0, int rows = 0);
 
-// Sub-pixel disparities from the CRF's whole ones, moved to where lines through the costs meet, where the views
-// agree; elsewhere what was filled in, which is right more often. Then the median of 5 x 5.
+// Sub-pixel disparities: the marginals' most probable ones, moved to where lines through the costs meet, where the
+// views agree; elsewhere what was filled in, which is right more often. Then the median of 5 x 5.
 std::vector<float> StereoDisparities(const internal::SemiGlobalMatch& match,
-                                     const std::vector<int>& labels);
+                                     const Matrix<float>& marginals);
 // The same without a CRF.
 std::vector<float> FastDisparities(const internal::SemiGlobalMatch& match);
 

@@ -53,9 +53,11 @@ TEST(StereoDisparities, AreLabelsOnlyWhereTheViewsAgree) {
   match.sums.cells = Matrix<std::uint16_t>(1, match.sums.stride(), 9);
   match.disparities = {1.4F};
   match.agrees = {0};
-  EXPECT_EQ(StereoDisparities(match, {3}), std::vector<float>{1.4F});
+  Matrix<float> marginals(1, 5, 0.1F);
+  marginals(0, 3) = 0.6F;
+  EXPECT_EQ(StereoDisparities(match, marginals), std::vector<float>{1.4F});
   match.agrees = {1};
-  EXPECT_EQ(StereoDisparities(match, {3}), std::vector<float>{3.0F});
+  EXPECT_EQ(StereoDisparities(match, marginals), std::vector<float>{3.0F});
 }
 
 TEST(StereoUncertainty, IsTheMassFurtherThanAPixel) {

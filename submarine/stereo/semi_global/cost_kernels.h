@@ -22,8 +22,8 @@ struct CostRow {
   const std::uint64_t* right_census = nullptr;
   std::array<const std::uint8_t*, kMostChannels> left = {};
   std::array<const std::uint8_t*, kMostChannels> right = {};
-  const std::uint16_t* by_bits = nullptr;        // cost of so many differing bits
-  const std::uint16_t* by_difference = nullptr;  // and of such a sum of differences
+  const std::uint16_t* by_bits = nullptr;        // cost by the number of differing bits
+  const std::uint16_t* by_difference = nullptr;  // and by the sum of differences
   std::uint16_t outside = 0;                     // where there is no pixel to match
   std::uint16_t* costs = nullptr;
 };

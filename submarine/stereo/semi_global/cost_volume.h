@@ -9,7 +9,7 @@
 
 namespace submarine::internal {
 
-// A sum over eight paths of costs up to 1.4 + 3 stays below 65536.
+// A sum over eight paths of costs up to 4.5 + 3 stays below 65536.
 inline constexpr int kCostUnit = 1024;
 
 // Rows are padded to this many disparities, a register of 256 bits.

@@ -91,7 +91,8 @@ void SumRow(const PathRow& row) {
       const auto cost = hn::LoadU(d, costs + k);
       const auto two = hn::SaturatedAdd(paths[0].Next(cost, k), paths[1].Next(cost, k));
       const auto others = hn::SaturatedAdd(paths[2].Next(cost, k), paths[3].Next(cost, k));
-      hn::StoreU(hn::SaturatedAdd(two, others), d, sums + k);
+      const auto all = hn::SaturatedAdd(two, others);
+      hn::StoreU(row.adds ? hn::SaturatedAdd(hn::LoadU(d, sums + k), all) : all, d, sums + k);
     }
     for (int r = 0; r < kPathsOfRow; ++r) {
       const auto to = static_cast<std::size_t>(r == 0 ? (i + 1) % 2 : x + 1);

@@ -25,8 +25,9 @@ struct PathRow {
   int width = 0;
   std::size_t stride = 0;  // padded disparities
   bool backward = false;   // from the last pixel to the first
+  bool adds = false;       // to what is in sums
   const std::uint16_t* costs = nullptr;
-  std::uint16_t* sums = nullptr;  // of all paths, written
+  std::uint16_t* sums = nullptr;  // of all paths
   // Per path along the row's direction: where the left view has a step to the pixel before it.
   std::array<const std::uint8_t*, kPathsOfRow> left_steps = {};
   // Per path and pixel of the right view, all bits set at a step, in reverse order: entry

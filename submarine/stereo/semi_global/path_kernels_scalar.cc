@@ -21,7 +21,7 @@ void SumPathsOfRow(const PathRow& row) {
   for (int i = 0; i < row.width; ++i) {
     const int x = row.backward ? row.width - 1 - i : i;
     std::uint16_t* sums = row.sums + static_cast<std::size_t>(x) * row.stride;
-    std::fill(sums, sums + row.stride, std::uint16_t{0});
+    if (!row.adds) std::fill(sums, sums + row.stride, std::uint16_t{0});
     for (int r = 0; r < kPathsOfRow; ++r) {
       const auto column = static_cast<std::size_t>(r == 0 ? i % 2 : x + 1 + from[r]);
       const auto to = static_cast<std::size_t>(r == 0 ? (i + 1) % 2 : x + 1);

@@ -64,16 +64,16 @@ class Pass {
       row_.left_steps[r] = left_steps_[r].data();
       row_.right_steps[r] = right_steps_[r].data();
     }
-  }
-
-  void Run() {
-    const int height = costs_.height;
     // Before the first row: no pixels.
     for (std::size_t r = 1; r < kPathsOfRow; ++r) {
-      for (std::size_t slot = 0; slot < static_cast<std::size_t>(costs_.width) + 2; ++slot)
-        Clear(&rows_[1][r], slot);
+      for (std::size_t slot = 0; slot < width + 2; ++slot) Clear(&rows_[1][r], slot);
     }
-    for (int i = 0; i < height; ++i) Row(row_.backward ? height - 1 - i : i, i % 2);
+  }
+
+  // The rows from `begin` to `end` in the order of this pass; what is there already is added to.
+  void Run(int begin, int end, bool adds) {
+    row_.adds = adds;
+    for (int i = begin; i < end; ++i) Row(row_.backward ? costs_.height - 1 - i : i, i % 2);
   }
 
  private:
@@ -123,20 +123,19 @@ class Pass {
 
 CostVolume PathSums(const CostVolume& costs, const StereoView& left, const StereoView& right,
                     const PathOptions& options) {
-  std::array<CostVolume, 2> sums;
-  ParallelFor(2, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t backward = begin; backward < end; ++backward) {
-      sums[backward] = CostVolume(costs.width, costs.height, costs.disparities);
-      Pass(costs, left, right, options, backward == 1, &sums[backward]).Run();
-    }
-  });
-  std::uint16_t* total = sums[0].cells.data();
-  const std::uint16_t* other = sums[1].cells.data();
-  ParallelFor(costs.cells.size(), std::size_t{1} << 16, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t j = begin; j < end; ++j)
-      total[j] = static_cast<std::uint16_t>(std::min(int{total[j]} + int{other[j]}, 65535));
-  });
-  return std::move(sums[0]);
+  CostVolume sums(costs.width, costs.height, costs.disparities);
+  std::array<Pass, 2> passes = {Pass(costs, left, right, options, false, &sums),
+                                Pass(costs, left, right, options, true, &sums)};
+  // One pass from the top and one from the bottom, until they meet; then each adds to the other's rows.
+  const int half = costs.height / 2;
+  const std::array<int, 2> meeting = {half, costs.height - half};
+  for (const bool adds : {false, true}) {
+    ParallelFor(passes.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t p = begin; p < end; ++p)
+        passes[p].Run(adds ? meeting[p] : 0, adds ? costs.height : meeting[p], adds);
+    });
+  }
+  return sums;
 }
 
 namespace scalar {

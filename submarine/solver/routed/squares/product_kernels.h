@@ -28,9 +28,9 @@ namespace submarine::internal {
 struct ProductRoutes {
   alignas(64) float row_left[kRoutingBlock];
   alignas(64) float column_left[kRoutingBlock];
-  alignas(64) float row_gain[kMaxThickness]
+  alignas(64) float row_gain[kMaxBandwidth]
                             [kRoutingBlock];  // of the edge (row, row + m), at (m - 1, row)
-  alignas(64) float column_gain[kMaxThickness][kRoutingBlock];
+  alignas(64) float column_gain[kMaxBandwidth][kRoutingBlock];
 };
 
 // What routing leaves of a square, by rows and columns, where flows are the same for all its pairs: the upper halves of
@@ -49,7 +49,7 @@ std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t colu
                                                const float* of_row, const float* of_column);
 
 namespace scalar {
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
 // flow += q of_row and -= q of_column, for every cut, with q = factor clip(v of the rows - v of the columns, -1, 1), each the mean
 // weighted by what is left. v and flow are cuts x stride, by position.
@@ -57,7 +57,7 @@ void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::
                 const float* v, float* flow);
 }  // namespace scalar
 
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
 void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow);

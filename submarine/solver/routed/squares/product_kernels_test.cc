@@ -41,20 +41,20 @@ class ProductKernelsTest : public ::testing::Test {
     return {std::move(unary), {kernel}, PottsLabels(labels)};
   }
 
-  Routing RandomRouting(const DenseCrf& model, int thickness, bool everywhere) {
+  Routing RandomRouting(const DenseCrf& model, int bandwidth, bool everywhere) {
     Routing routing;
     const std::size_t n = model.num_variables();
     routing.paths.order.resize(n);
     std::iota(routing.paths.order.begin(), routing.paths.order.end(), 0U);
     routing.paths.begin = {0, 40};
-    routing.paths.thickness = thickness;
+    routing.paths.bandwidth = bandwidth;
     routing.product_limit = 1.0;
     routing.product_cutoff = 1e-3;
     if (everywhere) return routing;
     routing.z = Matrix<float>(n, static_cast<std::size_t>(model.num_cuts()));
     for (std::size_t k = 0; k < routing.z.size(); ++k)
       routing.z.data()[k] = static_cast<float>(Real(0.0, 1.0));
-    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(thickness));
+    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(bandwidth));
     for (std::size_t k = 0; k < routing.threshold.size(); ++k)
       routing.threshold.data()[k] = static_cast<float>(Real(0.3, 1.5));
     return routing;
@@ -65,23 +65,23 @@ class ProductKernelsTest : public ::testing::Test {
 
 TEST_F(ProductKernelsTest, RoutesAreThoseOfTheScalarTwin) {
   for (const std::size_t dimension : {1, 2, 5}) {
-    for (const int thickness : {1, 3, 8}) {
+    for (const int bandwidth : {1, 3, 8}) {
       for (const bool everywhere : {true, false}) {
         const DenseCrf model = Model(4, dimension, 0.4);
-        const Routing routing = RandomRouting(model, thickness, everywhere);
+        const Routing routing = RandomRouting(model, bandwidth, everywhere);
         const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
-        const RoutingLayout plan(routing, DistinctCuts(model.labels()));
+        const RoutingLayout layout(routing, DistinctCuts(model.labels()));
         for (const std::size_t column : {2, 3}) {
           ASSERT_TRUE(IsProduct(kernels[0], 0, column, 1.0));
           ProductRoutes fast;
           ProductRoutes slow;
-          RouteProduct(kernels[0], plan, 0, column, &fast);
-          scalar::RouteProduct(kernels[0], plan, 0, column, &slow);
+          RouteProduct(kernels[0], layout, 0, column, &fast);
+          scalar::RouteProduct(kernels[0], layout, 0, column, &slow);
           const float scale = *std::max_element(slow.row_left, slow.row_left + kSide) + 1.0F;
           for (std::size_t n = 0; n < kSide; ++n) {
             ASSERT_NEAR(fast.row_left[n], slow.row_left[n], 1e-5F * scale);
             ASSERT_NEAR(fast.column_left[n], slow.column_left[n], 1e-5F * scale);
-            for (int m = 0; m < thickness; ++m) {
+            for (int m = 0; m < bandwidth; ++m) {
               ASSERT_NEAR(fast.row_gain[m][n], slow.row_gain[m][n], 2e-4F * scale);
               ASSERT_NEAR(fast.column_gain[m][n], slow.column_gain[m][n], 2e-4F * scale);
             }
@@ -102,7 +102,7 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
     const Routing routing = RandomRouting(model, 1 + round % 3, true);
     const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
     if (!IsProduct(kernels[0], 0, 2, 1.0)) continue;
-    const RoutingLayout plan(routing, DistinctCuts(model.labels()));
+    const RoutingLayout layout(routing, DistinctCuts(model.labels()));
     const std::vector<WeightedKernel> weighted = PairWeights(model);
     const GaussianKernel& kernel = *weighted[0].kernel;
     const auto weight = [&](std::size_t a, std::size_t b) {
@@ -110,7 +110,7 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
              std::exp(-0.5 * SquaredDistance(kernel, a, b));
     };
     ProductRoutes routes;
-    RouteProduct(kernels[0], plan, 0, 2, &routes);
+    RouteProduct(kernels[0], layout, 0, 2, &routes);
     double rest = 0.0;
     double of_columns = 0.0;
     double all = 0.0;
@@ -119,16 +119,16 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
       rest += routes.row_left[i];
       of_columns += routes.column_left[i];
       for (std::size_t j = 0; j < last; ++j) all += weight(i, 2 * kSide + j);
-      for (int m = 1; m <= routing.paths.thickness; ++m) {
+      for (int m = 1; m <= routing.paths.bandwidth; ++m) {
         double common = 0.0;
         for (std::size_t j = 0; j < last; ++j)
           common += std::min(weight(i, 2 * kSide + j),
                              weight(i + static_cast<std::size_t>(m), 2 * kSide + j));
         const double gain = routes.row_gain[m - 1][i];
-        ASSERT_LE(gain, plan.part * common * (1.0 + 1e-5));
+        ASSERT_LE(gain, layout.part * common * (1.0 + 1e-5));
         if (i + static_cast<std::size_t>(m) < kSide) {
           gained += gain;
-          possible += plan.part * common;
+          possible += layout.part * common;
         }
       }
     }

@@ -12,7 +12,7 @@ namespace submarine::internal {
 
 // Beyond either end of arrays over positions.
 inline constexpr std::size_t kRoom = 48;
-static_assert(kRoom >= kRoutingBlock + 2 * static_cast<std::size_t>(kMaxThickness));
+static_assert(kRoom >= kRoutingBlock + 2 * static_cast<std::size_t>(kMaxBandwidth));
 
 inline std::size_t NumBlocks(std::size_t positions) {
   return (positions + kRoutingBlock - 1) / kRoutingBlock;

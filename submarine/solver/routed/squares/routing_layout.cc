@@ -33,8 +33,8 @@ std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels) {
 }
 
 RoutingLayout::RoutingLayout(const Routing& routing, const std::vector<RoutedCut>& cuts)
-    : thickness(static_cast<std::size_t>(routing.paths.thickness)),
-      part(static_cast<float>(routing.share / (4.0 * routing.paths.thickness))),
+    : bandwidth(static_cast<std::size_t>(routing.paths.bandwidth)),
+      part(static_cast<float>(routing.share / (4.0 * routing.paths.bandwidth))),
       crosses_by_block(routing.crosses_by_block()),
       by_square(routing.by_square) {
   const std::vector<std::uint32_t>& order = routing.paths.order;
@@ -42,9 +42,9 @@ RoutingLayout::RoutingLayout(const Routing& routing, const std::vector<RoutedCut
   num_blocks = NumBlocks(order.size());
   stride = num_blocks * kRoutingBlock + 2 * kRoom;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  threshold.assign(thickness * stride, -kInfinity);
+  threshold.assign(bandwidth * stride, -kInfinity);
   for (std::size_t p = 0; p < order.size(); ++p) {
-    for (std::size_t m = 1; m <= thickness && m <= followers[p]; ++m) {
+    for (std::size_t m = 1; m <= bandwidth && m <= followers[p]; ++m) {
       threshold[(m - 1) * stride + kRoom + p] =
           routing.everywhere() ? kInfinity : routing.threshold(p, m - 1);
     }
@@ -80,31 +80,31 @@ SUBMARINE_FOR_WIDE_REGISTERS void RoutingLayout::DistancesToBlock(std::ptrdiff_t
 }
 
 void RoutingLayout::LimitsOver(std::size_t block, std::size_t over,
-                               float (*limits)[kRoutingBlock + kMaxThickness]) const {
-  const auto k = static_cast<std::ptrdiff_t>(thickness);
+                               float (*limits)[kRoutingBlock + kMaxBandwidth]) const {
+  const auto k = static_cast<std::ptrdiff_t>(bandwidth);
   const auto first = static_cast<std::ptrdiff_t>(block * kRoutingBlock) - k;
-  for (std::size_t m = 0; m < thickness; ++m) {
+  for (std::size_t m = 0; m < bandwidth; ++m) {
     const float* source = threshold.data() + m * stride + kRoom + first;
     std::copy(source, source + kRoutingBlock + k, limits[m]);
   }
   if (!crosses_by_block || z.empty()) return;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (Whole(block, over)) {
-    float d[kRoutingBlock + 2 * kMaxThickness];
-    DistancesToBlock(first, kRoutingBlock + 2 * thickness, over, d);
-    for (std::size_t m = 1; m <= thickness; ++m) {
-      for (std::size_t n = thickness - m; n < kRoutingBlock + thickness; ++n)
+    float d[kRoutingBlock + 2 * kMaxBandwidth];
+    DistancesToBlock(first, kRoutingBlock + 2 * bandwidth, over, d);
+    for (std::size_t m = 1; m <= bandwidth; ++m) {
+      for (std::size_t n = bandwidth - m; n < kRoutingBlock + bandwidth; ++n)
         limits[m - 1][n] = d[n] + d[n + m] < limits[m - 1][n] ? kInfinity : -kInfinity;
     }
     return;
   }
   // Those that cross begin within k before the block or before its end.
-  float d[2 * kMaxThickness];
+  float d[2 * kMaxBandwidth];
   for (const std::ptrdiff_t begin :
        {std::ptrdiff_t{0}, static_cast<std::ptrdiff_t>(kRoutingBlock)}) {
-    DistancesToBlock(first + begin, 2 * thickness, over, d);
-    for (std::size_t m = 1; m <= thickness; ++m) {
-      for (std::size_t n = thickness - m; n < thickness; ++n) {
+    DistancesToBlock(first + begin, 2 * bandwidth, over, d);
+    for (std::size_t m = 1; m <= bandwidth; ++m) {
+      for (std::size_t n = bandwidth - m; n < bandwidth; ++n) {
         float& limit = limits[m - 1][static_cast<std::size_t>(begin) + n];
         limit = d[n] + d[n + m] < limit ? kInfinity : -kInfinity;
       }

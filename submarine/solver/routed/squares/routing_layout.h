@@ -21,10 +21,10 @@ std::vector<RoutedCut> DistinctCuts(const LabelSpace& labels);
 struct RoutingLayout {
   RoutingLayout(const Routing& routing, const std::vector<RoutedCut>& cuts);
 
-  std::size_t thickness;
+  std::size_t bandwidth;
   std::size_t stride;
   std::size_t num_blocks;
-  std::vector<float> threshold;  // thickness x stride; minus infinity where there is no edge
+  std::vector<float> threshold;  // bandwidth x stride; minus infinity where there is no edge
   std::vector<float> z;          // cuts x stride; empty: route everywhere
   std::vector<float> mean_z;     // cuts x blocks
   std::vector<float> length;     // of the cuts
@@ -39,7 +39,7 @@ struct RoutingLayout {
   // square or none of it have plus or minus infinity: all, where it is routed as a whole, and those that cross from block
   // to block, where squares may be.
   void LimitsOver(std::size_t block, std::size_t over,
-                  float (*limits)[kRoutingBlock + kMaxThickness]) const;
+                  float (*limits)[kRoutingBlock + kMaxBandwidth]) const;
   // Whether the square of these blocks, in either order, is routed as a whole.
   bool Whole(std::size_t block, std::size_t over) const {
     return by_square && block + 1 != over && over + 1 != block && block != over;

@@ -16,13 +16,13 @@ namespace HWY_NAMESPACE {
 
 void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
                   const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
-                  int thickness, Tile* tile) {
+                  int bandwidth, Tile* tile) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t side = kTile + 2 * static_cast<std::size_t>(thickness);
-  const std::ptrdiff_t column0 = first_column - thickness;
+  const std::size_t side = kTile + 2 * static_cast<std::size_t>(bandwidth);
+  const std::ptrdiff_t column0 = first_column - bandwidth;
   for (std::size_t r = 0; r < side; ++r) {
-    const std::ptrdiff_t p = first_row - thickness + static_cast<std::ptrdiff_t>(r);
+    const std::ptrdiff_t p = first_row - bandwidth + static_cast<std::ptrdiff_t>(r);
     const Vec own_scale = hn::Set(d, scale[p]);
     float* out = tile->value + r * kTileStride;
     for (std::size_t c = 0; c < side; c += lanes) {
@@ -42,16 +42,16 @@ void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dime
 }
 
 void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
-                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness,
+                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int bandwidth,
                   Tile* tile) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t side = kTile + 2 * static_cast<std::size_t>(thickness);
+  const std::size_t side = kTile + 2 * static_cast<std::size_t>(bandwidth);
   for (std::size_t r = 0; r < side; ++r) {
-    const std::ptrdiff_t p = first_row - thickness + static_cast<std::ptrdiff_t>(r);
+    const std::ptrdiff_t p = first_row - bandwidth + static_cast<std::ptrdiff_t>(r);
     float* out = tile->value + r * kTileStride;
     for (std::size_t c = 0; c < side; c += lanes) {
-      const std::ptrdiff_t q = first_column - thickness + static_cast<std::ptrdiff_t>(c);
+      const std::ptrdiff_t q = first_column - bandwidth + static_cast<std::ptrdiff_t>(c);
       Vec sum = hn::Zero(d);
       for (std::size_t k = 0; k < cuts; ++k) {
         const float* of_cut = z + k * stride;
@@ -76,12 +76,12 @@ HWY_INLINE Vec Routed(Wide d, Vec part, const float* w, const float* w_next, con
 }
 
 template <bool kEverywhere>
-void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size, int thickness,
+void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size, int bandwidth,
                    TileRoutes* routes) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
   const Vec part = hn::Set(d, part_size);
-  const auto k = static_cast<std::size_t>(thickness);
+  const auto k = static_cast<std::size_t>(bandwidth);
   const float* w = weights.value;
   const float* distance = kEverywhere ? w : rule.distance->value;
   for (std::size_t i = 0; i < kTile; ++i) {
@@ -132,12 +132,12 @@ void RouteTileImpl(const Tile& weights, const TileRule& rule, float part_size, i
   }
 }
 
-void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwidth,
                TileRoutes* routes) {
   if (rule.distance == nullptr) {
-    RouteTileImpl<true>(weights, rule, part, thickness, routes);
+    RouteTileImpl<true>(weights, rule, part, bandwidth, routes);
   } else {
-    RouteTileImpl<false>(weights, rule, part, thickness, routes);
+    RouteTileImpl<false>(weights, rule, part, bandwidth, routes);
   }
 }
 
@@ -204,19 +204,19 @@ HWY_EXPORT(FlowTile);
 
 void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
                   const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
-                  int thickness, Tile* tile) {
+                  int bandwidth, Tile* tile) {
   HWY_DYNAMIC_DISPATCH(GaussianTile)
-  (coordinates, stride, dimension, scale, first_row, first_column, thickness, tile);
+  (coordinates, stride, dimension, scale, first_row, first_column, bandwidth, tile);
 }
 void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
-                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness,
+                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int bandwidth,
                   Tile* tile) {
   HWY_DYNAMIC_DISPATCH(DistanceTile)
-  (z, stride, cuts, length, first_row, first_column, thickness, tile);
+  (z, stride, cuts, length, first_row, first_column, bandwidth, tile);
 }
-void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwidth,
                TileRoutes* routes) {
-  HWY_DYNAMIC_DISPATCH(RouteTile)(weights, rule, part, thickness, routes);
+  HWY_DYNAMIC_DISPATCH(RouteTile)(weights, rule, part, bandwidth, routes);
 }
 void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
               float* row, float* column) {
@@ -227,12 +227,12 @@ namespace scalar {
 
 void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
                   const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
-                  int thickness, Tile* tile) {
-  const std::ptrdiff_t side = static_cast<std::ptrdiff_t>(kTile) + 2 * thickness;
+                  int bandwidth, Tile* tile) {
+  const std::ptrdiff_t side = static_cast<std::ptrdiff_t>(kTile) + 2 * bandwidth;
   for (std::ptrdiff_t r = 0; r < side; ++r) {
     for (std::ptrdiff_t c = 0; c < side; ++c) {
-      const std::ptrdiff_t p = first_row - thickness + r;
-      const std::ptrdiff_t q = first_column - thickness + c;
+      const std::ptrdiff_t p = first_row - bandwidth + r;
+      const std::ptrdiff_t q = first_column - bandwidth + c;
       float squared = 0.0F;
       for (std::size_t k = 0; k < dimension; ++k) {
         const float difference = coordinates[k * stride + q] - coordinates[k * stride + p];
@@ -245,24 +245,24 @@ void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dime
 }
 
 void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
-                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness,
+                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int bandwidth,
                   Tile* tile) {
-  const std::ptrdiff_t side = static_cast<std::ptrdiff_t>(kTile) + 2 * thickness;
+  const std::ptrdiff_t side = static_cast<std::ptrdiff_t>(kTile) + 2 * bandwidth;
   for (std::ptrdiff_t r = 0; r < side; ++r) {
     for (std::ptrdiff_t c = 0; c < side; ++c) {
       float sum = 0.0F;
       for (std::size_t k = 0; k < cuts; ++k) {
-        sum += length[k] * std::abs(z[k * stride + first_row - thickness + r] -
-                                    z[k * stride + first_column - thickness + c]);
+        sum += length[k] * std::abs(z[k * stride + first_row - bandwidth + r] -
+                                    z[k * stride + first_column - bandwidth + c]);
       }
       tile->value[r * kTileStride + c] = sum;
     }
   }
 }
 
-void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwidth,
                TileRoutes* routes) {
-  const std::ptrdiff_t k = thickness;
+  const std::ptrdiff_t k = bandwidth;
   const auto tile = static_cast<std::ptrdiff_t>(kTile);
   const auto at = [&](const Tile& t, std::ptrdiff_t i, std::ptrdiff_t j) {
     return t.value[(i + k) * static_cast<std::ptrdiff_t>(kTileStride) + j + k];

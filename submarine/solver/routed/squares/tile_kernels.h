@@ -11,11 +11,11 @@ namespace submarine::internal {
 
 inline constexpr std::size_t kTile = kRoutingBlock;
 // Beyond each side of a tile stand the neighbours on the path.
-inline constexpr std::size_t kTileStride = 48;  // >= kTile + 2 kMaxThickness, whole registers
-static_assert(kTileStride >= kTile + 2 * static_cast<std::size_t>(kMaxThickness));
+inline constexpr std::size_t kTileStride = 48;  // >= kTile + 2 kMaxBandwidth, whole registers
+static_assert(kTileStride >= kTile + 2 * static_cast<std::size_t>(kMaxBandwidth));
 
 // A tile with its neighbours: row r, column c is the pair of positions (first_row - k + r,
-// first_column - k + c), k the thickness.
+// first_column - k + c), k the bandwidth.
 struct Tile {
   alignas(64) float value[kTileStride * kTileStride];
 };
@@ -23,16 +23,16 @@ struct Tile {
 // What routing leaves of a tile and brings to the edges of its rows and columns.
 struct TileRoutes {
   alignas(64) float residual[kTile * kTile];          // w - u
-  alignas(64) float row_gain[kMaxThickness * kTile];  // of the edge (row, row + m), at (m - 1, row)
-  alignas(64) float column_gain[kMaxThickness * kTile];
+  alignas(64) float row_gain[kMaxBandwidth * kTile];  // of the edge (row, row + m), at (m - 1, row)
+  alignas(64) float column_gain[kMaxBandwidth * kTile];
 };
 
 struct TileRule {
   const Tile* distance = nullptr;  // D; null: route everywhere, where there is an edge
-  // Thresholds of the edges from row or column r - k to r - k + m, k the thickness, at (m - 1, r); minus infinity
+  // Thresholds of the edges from row or column r - k to r - k + m, k the bandwidth, at (m - 1, r); minus infinity
   // where there is no edge.
-  float row_limit[kMaxThickness][kTile + kMaxThickness];
-  float column_limit[kMaxThickness][kTile + kMaxThickness];
+  float row_limit[kMaxBandwidth][kTile + kMaxBandwidth];
+  float column_limit[kMaxBandwidth][kTile + kMaxBandwidth];
 };
 
 namespace scalar {
@@ -41,12 +41,12 @@ namespace scalar {
 // have scale 0.
 void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
                   const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
-                  int thickness, Tile* tile);
+                  int bandwidth, Tile* tile);
 // sum over cuts of length |z_p - z_q|.
 void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
-                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness, Tile* tile);
+                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int bandwidth, Tile* tile);
 // Adds to `routes`.
-void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwidth,
                TileRoutes* routes);
 // row[i] += factor sum_j w_ij clip(v_i - v_j, -1, 1), column[j] -= factor sum_i of the same. Weights are the
 // upper halves of floats.
@@ -56,10 +56,10 @@ void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, co
 
 void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
                   const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
-                  int thickness, Tile* tile);
+                  int bandwidth, Tile* tile);
 void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
-                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int thickness, Tile* tile);
-void RouteTile(const Tile& weights, const TileRule& rule, float part, int thickness,
+                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int bandwidth, Tile* tile);
+void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwidth,
                TileRoutes* routes);
 void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
               float* row, float* column);

@@ -27,30 +27,30 @@ class TileKernelsTest : public ::testing::Test {
     }
     return values;
   }
-  static std::size_t Side(int thickness) { return kTile + 2 * static_cast<std::size_t>(thickness); }
+  static std::size_t Side(int bandwidth) { return kTile + 2 * static_cast<std::size_t>(bandwidth); }
 
   std::mt19937 rng_{7};
 };
 
 TEST_F(TileKernelsTest, GaussiansAndDistancesAreThoseOfTheScalarTwins) {
-  for (const int thickness : {1, 2, 3, 5, 8}) {
+  for (const int bandwidth : {1, 2, 3, 5, 8}) {
     for (const std::size_t column : {std::size_t{32}, std::size_t{64}}) {
       const std::vector<float> f = Row(5, -3.0F, 3.0F);
       const std::vector<float> scale = Row(1, 0.1F, 2.0F);
       Tile fast;
       Tile slow;
       const auto at = static_cast<std::ptrdiff_t>(column);
-      GaussianTile(f.data() + kRoom, kWidth, 5, scale.data() + kRoom, 32, at, thickness, &fast);
-      scalar::GaussianTile(f.data() + kRoom, kWidth, 5, scale.data() + kRoom, 32, at, thickness,
+      GaussianTile(f.data() + kRoom, kWidth, 5, scale.data() + kRoom, 32, at, bandwidth, &fast);
+      scalar::GaussianTile(f.data() + kRoom, kWidth, 5, scale.data() + kRoom, 32, at, bandwidth,
                            &slow);
       const std::vector<float> z = Row(3, 0.0F, 1.0F);
       const float length[] = {0.5F, 1.0F, 2.0F};
       Tile fast_d;
       Tile slow_d;
-      DistanceTile(z.data() + kRoom, kWidth, 3, length, 32, at, thickness, &fast_d);
-      scalar::DistanceTile(z.data() + kRoom, kWidth, 3, length, 32, at, thickness, &slow_d);
-      for (std::size_t r = 0; r < Side(thickness); ++r) {
-        for (std::size_t c = 0; c < Side(thickness); ++c) {
+      DistanceTile(z.data() + kRoom, kWidth, 3, length, 32, at, bandwidth, &fast_d);
+      scalar::DistanceTile(z.data() + kRoom, kWidth, 3, length, 32, at, bandwidth, &slow_d);
+      for (std::size_t r = 0; r < Side(bandwidth); ++r) {
+        for (std::size_t c = 0; c < Side(bandwidth); ++c) {
           const std::size_t n = r * kTileStride + c;
           // exp of up to -90 turns roundings of its argument into 90 ulps.
           ASSERT_NEAR(fast.value[n], slow.value[n], 1e-4F * slow.value[n] + 1e-36F);
@@ -62,7 +62,7 @@ TEST_F(TileKernelsTest, GaussiansAndDistancesAreThoseOfTheScalarTwins) {
 }
 
 TEST_F(TileKernelsTest, RoutesAreThoseOfTheScalarTwin) {
-  for (const int thickness : {1, 2, 3, 5, 8}) {
+  for (const int bandwidth : {1, 2, 3, 5, 8}) {
     for (const bool everywhere : {true, false}) {
       Tile weights;
       Tile distance;
@@ -71,7 +71,7 @@ TEST_F(TileKernelsTest, RoutesAreThoseOfTheScalarTwin) {
       TileRule rule;
       if (!everywhere) rule.distance = &distance;
       for (auto* limits : {rule.row_limit, rule.column_limit}) {
-        for (int m = 0; m < thickness; ++m) {
+        for (int m = 0; m < bandwidth; ++m) {
           for (float& limit : limits[m])
             limit = Real(0.0F, 1.0F) < 0.1F ? -std::numeric_limits<float>::infinity()
                                             : Real(0.5F, 1.5F);
@@ -79,14 +79,14 @@ TEST_F(TileKernelsTest, RoutesAreThoseOfTheScalarTwin) {
       }
       TileRoutes fast{};
       TileRoutes slow{};
-      const float part = 0.25F / static_cast<float>(thickness);
-      RouteTile(weights, rule, part, thickness, &fast);
-      scalar::RouteTile(weights, rule, part, thickness, &slow);
+      const float part = 0.25F / static_cast<float>(bandwidth);
+      RouteTile(weights, rule, part, bandwidth, &fast);
+      scalar::RouteTile(weights, rule, part, bandwidth, &slow);
       for (std::size_t n = 0; n < kTile * kTile; ++n) {
         ASSERT_NEAR(fast.residual[n], slow.residual[n], 1e-6F);
         ASSERT_GE(slow.residual[n], -1e-6F);  // no pair spends more than it has
       }
-      for (std::size_t n = 0; n < static_cast<std::size_t>(thickness) * kTile; ++n) {
+      for (std::size_t n = 0; n < static_cast<std::size_t>(bandwidth) * kTile; ++n) {
         ASSERT_NEAR(fast.row_gain[n], slow.row_gain[n], 1e-5F);
         ASSERT_NEAR(fast.column_gain[n], slow.column_gain[n], 1e-5F);
       }

@@ -46,7 +46,7 @@ SUBMARINE_FOR_WIDE_REGISTERS double SumProducts(const double* message, std::size
   return largest;
 }
 
-// The states before one position of a path, of which the oldest label is dropped where there are `thickness`.
+// The states before one position of a path, of which the oldest label is dropped where there are `bandwidth`.
 struct StatesBefore {
   std::size_t labels;
   std::size_t known;  // labels that a state has
@@ -54,9 +54,9 @@ struct StatesBefore {
   std::size_t kept;   // different ones once the oldest label is dropped
 
   StatesBefore(const PathEnergies& path, std::size_t begin, std::size_t p)
-      : labels(path.labels()), known(std::min(p - begin, path.thickness())), count(1) {
+      : labels(path.labels()), known(std::min(p - begin, path.bandwidth())), count(1) {
     for (std::size_t m = 0; m < known; ++m) count *= labels;
-    kept = known == path.thickness() ? count / labels : count;
+    kept = known == path.bandwidth() ? count / labels : count;
   }
   // With this label at the position.
   std::size_t Next(std::size_t state, std::size_t label) const {
@@ -95,8 +95,8 @@ void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
                  const std::vector<double>& magnitude_of_costs, double roundings, SafeSum* bound) {
   const auto& [costs, edge, distance, T] = path;
   const std::size_t labels = path.labels();
-  const std::size_t thickness = path.thickness();
-  const double own_roundings = static_cast<double>(64 + labels + 4 * thickness) + roundings;
+  const std::size_t bandwidth = path.bandwidth();
+  const double own_roundings = static_cast<double>(64 + labels + 4 * bandwidth) + roundings;
   std::vector<double> message = {0.0};  // per state; at first only the empty state
   std::vector<double> next;
   std::vector<double> term(labels);
@@ -106,11 +106,11 @@ void AddPathLogZ(const PathEnergies& path, std::size_t begin, std::size_t end,
   std::size_t known = 0;  // number of labels in a state
   for (std::size_t p = begin; p < end; ++p) {
     const std::size_t before = message.size();
-    const bool drops = known == thickness;
+    const bool drops = known == bandwidth;
     const std::size_t kept = drops ? before / labels : before;
     next.assign(kept * labels, 0.0);
     double magnitude = 0.0;
-    const double last_edge = drops ? edge(p - thickness, thickness - 1) : 0.0;
+    const double last_edge = drops ? edge(p - bandwidth, bandwidth - 1) : 0.0;
     // Products replace one exponential for every pair of labels.
     const bool by_products = drops && T > 0.0 && last_edge * diameter <= kFarthestLabels * T;
     if (by_products) {

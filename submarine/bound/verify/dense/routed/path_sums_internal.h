@@ -1,6 +1,6 @@
-// Sums over all labelings of a thick path, for the verifier of routes; not for use elsewhere.
+// Sums over all labelings of a banded chain, for the verifier of routes; not for use elsewhere.
 //
-// A state is the labels of the last `thickness` positions, fewer at the beginning of a path; the newest label is the
+// A state is the labels of the last `bandwidth` positions, fewer at the beginning of a path; the newest label is the
 // least significant digit of its index.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace submarine::internal {
 // Everything is by position on the paths. The edge from p to p + m has its weight at (p, m - 1).
 struct PathEnergies {
   const Matrix<double>& costs;     // positions x labels
-  const Matrix<double>& edge;      // positions x thickness
+  const Matrix<double>& edge;      // positions x bandwidth
   const Matrix<double>& distance;  // labels x labels
   double temperature = 1.0;
 
   std::size_t labels() const { return costs.cols(); }
-  std::size_t thickness() const { return edge.cols(); }
+  std::size_t bandwidth() const { return edge.cols(); }
 };
 
 // Adds T log Z_T of the path from position `begin` to before `end`, T >= 0. The costs of position p have gone
@@ -34,8 +34,8 @@ struct PathDistribution {
   Matrix<double> expected;        // E[d] of the edge from p to p + m at (p, m - 1)
   std::vector<double> roundings;  // of these entries, relative to each, by position
 
-  PathDistribution(std::size_t positions, std::size_t labels, std::size_t thickness)
-      : y(positions, labels), expected(positions, thickness), roundings(positions, 0.0) {}
+  PathDistribution(std::size_t positions, std::size_t labels, std::size_t bandwidth)
+      : y(positions, labels), expected(positions, bandwidth), roundings(positions, 0.0) {}
 };
 
 // Fills in the rows from `begin` to before `end` of the distribution of that path at temperature T > 0, and adds T times

@@ -45,7 +45,7 @@ constexpr double kNever = -1.0;  // a threshold that no distance is below
 constexpr std::size_t kManyCuts = 8;
 constexpr double kNegligible = 1e-3;
 
-// Values at pairs of positions: (first row - thickness + r, first column - thickness + c).
+// Values at pairs of positions: (first row - bandwidth + r, first column - bandwidth + c).
 struct Square {
   alignas(64) double value[kStride * kStride];
 };
@@ -76,7 +76,7 @@ class PairSums {
         size_(model.num_variables()),
         blocks_((size_ + kSide - 1) / kSide),
         padded_(blocks_ * kSide + 2 * kHalo),
-        thickness_(static_cast<std::size_t>(proof.routing.paths.thickness)),
+        bandwidth_(static_cast<std::size_t>(proof.routing.paths.bandwidth)),
         followers_(proof.routing.paths.Followers()),
         active_(ActiveCuts(model)),
         limit_(options.cutoff > 0.0 ? -2.0 * std::log(options.cutoff)
@@ -104,9 +104,9 @@ class PairSums {
     // The sums of running tasks take memory; their number does not change the result.
     const std::size_t at_once =
         std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 8);
-    RoutedSums total(blocks_ * kSide, active_.size(), thickness_);
+    RoutedSums total(blocks_ * kSide, active_.size(), bandwidth_);
     std::vector<RoutedSums> sums(std::min(at_once, tasks),
-                                 RoutedSums(blocks_ * kSide, active_.size(), thickness_));
+                                 RoutedSums(blocks_ * kSide, active_.size(), bandwidth_));
     for (std::size_t first = 0; first < tasks; first += at_once) {
       const std::size_t batch = std::min(at_once, tasks - first);
       ParallelFor(batch, 1, [&](std::size_t from, std::size_t to) {
@@ -145,9 +145,9 @@ class PairSums {
 
   void PlaceEvidence() {
     const Routing& routing = proof_.routing;
-    threshold_.assign(thickness_ * padded_, kNever);
+    threshold_.assign(bandwidth_ * padded_, kNever);
     for (std::size_t p = 0; p < size_; ++p) {
-      for (std::size_t m = 1; m <= thickness_ && m <= followers_[p]; ++m) {
+      for (std::size_t m = 1; m <= bandwidth_ && m <= followers_[p]; ++m) {
         // A threshold of NaN routes nothing.
         threshold_[(m - 1) * padded_ + kHalo + p] = routing.everywhere()
                                                         ? std::numeric_limits<double>::infinity()
@@ -198,14 +198,14 @@ class PairSums {
   // error.
   void Weights(const KernelOnPaths& kernel, std::size_t row, std::size_t column, Square* square,
                RoutedSums* sums) const {
-    const std::size_t side = kSide + 2 * thickness_;
-    const std::size_t column0 = kHalo + column * kSide - thickness_;
+    const std::size_t side = kSide + 2 * bandwidth_;
+    const std::size_t column0 = kHalo + column * kSide - bandwidth_;
     double point[kMaxFeatureDimension];
     alignas(64) double x[kStride];
     alignas(64) double weights[kStride] = {};  // by column
     alignas(64) double far_weights[kStride] = {};
     for (std::size_t r = 0; r < side; ++r) {
-      const std::size_t p = kHalo + row * kSide - thickness_ + r;
+      const std::size_t p = kHalo + row * kSide - bandwidth_ + r;
       double* w = square->value + r * kStride;
       if (kernel.scale[p] == 0.0) {
         std::fill(w, w + side, 0.0);
@@ -229,7 +229,7 @@ class PairSums {
     sums->excess += kernel.excess * weight;
     // Distance and exp as in dense_verifier; for routed amounts one rounding per part and a few
     // more.
-    const double roundings = 48.0 + 8.0 * static_cast<double>(thickness_);
+    const double roundings = 48.0 + 8.0 * static_cast<double>(bandwidth_);
     sums->error +=
         1.01 * (roundings * weight + 0.5 * static_cast<double>(kernel.dimension + 3) * far +
                 kernel.feature_error / kUlp * (weight + far)) +
@@ -238,9 +238,9 @@ class PairSums {
 
   // D of the pairs in a square and its margin; with many cuts, only of pairs with nonzero weight.
   void Distances(std::size_t row, std::size_t column, const Square& weights, Square* square) const {
-    const std::size_t side = kSide + 2 * thickness_;
-    const std::size_t row0 = kHalo + row * kSide - thickness_;
-    const std::size_t column0 = kHalo + column * kSide - thickness_;
+    const std::size_t side = kSide + 2 * bandwidth_;
+    const std::size_t row0 = kHalo + row * kSide - bandwidth_;
+    const std::size_t column0 = kHalo + column * kSide - bandwidth_;
     for (std::size_t r = 0; r < side; ++r) {
       double* sum = square->value + r * kStride;
       if (!many_cuts_) {
@@ -260,7 +260,7 @@ class PairSums {
   // Of the edges that begin at positions from kHalo before a block to its end, at (m - 1, position): they are routed over
   // h where D(a,h) + D(b,h) is below.
   struct Limits {
-    double of_edge[kMaxThickness][kStride];
+    double of_edge[kMaxBandwidth][kStride];
   };
   // Where squares may be routed as a whole, edges that cross from block to block are routed over all of the other block or
   // none of it, by the mean z of its positions: the same in all squares that they are part of.
@@ -270,7 +270,7 @@ class PairSums {
       LimitsOfWhole(block, over, limits);
       return;
     }
-    for (std::size_t m = 1; m <= thickness_; ++m) {
+    for (std::size_t m = 1; m <= bandwidth_; ++m) {
       const double* source = threshold_.data() + (m - 1) * padded_ + first;
       std::copy_n(source, kHalo + kSide, limits->of_edge[m - 1]);
       if (!proof_.routing.crosses_by_block() || z_.empty()) continue;
@@ -295,9 +295,9 @@ class PairSums {
   void LimitsOfWhole(std::size_t block, std::size_t over, Limits* limits) const {
     const std::size_t first = block * kSide;
     double distance[kStride] = {};
-    for (std::size_t n = kHalo - thickness_; n < kHalo + kSide + thickness_; ++n)
+    for (std::size_t n = kHalo - bandwidth_; n < kHalo + kSide + bandwidth_; ++n)
       distance[n] = DistanceToBlock(first + n, over);
-    for (std::size_t m = 1; m <= thickness_; ++m) {
+    for (std::size_t m = 1; m <= bandwidth_; ++m) {
       const double* source = threshold_.data() + (m - 1) * padded_ + first;
       for (std::size_t n = kHalo - m; n < kHalo + kSide; ++n) {
         const bool routes = distance[n] + distance[n + m] < source[n];
@@ -339,7 +339,7 @@ class PairSums {
     double distance[kStride] = {};
     for (std::size_t n = kHalo; n < kHalo + kSide && !z_.empty(); ++n)
       distance[n] = DistanceToBlock(first + n, over);
-    for (std::size_t m = 1; m <= thickness_; ++m) {
+    for (std::size_t m = 1; m <= bandwidth_; ++m) {
       double* edge = result.edge[m - 1];
       // The limits of those that cross are infinite.
       for (std::size_t n = kHalo - m; n < kHalo + kSide; ++n)
@@ -355,7 +355,7 @@ class PairSums {
                   Scratch* scratch, RoutedSums* sums) const {
     const routed_products::Square square{
         kernel.dimension, kernel.stride,
-        thickness_,       proof_.routing.share / (4.0 * static_cast<double>(thickness_)),
+        bandwidth_,       proof_.routing.share / (4.0 * static_cast<double>(bandwidth_)),
         kernel.factor,    kernel.LargestCross(row, column)};
     routed_products::Result of_rows;
     routed_products::Result of_columns;
@@ -377,7 +377,7 @@ class PairSums {
                         kernel.feature_error / kUlp * (1.0 + farthest * farthest)) +
                    kUnderflow * static_cast<double>(kStride * kStride);
     for (std::size_t n = 0; n < kSide; ++n) {
-      for (std::size_t m = 0; m < thickness_; ++m) {
+      for (std::size_t m = 0; m < bandwidth_; ++m) {
         sums->edge(row * kSide + n, m) += of_rows.gain[m][n];
         sums->edge(column * kSide + n, m) += of_columns.gain[m][n];
       }
@@ -442,19 +442,19 @@ class PairSums {
                         double part, double* left, Matrix<double>* gain) const {
     alignas(64) double ignored[kSide] = {};
     alignas(64) double ignored_next[kSide] = {};
-    for (std::size_t m = 1; m <= thickness_; ++m) {
+    for (std::size_t m = 1; m <= bandwidth_; ++m) {
       const double* limit = limits.of_edge[m - 1] + kHalo;
-      for (std::size_t r = thickness_ - m; r < thickness_ + kSide; ++r) {
-        const std::size_t at = r * kStride + thickness_;
+      for (std::size_t r = bandwidth_ - m; r < bandwidth_ + kSide; ++r) {
+        const std::size_t at = r * kStride + bandwidth_;
         const std::size_t next = at + m * kStride;
-        const bool first_inside = r >= thickness_;
-        const bool second_inside = r + m < thickness_ + kSide;
-        double* first = first_inside ? left + (r - thickness_) * kStride + thickness_ : ignored;
+        const bool first_inside = r >= bandwidth_;
+        const bool second_inside = r + m < bandwidth_ + kSide;
+        double* first = first_inside ? left + (r - bandwidth_) * kStride + bandwidth_ : ignored;
         double* second =
-            second_inside ? left + (r + m - thickness_) * kStride + thickness_ : ignored_next;
+            second_inside ? left + (r + m - bandwidth_) * kStride + bandwidth_ : ignored_next;
         const double used = RouteRow(w.value + at, w.value + next, d.value + at, d.value + next,
-                                     *(limit + r - thickness_), part, first, second);
-        if (first_inside) (*gain)(row * kSide + r - thickness_, m - 1) += used;
+                                     *(limit + r - bandwidth_), part, first, second);
+        if (first_inside) (*gain)(row * kSide + r - bandwidth_, m - 1) += used;
       }
     }
   }
@@ -463,13 +463,13 @@ class PairSums {
   void RouteEdgesOfColumns(const Square& w, const Square& d, std::size_t column,
                            const Limits& limits, double part, double* left,
                            Matrix<double>* gain) const {
-    for (std::size_t m = 1; m <= thickness_; ++m) {
-      const std::size_t first = thickness_ - m;
+    for (std::size_t m = 1; m <= bandwidth_; ++m) {
+      const std::size_t first = bandwidth_ - m;
       const std::size_t count = kSide + m;
       const double* limit = limits.of_edge[m - 1] + kHalo - m;
       alignas(64) double gains[kStride] = {};
       for (std::size_t i = 0; i < kSide; ++i) {
-        const std::size_t at = (i + thickness_) * kStride + first;
+        const std::size_t at = (i + bandwidth_) * kStride + first;
         RouteColumns(w.value + at, d.value + at, limit, m, count, part, left + i * kStride + first,
                      gains);
       }
@@ -489,7 +489,7 @@ class PairSums {
 
   void AddSquare(std::size_t row, std::size_t column, Scratch* scratch, RoutedSums* sums) const {
     const bool near = column <= row + 1;
-    const double part = proof_.routing.share / (4.0 * static_cast<double>(thickness_));
+    const double part = proof_.routing.share / (4.0 * static_cast<double>(bandwidth_));
     std::vector<Square>& w = scratch->weights;
     std::size_t used = 0;
     for (const KernelOnPaths& kernel : kernels_) {
@@ -501,7 +501,7 @@ class PairSums {
       }
     }
     if (used == 0) return;
-    const std::size_t side = kSide + 2 * thickness_;
+    const std::size_t side = kSide + 2 * bandwidth_;
     Square all;  // sum over kernels
     for (std::size_t r = 0; r < side; ++r) {
       double* sum = all.value + r * kStride;
@@ -522,7 +522,7 @@ class PairSums {
     // Includes the columns of the margin, whose results are not used.
     alignas(64) double wide[kSide * kStride];
     for (std::size_t i = 0; i < kSide; ++i)
-      std::copy_n(all.value + (i + thickness_) * kStride, side, wide + i * kStride);
+      std::copy_n(all.value + (i + bandwidth_) * kStride, side, wide + i * kStride);
     for (std::size_t k = 0; k < used; ++k) {
       RouteEdgesOfRows(w[k], d, row, row_limits, part, wide, &sums->edge);
       // In a square on the diagonal the edges of its columns are already counted with its rows.
@@ -531,7 +531,7 @@ class PairSums {
     }
     alignas(64) double left[kSide * kSide];
     for (std::size_t i = 0; i < kSide; ++i)
-      KeepPositive(wide + i * kStride + thickness_, left + i * kSide);
+      KeepPositive(wide + i * kStride + bandwidth_, left + i * kSide);
     if (whole) {
       double of_rows[kSide] = {};
       double of_columns[kSide] = {};
@@ -578,7 +578,7 @@ class PairSums {
         double& of_pair = left[i * kSide + j];
         if (q <= p) {
           of_pair = 0.0;
-        } else if (q < size_ && q - p <= thickness_ && q - p <= followers_[p]) {
+        } else if (q < size_ && q - p <= bandwidth_ && q - p <= followers_[p]) {
           (*edge)(p, q - p - 1) += of_pair;
           of_pair = 0.0;
         }
@@ -621,7 +621,7 @@ class PairSums {
   std::size_t size_;
   std::size_t blocks_;
   std::size_t padded_;
-  std::size_t thickness_;
+  std::size_t bandwidth_;
   std::vector<std::uint32_t> followers_;
   std::vector<std::size_t> active_;
   double limit_;                      // squared distances beyond which squares are left out, and
@@ -631,7 +631,7 @@ class PairSums {
   double negligible_;           // squared distance
   std::vector<double> length_;  // of the active cuts
   std::vector<KernelOnPaths> kernels_;
-  std::vector<double> threshold_;  // thickness x padded
+  std::vector<double> threshold_;  // bandwidth x padded
   std::vector<float> z_;           // see Placed
   std::vector<float> mean_z_;      // blocks x active cuts
   std::vector<std::vector<float>> v_;

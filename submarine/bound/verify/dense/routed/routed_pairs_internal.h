@@ -15,7 +15,7 @@ namespace submarine::internal {
 // What was added up, by position on the paths.
 struct RoutedSums {
   Matrix<double> flow;     // positions x active cuts
-  Matrix<double> edge;     // positions x thickness: W of the edge from p to p + m at (p, m - 1)
+  Matrix<double> edge;     // positions x bandwidth: W of the edge from p to p + m at (p, m - 1)
   double weight = 0.0;     // sum of all weights visited, with the margins of squares
   double error = 0.0;      // total error of the weights, in ulps
   double excess = 0.0;     // what true weights may be larger because their factors are
@@ -23,8 +23,8 @@ struct RoutedSums {
   double roundings = 0.0;  // of any of these sums, at most
   bool complete = true;    // false: pairs were left out because progress was to end
 
-  RoutedSums(std::size_t positions, std::size_t cuts, std::size_t thickness)
-      : flow(positions, cuts), edge(positions, thickness) {}
+  RoutedSums(std::size_t positions, std::size_t cuts, std::size_t bandwidth)
+      : flow(positions, cuts), edge(positions, bandwidth) {}
 };
 
 // The proof's flows on what its routing leaves, and the weights of its edges. With `dual_z` (variables x cuts; may be

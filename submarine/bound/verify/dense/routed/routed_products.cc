@@ -191,7 +191,7 @@ SUBMARINE_FOR_WIDE_REGISTERS void FindGainsOf(const Square& square, const Block&
 
 void FindGains(const Square& square, const Block& block, const Block& other, const Factors& factors,
                const Moments& moments, const double* g, double (*gain)[kSide]) {
-  for (std::size_t m = 1; m <= square.thickness; ++m) {
+  for (std::size_t m = 1; m <= square.bandwidth; ++m) {
     const double* edge = block.edge[m - 1] + kHalo;
     if (std::all_of(edge, edge + kSide, [](double routed) { return routed == 0.0; })) {
       std::fill_n(gain[m - 1], kSide, 0.0);

@@ -8,7 +8,7 @@
 //
 //   sum_h min(k_ah, k_bh) >= G_a + (sum_h w_ah t_h - sqrt(G_a sum_h w_ah t_h^2)) / 2      (Cauchy-Schwarz),
 //
-// and G_a where all t_h >= 0, G_b where all are <= 0. Each of at most 4 thickness routes over a pair is given all of its
+// and G_a where all t_h >= 0, G_b where all are <= 0. Each of at most 4 bandwidth routes over a pair is given all of its
 // `part` of w_ah, so that w_ah (1 - part n_a - part n_h) is left of it, whatever routes others took from k_ah - w_ah.
 #pragma once
 
@@ -30,20 +30,20 @@ struct Block {
   const double* log_scale;
   const double* centre;
   double radius = 0.0;
-  double edge[kMaxThickness][kStride] =
+  double edge[kMaxBandwidth][kStride] =
       {};                    // 1 or 0, of the edge that begins there, at (m - 1, position)
   double count[kSide] = {};  // of routes that a position takes part in
 };
 
 struct Result {
   double left[kSide];                 // of each position: w (1 - ...) summed over the other block
-  double gain[kMaxThickness][kSide];  // of the edges that begin in the block
+  double gain[kMaxBandwidth][kSide];  // of the edges that begin in the block
 };
 
 struct Square {
   std::size_t dimension;
   std::size_t stride;
-  std::size_t thickness;
+  std::size_t bandwidth;
   double part;
   double factor;  // of the kernel
   double cross;   // |x.y| is at most this

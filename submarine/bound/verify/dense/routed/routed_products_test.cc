@@ -1,4 +1,4 @@
-// Squares that products bound from below. Log Z of so many variables cannot be enumerated; what makes the bound one is that
+// Squares that products bound from below. Log Z of this number of variables cannot be enumerated; what makes the bound one is that
 // the energy of edges and flows is nowhere above the model's, and that is looked for by descent.
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ RoutedProof BlockProof(RandomModels* random, const DenseCrf& model) {
   const auto cuts = static_cast<std::size_t>(model.num_cuts());
   RoutedProof proof;
   Routing& routing = proof.routing;
-  routing.paths.thickness = random->Integer(1, 4);
+  routing.paths.bandwidth = random->Integer(1, 4);
   routing.paths.order.resize(n);
   std::iota(routing.paths.order.begin(), routing.paths.order.end(), 0U);
   for (std::size_t p = 0; p < n; ++p) {
@@ -78,7 +78,7 @@ RoutedProof BlockProof(RandomModels* random, const DenseCrf& model) {
       }
     }
     // Edges of some blocks are routed everywhere, those of others nowhere.
-    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(routing.paths.thickness));
+    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(routing.paths.bandwidth));
     double level = 0.0;
     for (std::size_t p = 0; p < n; ++p) {
       if (p % kSide == 0) level = std::max(-1, random->Integer(-1, 2) % 2) * 100.0;
@@ -349,7 +349,7 @@ TEST(RoutedProductsTest, DualValuesAreBelowTheirBounds) {
     const int labels = random.Integer(2, 3);
     const DenseCrf model = BlockModel(&random, 150, labels);
     RoutedProof proof = BlockProof(&random, model);
-    proof.routing.paths.thickness = 1;
+    proof.routing.paths.bandwidth = 1;
     if (!proof.routing.everywhere())
       proof.routing.threshold = Matrix<float>(150, 1, static_cast<float>(random.Real(0.0, 2.0)));
     proof.dual_point.costs = Matrix<float>(150, static_cast<std::size_t>(labels));

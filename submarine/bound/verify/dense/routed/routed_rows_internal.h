@@ -9,7 +9,7 @@
 namespace submarine::internal::routed_rows {
 
 inline constexpr std::size_t kSide = 32;  // positions of a block
-inline constexpr std::size_t kHalo = static_cast<std::size_t>(kMaxThickness);
+inline constexpr std::size_t kHalo = static_cast<std::size_t>(kMaxBandwidth);
 inline constexpr std::size_t kStride = kSide + 2 * kHalo;
 
 // x = |f_p - f_q|^2 for consecutive columns q; f_q is (dimension x stride). The operations for (p,

@@ -111,7 +111,7 @@ class RoutedVerifier {
         proof_(proof),
         temperature_(options.temperature),
         size_(model.num_variables()),
-        thickness_(static_cast<std::size_t>(proof.routing.paths.thickness)),
+        bandwidth_(static_cast<std::size_t>(proof.routing.paths.bandwidth)),
         active_(ActiveCuts(model)),
         distance_(CutDistance(*model.labels().cuts, model.metric().length)),
         diameter_(*std::max_element(distance_.data(), distance_.data() + distance_.size())),
@@ -154,13 +154,13 @@ class RoutedVerifier {
     const RoutedDualPoint& point = proof_.dual_point;
     const auto labels = static_cast<std::size_t>(model_.num_labels());
     Matrix<double> costs(size_, labels);
-    Matrix<double> edge(size_, thickness_);
+    Matrix<double> edge(size_, bandwidth_);
     for (std::size_t p = 0; p < size_; ++p) {
       const auto row = point.costs.row(proof_.routing.paths.order[p]);
       std::copy(row.begin(), row.end(), costs.row(p).begin());
-      for (std::size_t m = 0; m < thickness_; ++m) edge(p, m) = point.edge_weights(p, m);
+      for (std::size_t m = 0; m < bandwidth_; ++m) edge(p, m) = point.edge_weights(p, m);
     }
-    distribution_.emplace(size_, labels, thickness_);
+    distribution_.emplace(size_, labels, bandwidth_);
     const PathEnergies energies{costs, edge, distance_, temperature_};
     entropy_ = SumOverPaths(proof_.routing.paths.begin, size_,
                             [&](std::size_t begin, std::size_t end, SafeSum* sum) {
@@ -187,7 +187,7 @@ class RoutedVerifier {
       roundings = std::max(roundings, distribution_->roundings[p]);
       for (std::size_t i = 0; i < phi.size(); ++i)
         value.Add(-phi[i] * distribution_->y(p, i), 0.0, distribution_->roundings[p]);
-      for (std::size_t m = 0; m < thickness_; ++m)
+      for (std::size_t m = 0; m < bandwidth_; ++m)
         value.Add(-total_.edge(p, m) * distribution_->expected(p, m), 0.0,
                   distribution_->roundings[std::min(p + m + 1, size_ - 1)]);
     }
@@ -205,7 +205,7 @@ class RoutedVerifier {
  private:
   void WidenForEdges(double terms, SafeSum* bound) const {
     for (std::size_t p = 0; p < size_; ++p) {
-      for (std::size_t m = 0; m < thickness_; ++m)
+      for (std::size_t m = 0; m < bandwidth_; ++m)
         bound->Widen(terms * diameter_ * total_.edge(p, m));
     }
   }
@@ -240,7 +240,7 @@ class RoutedVerifier {
   const RoutedProof& proof_;
   double temperature_;
   std::size_t size_;
-  std::size_t thickness_;
+  std::size_t bandwidth_;
   std::vector<std::size_t> active_;
   Matrix<double> distance_;  // of the cuts
   double diameter_;
@@ -252,13 +252,13 @@ class RoutedVerifier {
 
 void CheckDualPoint(const DenseCrf& model, const RoutedProof& proof) {
   const auto& [costs, edge_weights] = proof.dual_point;
-  const auto thickness = static_cast<std::size_t>(proof.routing.paths.thickness);
+  const auto bandwidth = static_cast<std::size_t>(proof.routing.paths.bandwidth);
   if (costs.rows() != model.unary().rows() || costs.cols() != model.unary().cols() ||
-      edge_weights.rows() != costs.rows() || edge_weights.cols() != thickness) {
+      edge_weights.rows() != costs.rows() || edge_weights.cols() != bandwidth) {
     throw InvalidInput(fmt::format(
         "the dual value has {} x {} costs and {} x {} weights, expected {} x {} and {} x {}",
         costs.rows(), costs.cols(), edge_weights.rows(), edge_weights.cols(), model.unary().rows(),
-        model.unary().cols(), model.unary().rows(), thickness));
+        model.unary().cols(), model.unary().rows(), bandwidth));
   }
   for (const Matrix<float>* numbers : {&costs, &edge_weights}) {
     for (std::size_t n = 0; n < numbers->size(); ++n) {
@@ -274,11 +274,11 @@ RoutedVerifier CheckedVerifier(const DenseCrf& model, const RoutedProof& proof,
   CheckProof(model, proof.flows);
   CheckRouting(proof.routing, model.num_variables(), static_cast<std::size_t>(model.num_cuts()));
   for (const GaussianKernel& kernel : model.kernels()) CheckNormalised(kernel);
-  const double states = std::pow(model.num_labels(), proof.routing.paths.thickness);
+  const double states = std::pow(model.num_labels(), proof.routing.paths.bandwidth);
   if (states > kMaxRoutedStates) {
     throw InvalidInput(
-        fmt::format("paths of thickness {} have {:g} states with {} labels, expected at most {:g}",
-                    proof.routing.paths.thickness, states, model.num_labels(), kMaxRoutedStates));
+        fmt::format("paths of bandwidth {} have {:g} states with {} labels, expected at most {:g}",
+                    proof.routing.paths.bandwidth, states, model.num_labels(), kMaxRoutedStates));
   }
   return {model, proof, options};
 }

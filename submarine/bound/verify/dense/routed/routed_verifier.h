@@ -25,7 +25,7 @@ namespace submarine::internal {
 // cutoff 0 visits all. When options.on_progress returns false, the pairs that were not visited by
 // then are left out, but for those near the paths' edges: the bound holds, and is looser. Throws
 // InvalidInput for an invalid proof (paths that meet a variable twice, shares above 1, whatever
-// VerifiedUpper refuses) or when labels^thickness exceeds kMaxRoutedStates.
+// VerifiedUpper refuses) or when labels^bandwidth exceeds kMaxRoutedStates.
 inline constexpr double kMaxRoutedStates = 1 << 20;
 Bound VerifiedRoutedUpper(const DenseCrf& model, const RoutedProof& proof,
                           const PairOptions& options, TiltedPlace tilted = nullptr);

@@ -43,12 +43,12 @@ DenseCrf RandomModel(RandomModels* random, int variables, int labels) {
           random->Real(-2.0, 2.0)};
 }
 
-RoutedProof RandomProof(RandomModels* random, const DenseCrf& model, int thickness) {
+RoutedProof RandomProof(RandomModels* random, const DenseCrf& model, int bandwidth) {
   const std::size_t n = model.num_variables();
   const auto cuts = static_cast<std::size_t>(model.num_cuts());
   RoutedProof proof;
   Routing& routing = proof.routing;
-  routing.paths.thickness = thickness;
+  routing.paths.bandwidth = bandwidth;
   routing.paths.order.resize(n);
   std::iota(routing.paths.order.begin(), routing.paths.order.end(), 0U);
   for (std::size_t p = n; p-- > 1;)
@@ -66,7 +66,7 @@ RoutedProof RandomProof(RandomModels* random, const DenseCrf& model, int thickne
     routing.z = Matrix<float>(n, cuts);
     for (std::size_t k = 0; k < routing.z.size(); ++k)
       routing.z.data()[k] = static_cast<float>(random->Real(0.0, 1.0));
-    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(thickness));
+    routing.threshold = Matrix<float>(n, static_cast<std::size_t>(bandwidth));
     for (std::size_t k = 0; k < routing.threshold.size(); ++k) {
       const int what = random->Integer(0, 19);
       routing.threshold.data()[k] = what == 0   ? std::numeric_limits<float>::infinity()
@@ -88,7 +88,7 @@ RoutedProof RandomProof(RandomModels* random, const DenseCrf& model, int thickne
   return proof;
 }
 
-int LargestThickness(RandomModels* random, int labels) {
+int LargestBandwidth(RandomModels* random, int labels) {
   return labels == 2   ? random->Integer(1, 8)
          : labels == 3 ? random->Integer(1, 4)
                        : random->Integer(1, 2);
@@ -132,7 +132,7 @@ struct RoutedModel {
   RoutedModel(const DenseCrf& model, const RoutedProof& proof) {
     const std::size_t n = model.num_variables();
     const Routing& routing = proof.routing;
-    const auto k = static_cast<std::size_t>(routing.paths.thickness);
+    const auto k = static_cast<std::size_t>(routing.paths.bandwidth);
     const auto& order = routing.paths.order;
     const auto& begin = routing.paths.begin;
     const auto path_of = [&](std::size_t p) {
@@ -239,7 +239,7 @@ TEST(RoutedVerifierTest, HoldsAndEqualsItsDefinitionOnSmallModels) {
     const int labels = random.Integer(2, 4);
     const int variables = random.Integer(2, labels == 2 ? 10 : labels == 3 ? 6 : 5);
     const DenseCrf model = RandomModel(&random, variables, labels);
-    const RoutedProof proof = RandomProof(&random, model, LargestThickness(&random, labels));
+    const RoutedProof proof = RandomProof(&random, model, LargestBandwidth(&random, labels));
     const RoutedModel routed(model, proof);
     PairOptions options;
     options.cutoff = random.Integer(0, 2) == 0 ? 0.5 : 0.0;
@@ -268,7 +268,7 @@ TEST(RoutedVerifierTest, TheRoutedEnergyIsNowhereAboveTheModels) {
   for (int round = 0; round < 200; ++round) {
     const int labels = random.Integer(2, 4);
     const DenseCrf model = RandomModel(&random, 5, labels);
-    RoutedProof proof = RandomProof(&random, model, LargestThickness(&random, labels));
+    RoutedProof proof = RandomProof(&random, model, LargestBandwidth(&random, labels));
     const RoutedModel routed(model, proof);
     ForLabelings(5, labels, [&](const std::vector<int>& x) {
       double given = 0.0;
@@ -318,8 +318,8 @@ TEST(RoutedVerifierTest, EqualsItsDefinitionAcrossBlocks) {
     const bool many_cuts = round % 4 == 0;
     const int labels = many_cuts ? random.Integer(9, 12) : random.Integer(2, 3);
     const DenseCrf model = RandomModel(&random, random.Integer(30, 110), labels);
-    const int thickness = many_cuts ? 1 : labels == 2 ? random.Integer(1, 8) : random.Integer(1, 3);
-    const RoutedProof proof = RandomProof(&random, model, thickness);
+    const int bandwidth = many_cuts ? 1 : labels == 2 ? random.Integer(1, 8) : random.Integer(1, 3);
+    const RoutedProof proof = RandomProof(&random, model, bandwidth);
     const RoutedModel routed(model, proof);
     PairOptions options;
     options.cutoff = 0.0;
@@ -341,7 +341,7 @@ TEST(RoutedVerifierTest, EqualsItsDefinitionAcrossBlocks) {
             value -= routed.edge(p - m, p) * routed.D(static_cast<int>(i), states[s][m - 1]);
           std::vector<int> next = states[s];
           next.insert(next.begin(), static_cast<int>(i));
-          if (next.size() > static_cast<std::size_t>(thickness)) next.pop_back();
+          if (next.size() > static_cast<std::size_t>(bandwidth)) next.pop_back();
           const auto found = std::find(next_states.begin(), next_states.end(), next);
           if (found == next_states.end()) {
             next_states.push_back(next);
@@ -413,7 +413,7 @@ TEST(RoutedVerifierTest, HoldsWhereverItIsEnded) {
     RoutedProof proof = RandomProof(&random, model, random.Integer(1, 3));
     proof.dual_point = {
         Matrix<float>(unary.rows(), 2),
-        Matrix<float>(unary.rows(), static_cast<std::size_t>(proof.routing.paths.thickness))};
+        Matrix<float>(unary.rows(), static_cast<std::size_t>(proof.routing.paths.bandwidth))};
     const RoutedBounds whole = VerifiedRoutedBounds(model, proof, {.cutoff = 0.0});
     EXPECT_TRUE(whole.complete && whole.dual);
     int incomplete = 0;
@@ -434,10 +434,10 @@ TEST(RoutedVerifierTest, HoldsWhereverItIsEnded) {
   }
 }
 
-RoutedDualPoint RandomDualPoint(RandomModels* random, const DenseCrf& model, int thickness) {
+RoutedDualPoint RandomDualPoint(RandomModels* random, const DenseCrf& model, int bandwidth) {
   RoutedDualPoint point;
   point.costs = Matrix<float>(model.unary().rows(), model.unary().cols());
-  point.edge_weights = Matrix<float>(model.unary().rows(), static_cast<std::size_t>(thickness));
+  point.edge_weights = Matrix<float>(model.unary().rows(), static_cast<std::size_t>(bandwidth));
   for (std::size_t n = 0; n < point.costs.size(); ++n)
     point.costs.data()[n] = static_cast<float>(random->Real(-3.0, 3.0));
   for (std::size_t n = 0; n < point.edge_weights.size(); ++n)
@@ -449,7 +449,7 @@ RoutedDualPoint RandomDualPoint(RandomModels* random, const DenseCrf& model, int
 double DualByDefinition(const DenseCrf& model, const RoutedModel& routed, const RoutedProof& proof,
                         double temperature) {
   const std::size_t n = model.num_variables();
-  const auto k = static_cast<std::size_t>(proof.routing.paths.thickness);
+  const auto k = static_cast<std::size_t>(proof.routing.paths.bandwidth);
   const std::vector<std::uint32_t> followers = proof.routing.paths.Followers();
   const auto& order = proof.routing.paths.order;
   const RoutedDualPoint& point = proof.dual_point;
@@ -501,9 +501,9 @@ TEST(RoutedVerifierTest, DualValuesEqualTheirDefinitionAndAreBelowEveryBoundOfTh
     const int labels = many_cuts ? random.Integer(9, 11) : random.Integer(2, 4);
     const int variables = random.Integer(2, many_cuts ? 3 : labels == 2 ? 10 : 5);
     const DenseCrf model = RandomModel(&random, variables, labels);
-    const int thickness = many_cuts ? random.Integer(1, 2) : LargestThickness(&random, labels);
-    RoutedProof proof = RandomProof(&random, model, thickness);
-    proof.dual_point = RandomDualPoint(&random, model, thickness);
+    const int bandwidth = many_cuts ? random.Integer(1, 2) : LargestBandwidth(&random, labels);
+    RoutedProof proof = RandomProof(&random, model, bandwidth);
+    proof.dual_point = RandomDualPoint(&random, model, bandwidth);
     const RoutedModel routed(model, proof);
     PairOptions options;
     options.cutoff = 0.0;
@@ -517,7 +517,7 @@ TEST(RoutedVerifierTest, DualValuesEqualTheirDefinitionAndAreBelowEveryBoundOfTh
     // Cut sums are rounded to single precision.
     ASSERT_NEAR(*bounds.dual, expected, 1e-6 * size) << round;
     for (int other = 0; other < 4; ++other) {
-      RoutedProof flows = RandomProof(&random, model, thickness);
+      RoutedProof flows = RandomProof(&random, model, bandwidth);
       flows.routing = proof.routing;
       ASSERT_LE(*bounds.dual, VerifiedRoutedUpper(model, flows, options)) << round;
     }
@@ -533,8 +533,8 @@ TEST(RoutedVerifierTest, DualValuesAcrossBlocksAreTheUpperBoundWithoutPairs) {
     const DenseCrf dense = RandomModel(&random, random.Integer(40, 300), labels);
     const DenseCrf model(dense.unary(), {}, dense.labels(), PairCounting::kOnce, 0.5);
     RoutedProof proof = RandomProof(&random, model, random.Integer(1, 4));
-    const auto thickness = static_cast<std::size_t>(proof.routing.paths.thickness);
-    proof.dual_point = {model.unary(), Matrix<float>(model.num_variables(), thickness)};
+    const auto bandwidth = static_cast<std::size_t>(proof.routing.paths.bandwidth);
+    proof.dual_point = {model.unary(), Matrix<float>(model.num_variables(), bandwidth)};
     const RoutedBounds bounds = VerifiedRoutedBounds(model, proof, {});
     ASSERT_TRUE(bounds.dual);
     EXPECT_LE(*bounds.dual, bounds.upper);
@@ -591,8 +591,8 @@ TEST(RoutedVerifierTest, RefusesWhatIsNoProof) {
   refuses([](RoutedProof* p) { p->routing.paths.begin = {1}; });
   refuses([](RoutedProof* p) { p->routing.paths.begin = {0, 4, 4}; });
   refuses([](RoutedProof* p) { p->routing.paths.begin = {0, 8}; });
-  refuses([](RoutedProof* p) { p->routing.paths.thickness = 0; });
-  refuses([](RoutedProof* p) { p->routing.paths.thickness = kMaxThickness + 1; });
+  refuses([](RoutedProof* p) { p->routing.paths.bandwidth = 0; });
+  refuses([](RoutedProof* p) { p->routing.paths.bandwidth = kMaxBandwidth + 1; });
   // More than there is.
   refuses([](RoutedProof* p) { p->routing.share = std::nextafter(1.0, 2.0); });
   refuses([](RoutedProof* p) { p->routing.share = -0.1; });

@@ -1,12 +1,16 @@
-#include "submarine/stereo/semi_global/filling.h"
+#include "submarine/stereo/filling/filling.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
-#include "submarine/stereo/semi_global/surfaces.h"
+#include "submarine/stereo/filling/colour_weights.h"
+#include "submarine/stereo/filling/plane_kernels.h"
+#include "submarine/stereo/filling/surfaces.h"
+#include "submarine/stereo/semi_global/semi_global_test_util.h"
 
 namespace submarine::internal {
 namespace {
@@ -137,7 +141,8 @@ TEST(RefineByCosts, FindsTheTip) {
 
 TEST(Median5x5, IsTheMiddleOne) {
   std::mt19937 random(3);
-  for (const auto& [width, height] : {std::pair(1, 1), std::pair(2, 3), std::pair(9, 7)}) {
+  for (const auto& [width, height] :
+       {std::pair(1, 1), std::pair(2, 3), std::pair(9, 7), std::pair(60, 8)}) {
     std::vector<float> values(static_cast<std::size_t>(width) * height);
     for (float& v : values) v = static_cast<float>(random() % 50);
     const std::vector<float> medians = Median5x5(values, width, height);
@@ -153,6 +158,73 @@ TEST(Median5x5, IsTheMiddleOne) {
         std::sort(window.begin(), window.end());
         EXPECT_EQ(medians[static_cast<std::size_t>(y) * width + x],
                   window[(window.size() - 1) / 2]);
+      }
+    }
+  }
+}
+
+TEST(Median5x5, OfLargePicturesIsItsDefinition) {
+  std::mt19937 random(4);
+  for (const int width : {25, 26, 41, 42, 43, 200}) {
+    std::vector<float> values(static_cast<std::size_t>(width) * 30);
+    for (float& v : values) v = static_cast<float>(random() % 1000) / 7.0F;
+    EXPECT_EQ(Median5x5(values, width, 30), scalar::Median5x5(values, width, 30)) << width;
+  }
+}
+
+TEST(PlaneMoments, AreTheirDefinition) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
+  std::vector<float> scratch;
+  for (const std::size_t count : {0, 1, 7, 8, 9, 100, 625}) {
+    DisparitySamples samples(625);
+    samples.count = count;
+    for (std::size_t j = 0; j < count; ++j) {
+      samples.dx[j] = 60.0F * uniform(random);
+      samples.dy[j] = 60.0F * uniform(random);
+      samples.disparity[j] = 4.0F * uniform(random);
+      samples.weight[j] = 0.5F + 0.5F * uniform(random);
+    }
+    // What is left there counts only by its weight, which is 0.
+    for (std::size_t j = count; j < count + kSampleLanes; ++j) samples.disparity[j] = 1.0F;
+    const Plane plane{0.3F, 0.01F, -0.02F};
+    const PlaneMoments m = MomentsOf(samples, plane, 2.5F, &scratch);
+    const PlaneMoments expected = scalar::MomentsOf(samples, plane, 2.5F);
+    const auto near = [count](float a, float b, float largest) {
+      EXPECT_NEAR(a, b, 1e-5F * largest * static_cast<float>(count));
+    };
+    near(m.n, expected.n, 1.0F);
+    near(m.x, expected.x, 60.0F);
+    near(m.y, expected.y, 60.0F);
+    near(m.xx, expected.xx, 3600.0F);
+    near(m.xy, expected.xy, 3600.0F);
+    near(m.yy, expected.yy, 3600.0F);
+    near(m.d, expected.d, 4.0F);
+    near(m.xd, expected.xd, 240.0F);
+    near(m.yd, expected.yd, 240.0F);
+  }
+}
+
+TEST(ColourWeights, AreTheirDefinition) {
+  constexpr double kScale = 5.0;
+  for (const int channels : {1, 3}) {
+    for (const int step : {1, 5}) {
+      const testing::RandomPair pair(43, 17, channels, 1, 6);
+      const StereoView& view = pair.left;
+      const ColourWeights weights(view, kScale, step);
+      const int columns = (view.width + step - 1) / step;
+      std::vector<int> run(static_cast<std::size_t>(columns) - 1);
+      for (int v = 0; v * step < view.height; ++v) {
+        const std::size_t a = 13;
+        weights.OfRun(a, static_cast<std::size_t>(v * columns + 1), run.size(), run.data());
+        for (int u = 1; u < columns; ++u) {
+          const auto b = static_cast<std::size_t>(v * step * view.width + u * step);
+          double sum = 0.0;
+          for (int c = 0; c < channels; ++c)
+            sum += std::abs(view.samples[a * channels + c] - view.samples[b * channels + c]);
+          EXPECT_NEAR(run[static_cast<std::size_t>(u) - 1],
+                      ColourWeights::kOne * std::exp(-sum / (channels * kScale)), 1.0);
+        }
       }
     }
   }

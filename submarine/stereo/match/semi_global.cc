@@ -1,12 +1,14 @@
-#include "submarine/stereo/semi_global/semi_global.h"
+#include "submarine/stereo/match/semi_global.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "submarine/base/parallel.h"
 #include "submarine/stereo/semi_global/best_disparities.h"
+#include "submarine/stereo/semi_global/given_costs.h"
 #include "submarine/stereo/shrink.h"
 
 namespace submarine::internal {
@@ -54,9 +56,12 @@ void AddPrior(const Level& coarse, const SemiGlobalOptions& options, CostVolume*
 }
 
 CostVolume SumsOf(const StereoView& left, const StereoView& right, int disparities,
-                  const SemiGlobalOptions& options, int levels) {
-  CostVolume costs = CensusDifference(left, right, disparities, options.costs);
-  if (levels > 1 && left.width / 2 >= kLeastColumns && left.height >= 2) {
+                  const SemiGlobalOptions& options, const StereoGiven& given, int levels) {
+  CostVolume costs = given.costs.empty()
+                         ? CensusDifference(left, right, disparities, options.costs)
+                         : ScaledCosts(given.costs, left.width, left.height, disparities,
+                                       options.costs.outside);
+  if (given.costs.empty() && levels > 1 && left.width / 2 >= kLeastColumns && left.height >= 2) {
     const auto half = [](const StereoView& view) {
       return ShrinkImage(view.samples, view.width, view.height, view.channels, 2);
     };
@@ -65,31 +70,48 @@ CostVolume SumsOf(const StereoView& left, const StereoView& right, int dispariti
     const StereoView l{left.width / 2, left.height / 2, left.channels, small_left};
     const StereoView r{left.width / 2, left.height / 2, left.channels, small_right};
     const int fewer = std::max(2, disparities / 2 + 1);
-    BestDisparities best = FindBest(SumsOf(l, r, fewer, options, levels - 1));
+    BestDisparities best = FindBest(SumsOf(l, r, fewer, options, {}, levels - 1));
     std::vector<std::uint8_t> agrees = Agreement(best, l.width, 0);
     const Level coarse{l.width, std::move(best.left), std::move(agrees)};
     AddPrior(coarse, options, &costs);
   }
+  ExcludeOutside(given, &costs);
   return PathSums(costs, left, right, options.paths);
 }
 
 }  // namespace
 
+void ClampToRanges(const StereoGiven& given, std::vector<float>* disparities) {
+  for (std::size_t a = 0; a < given.low.size(); ++a) {
+    float& d = (*disparities)[a];
+    if (d < given.low[a]) d = given.low[a];
+    if (d > given.high[a]) d = given.high[a];
+  }
+}
+
 SemiGlobalMatch MatchSemiGlobal(const StereoView& left, const StereoView& right, int disparities,
-                                const SemiGlobalOptions& options) {
+                                const SemiGlobalOptions& options, const StereoGiven& given) {
   CheckViews(left, right, disparities);
+  CheckGiven(given, left.width, left.height, disparities);
   SemiGlobalMatch match;
-  match.sums = SumsOf(left, right, disparities, options, options.levels);
+  match.given = given;
+  match.sums = SumsOf(left, right, disparities, options, given, options.levels);
   const BestDisparities best = FindBest(match.sums);
   match.agrees = Agreement(best, left.width, 0);
   const std::vector<int> filled = FillDisparities(best, match.agrees, left, options.filling);
   // Edges that were moved are whole numbers; elsewhere, the costs say more.
-  std::vector<float> refined = RefineByCosts(match.sums, best.left);
+  match.raw = RefineByCosts(match.sums, best.left);
+  std::vector<float> refined = match.raw;
   for (std::size_t a = 0; a < refined.size(); ++a) {
     if (filled[a] != best.left[a]) refined[a] = static_cast<float>(filled[a]);
   }
   match.disparities = FitPlanes(filled, refined, match.agrees, left, options.planes);
   match.visible = Agreement(best, left.width, 1);
+  for (std::size_t a = 0; a < refined.size(); ++a) {
+    if (match.visible[a] == 0) match.raw[a] = std::numeric_limits<float>::quiet_NaN();
+  }
+  ClampToRanges(given, &match.raw);
+  ClampToRanges(given, &match.disparities);
   return match;
 }
 

@@ -7,9 +7,9 @@
 #include "submarine/stereo/matching_cost.h"
 #include "submarine/stereo/semi_global/census_difference.h"
 #include "submarine/stereo/semi_global/cost_volume.h"
-#include "submarine/stereo/semi_global/filling.h"
+#include "submarine/stereo/filling/filling.h"
 #include "submarine/stereo/semi_global/path_sums.h"
-#include "submarine/stereo/semi_global/surfaces.h"
+#include "submarine/stereo/filling/surfaces.h"
 
 namespace submarine::internal {
 
@@ -28,14 +28,20 @@ struct SemiGlobalOptions {
 
 struct SemiGlobalMatch {
   CostVolume sums;
+  StereoGiven given;  // as it was given: costs and ranges stay with the caller
   // Whether the right view's disparity at the match is the same, and whether it differs by at most 1.
   std::vector<std::uint8_t> agrees;
   std::vector<std::uint8_t> visible;
+  std::vector<float> raw;          // sub-pixel, the cheapest ones alone: NaN where not visible
   std::vector<float> disparities;  // sub-pixel; filled where the views do not agree
 };
 
-// Throws InvalidInput as MatchingCosts does.
+// Given costs are summed at one level; what says how they change are the views. Throws InvalidInput as
+// MatchingCosts and CheckGiven do.
 SemiGlobalMatch MatchSemiGlobal(const StereoView& left, const StereoView& right, int disparities,
-                                const SemiGlobalOptions& options);
+                                const SemiGlobalOptions& options, const StereoGiven& given = {});
+
+// Moves disparities into their ranges, where there are any.
+void ClampToRanges(const StereoGiven& given, std::vector<float>* disparities);
 
 }  // namespace submarine::internal

@@ -1,14 +1,15 @@
-#include "submarine/stereo/semi_global/filling.h"
+#include "submarine/stereo/filling/filling.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
-#include "submarine/stereo/semi_global/colour_weights.h"
-#include "submarine/stereo/semi_global/picture_rows.h"
+#include "submarine/stereo/filling/colour_weights.h"
+#include "submarine/stereo/filling/picture_rows.h"
 
 namespace submarine::internal {
 namespace {
@@ -48,6 +49,18 @@ class Filling {
   bool IsPossible(std::size_t a, int x, int disparity) const {
     return disparity > x ||
            right_[a - static_cast<std::size_t>(disparity)] + options_.slack >= disparity;
+  }
+
+  // Leaves the votes for disparities that are possible at pixel a = (x, y), and returns how many.
+  template <class T>
+  T TakePossible(std::size_t a, int x, std::vector<T>* votes) const {
+    T total = 0;
+    for (int k = 0; k < labels_; ++k) {
+      T& of_k = (*votes)[static_cast<std::size_t>(k)];
+      if (of_k != 0 && !IsPossible(a, x, k)) of_k = 0;
+      total += of_k;
+    }
+    return total;
   }
 
   float LargestDifference(std::size_t a, std::size_t b) const {
@@ -90,22 +103,25 @@ class Filling {
   void Vote() {
     std::vector<int> disparities = disparities_;
     std::vector<std::uint8_t> known = known_;
+    // What is not known votes for a disparity that there is not.
+    std::vector<int> voters = disparities_;
+    for (std::size_t a = 0; a < voters.size(); ++a) {
+      if (known_[a] == 0) voters[a] = labels_;
+    }
     ForEachRow(view_.height, [&](int y) {
-      std::vector<int> votes(static_cast<std::size_t>(labels_));
+      std::vector<int> votes(static_cast<std::size_t>(labels_) + 1);
       for (int x = 0; x < view_.width; ++x) {
         const std::size_t a = At(x, y);
         if (known_[a] != 0) continue;
         std::fill(votes.begin(), votes.end(), 0);
-        int total = 0;
         for (int y2 = y - arms_[kUp][a]; y2 <= y + arms_[kDown][a]; ++y2) {
           const std::size_t centre = At(x, y2);
           for (std::size_t b = centre - arms_[kLeft][centre]; b <= centre + arms_[kRight][centre];
-               ++b) {
-            if (known_[b] == 0 || !IsPossible(a, x, disparities_[b])) continue;
-            ++votes[static_cast<std::size_t>(disparities_[b])];
-            ++total;
-          }
+               ++b)
+            ++votes[static_cast<std::size_t>(voters[b])];
         }
+        votes.back() = 0;
+        const int total = TakePossible(a, x, &votes);
         if (total <= options_.least_votes) continue;
         const auto most = std::max_element(votes.begin(), votes.end());
         if (*most <= options_.least_share * total) continue;
@@ -182,18 +198,21 @@ class Filling {
             (x + 1 < view_.width && std::abs(own - disparities_[At(x + 1, y)]) > 1) ||
             (y + 1 < view_.height && std::abs(own - disparities_[At(x, y + 1)]) > 1);
         if (!jumps) continue;
-        ForWindow(x, y, 1, [&](std::size_t b) { near[b] = 1; });
+        ForWindow(x, y, 1, [&](std::size_t first, std::size_t count) {
+          std::fill_n(near.begin() + static_cast<std::ptrdiff_t>(first), count, std::uint8_t{1});
+        });
       }
     }
     WeightedMedians(near, options_.edge_radius);
   }
 
+  // Calls body(first, count) for its rows.
   template <class Body>
   void ForWindow(int x, int y, int radius, const Body& body) const {
-    for (int y2 = std::max(0, y - radius); y2 <= std::min(view_.height - 1, y + radius); ++y2) {
-      const std::size_t last = At(std::min(view_.width - 1, x + radius), y2);
-      for (std::size_t b = At(std::max(0, x - radius), y2); b <= last; ++b) body(b);
-    }
+    const int begin = std::max(0, x - radius);
+    const int end = std::min(view_.width, x + radius + 1);
+    for (int y2 = std::max(0, y - radius); y2 <= std::min(view_.height - 1, y + radius); ++y2)
+      body(At(begin, y2), static_cast<std::size_t>(end - begin));
   }
 
   // At the pixels that are marked, of the disparities as they are.
@@ -202,17 +221,19 @@ class Filling {
     const std::vector<int> before = disparities_;
     ForEachRow(view_.height, [&](int y) {
       std::vector<std::int64_t> votes(static_cast<std::size_t>(labels_));
+      std::vector<int> of_run(static_cast<std::size_t>(2 * radius + 1));
       for (int x = 0; x < view_.width; ++x) {
         const std::size_t a = At(x, y);
         if (marked[a] == 0) continue;
         std::fill(votes.begin(), votes.end(), 0);
-        std::int64_t total = 0;
-        ForWindow(x, y, radius, [&](std::size_t b) {
-          if (agrees_[a] == 0 && !IsPossible(a, x, before[b])) return;
-          const int weight = weights.Of(a, b);
-          votes[static_cast<std::size_t>(before[b])] += weight;
-          total += weight;
+        ForWindow(x, y, radius, [&](std::size_t first, std::size_t count) {
+          weights.OfRun(a, first, count, of_run.data());
+          for (std::size_t j = 0; j < count; ++j)
+            votes[static_cast<std::size_t>(before[first + j])] += of_run[j];
         });
+        const std::int64_t total = agrees_[a] == 0
+                                       ? TakePossible(a, x, &votes)
+                                       : std::accumulate(votes.begin(), votes.end(), std::int64_t{0});
         if (total == 0) continue;
         std::int64_t sum = votes[0];
         int k = 0;

@@ -1,4 +1,4 @@
-#include "submarine/stereo/semi_global/semi_global.h"
+#include "submarine/stereo/match/semi_global.h"
 
 #include <gtest/gtest.h>
 

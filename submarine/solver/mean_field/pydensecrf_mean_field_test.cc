@@ -1,4 +1,4 @@
-#include "submarine/solver/mean_field/filtered_mean_field.h"
+#include "submarine/solver/mean_field/pydensecrf_mean_field.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,19 +84,19 @@ Matrix<double> Reference(const Matrix<float>& unary, const Matrix<float>& featur
   return y;
 }
 
-TEST(FilteredMeanFieldTest, StepsAreThoseOfTheDefinition) {
+TEST(PydensecrfMeanFieldTest, StepsAreThoseOfTheDefinition) {
   const Matrix<float> unary = RandomMatrix(15, 3, 1);
   const Matrix<float> features = RandomMatrix(15, 2, 2);
   for (const Case& term :
        {Case{KernelNormalisation::kSymmetric, {-2.0F}}, Case{KernelNormalisation::kNone, {-1.0F}},
         Case{KernelNormalisation::kBefore, {-2.0F, 1.0F, 0.5F}},
         Case{KernelNormalisation::kAfter, {0, 1, 2, 1, 0, 3, 2, 3, -1}}}) {
-    FilteredMeanField field(15, 3);
+    PydensecrfMeanField field(15, 3);
     field.SetUnary(unary);
     field.AddTerm(features, term.normalisation, term.compatibility);
     Matrix<float> q = field.Start();
     const Matrix<double> expected = Reference(unary, features, term, q);
-    FilteredMeanField::Workspace workspace;
+    PydensecrfMeanField::Workspace workspace;
     field.Step(&workspace, &q);
     // Sums of 15 x 3 products of numbers up to 10, in single precision.
     for (std::size_t a = 0; a < 15; ++a)
@@ -107,26 +107,26 @@ TEST(FilteredMeanFieldTest, StepsAreThoseOfTheDefinition) {
 }
 
 // Rows that are streamed are those that are stepped through, but for rounding.
-TEST(FilteredMeanFieldTest, StreamingChangesNothing) {
+TEST(PydensecrfMeanFieldTest, StreamingChangesNothing) {
   constexpr std::size_t kRows = 6000;
-  FilteredMeanField field(kRows, 5);
+  PydensecrfMeanField field(kRows, 5);
   field.SetUnary(RandomMatrix(kRows, 5, 7));
   field.AddTerm(RandomMatrix(kRows, 2, 8), KernelNormalisation::kSymmetric, {-3.0F});
   field.AddTerm(RandomMatrix(kRows, 3, 9), KernelNormalisation::kSymmetric, {-2.0F});
   Matrix<float> q = field.Start();
-  FilteredMeanField::Workspace workspace;
+  PydensecrfMeanField::Workspace workspace;
   for (int k = 0; k < 3; ++k) field.Step(&workspace, &q);
   const Matrix<float> streamed = field.Infer(3);
   for (std::size_t i = 0; i < q.size(); ++i) ASSERT_NEAR(streamed.data()[i], q.data()[i], 2e-5);
 }
 
 // Tables are freed range by range while others still read theirs.
-TEST(FilteredMeanFieldTest, TheLastInferenceIsTheSameAndTakesTheTermsOut) {
+TEST(PydensecrfMeanFieldTest, TheLastInferenceIsTheSameAndTakesTheTermsOut) {
   constexpr std::size_t kRows = 40000;
   const Matrix<float> unary = RandomMatrix(kRows, 5, 7);
   for (const bool streamed : {true, false}) {
     for (const int threads : {1, 4}) {
-      FilteredMeanField field(kRows, 5);
+      PydensecrfMeanField field(kRows, 5);
       field.set_threads(threads);
       field.SetUnary(unary);
       const auto add_terms = [&] {
@@ -146,12 +146,12 @@ TEST(FilteredMeanFieldTest, TheLastInferenceIsTheSameAndTakesTheTermsOut) {
   }
 }
 
-TEST(FilteredMeanFieldTest, CostsLabelByLabelAreTheSameCosts) {
+TEST(PydensecrfMeanFieldTest, CostsLabelByLabelAreTheSameCosts) {
   const Matrix<float> unary = RandomMatrix(700, 3, 8);
   std::vector<float> by_label(unary.size());
   for (std::size_t a = 0; a < unary.rows(); ++a)
     for (std::size_t i = 0; i < unary.cols(); ++i) by_label[i * unary.rows() + a] = unary(a, i);
-  FilteredMeanField field(700, 3);
+  PydensecrfMeanField field(700, 3);
   field.SetUnaryByLabel(by_label);
   EXPECT_EQ(field.unary(), unary);
   by_label[2 * 700 + 699] = NAN;
@@ -161,8 +161,8 @@ TEST(FilteredMeanFieldTest, CostsLabelByLabelAreTheSameCosts) {
   EXPECT_THROW(field.SetUnaryByLabel(by_label), InvalidInput);
 }
 
-TEST(FilteredMeanFieldTest, WithoutTermsItIsTheSoftmaxOfTheUnaries) {
-  FilteredMeanField field(2, 2);
+TEST(PydensecrfMeanFieldTest, WithoutTermsItIsTheSoftmaxOfTheUnaries) {
+  PydensecrfMeanField field(2, 2);
   EXPECT_EQ(field.Infer(3)(0, 0), 0.5F);
   Matrix<float> unary(2, 2);
   unary(0, 1) = 1.0F;
@@ -173,8 +173,8 @@ TEST(FilteredMeanFieldTest, WithoutTermsItIsTheSoftmaxOfTheUnaries) {
   EXPECT_NEAR(field.Divergence(q), -std::log(1.0 + std::exp(-1.0)) - std::log(2.0), 1e-5);
 }
 
-TEST(FilteredMeanFieldTest, ManyFeaturesHaveAFilterToo) {
-  FilteredMeanField field(20, 2);
+TEST(PydensecrfMeanFieldTest, ManyFeaturesHaveAFilterToo) {
+  PydensecrfMeanField field(20, 2);
   field.SetUnary(RandomMatrix(20, 2, 5));
   field.AddTerm(RandomMatrix(20, 9, 6), KernelNormalisation::kSymmetric, {-3.0F});
   const Matrix<float> q = field.Infer(4);
@@ -182,9 +182,9 @@ TEST(FilteredMeanFieldTest, ManyFeaturesHaveAFilterToo) {
   EXPECT_NE(q, field.Start());
 }
 
-TEST(FilteredMeanFieldTest, RefusesWhatIsNone) {
-  EXPECT_THROW(FilteredMeanField(0, 2), InvalidInput);
-  FilteredMeanField field(4, 2);
+TEST(PydensecrfMeanFieldTest, RefusesWhatIsNone) {
+  EXPECT_THROW(PydensecrfMeanField(0, 2), InvalidInput);
+  PydensecrfMeanField field(4, 2);
   EXPECT_THROW(field.SetUnary(Matrix<float>(4, 3)), InvalidInput);
   EXPECT_THROW(field.SetUnary(Matrix<float>(4, 2, NAN)), InvalidInput);
   const auto none = KernelNormalisation::kNone;

@@ -23,14 +23,14 @@ namespace internal {
 class LatticeStream;
 }
 
-class FilteredMeanField {
+class PydensecrfMeanField {
  public:
   // Throws InvalidInput unless both numbers are positive. AddTerm refuses lattices that would hold
   // more than max_bytes.
-  FilteredMeanField(std::size_t num_variables, std::size_t num_labels,
-                    std::size_t max_bytes = std::size_t{8} << 30);
-  ~FilteredMeanField();
-  FilteredMeanField(FilteredMeanField&&) noexcept;
+  PydensecrfMeanField(std::size_t num_variables, std::size_t num_labels,
+                      std::size_t max_bytes = std::size_t{8} << 30);
+  ~PydensecrfMeanField();
+  PydensecrfMeanField(PydensecrfMeanField&&) noexcept;
 
   // Upper limit on the threads of the calls below; 0 means all cores.
   void set_threads(int threads) { threads_ = threads; }

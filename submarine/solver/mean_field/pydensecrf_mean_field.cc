@@ -1,4 +1,4 @@
-#include "submarine/solver/mean_field/filtered_mean_field.h"
+#include "submarine/solver/mean_field/pydensecrf_mean_field.h"
 
 #include <fmt/format.h>
 
@@ -119,7 +119,7 @@ void Shape(const Matrix<float>& like, Matrix<float>* matrix) {
 
 }  // namespace
 
-struct FilteredMeanField::Term {
+struct PydensecrfMeanField::Term {
   std::unique_ptr<LatticeOperator> lattice;
   std::vector<float>
       before;  // factors of the filter's input, unless the lattice applies them; empty: ones
@@ -130,8 +130,8 @@ struct FilteredMeanField::Term {
   bool plain() const { return compatibility.size() == 1 && before.empty() && after.empty(); }
 };
 
-FilteredMeanField::FilteredMeanField(std::size_t num_variables, std::size_t num_labels,
-                                     std::size_t max_bytes)
+PydensecrfMeanField::PydensecrfMeanField(std::size_t num_variables, std::size_t num_labels,
+                                         std::size_t max_bytes)
     : num_variables_(num_variables), num_labels_(num_labels), max_bytes_(max_bytes) {
   if (num_variables == 0 || num_labels == 0)
     throw InvalidInput(
@@ -143,23 +143,23 @@ FilteredMeanField::FilteredMeanField(std::size_t num_variables, std::size_t num_
         fmt::format("there are {} variables, expected at most {}", num_variables, kMost));
 }
 
-FilteredMeanField::~FilteredMeanField() = default;
-FilteredMeanField::FilteredMeanField(FilteredMeanField&&) noexcept = default;
+PydensecrfMeanField::~PydensecrfMeanField() = default;
+PydensecrfMeanField::PydensecrfMeanField(PydensecrfMeanField&&) noexcept = default;
 
-void FilteredMeanField::CheckShape(const Matrix<float>& q) const {
+void PydensecrfMeanField::CheckShape(const Matrix<float>& q) const {
   if (q.rows() != num_variables_ || q.cols() != num_labels_)
     throw InvalidInput(fmt::format("there are {} x {} numbers, expected {} variables x {} labels",
                                    q.rows(), q.cols(), num_variables_, num_labels_));
 }
 
-void FilteredMeanField::SetUnary(Matrix<float> unary) {
+void PydensecrfMeanField::SetUnary(Matrix<float> unary) {
   const ThreadLimit limit(threads_);
   CheckShape(unary);
   CheckFinite(unary, "cost");
   unary_ = std::move(unary);
 }
 
-void FilteredMeanField::SetUnaryByLabel(std::span<const float> costs) {
+void PydensecrfMeanField::SetUnaryByLabel(std::span<const float> costs) {
   const ThreadLimit limit(threads_);
   if (costs.size() != num_variables_ * num_labels_)
     throw InvalidInput(fmt::format("there are {} costs, expected {} labels x {} variables",
@@ -183,8 +183,8 @@ void FilteredMeanField::SetUnaryByLabel(std::span<const float> costs) {
   unary_ = std::move(unary);
 }
 
-void FilteredMeanField::AddTerm(const Matrix<float>& features, KernelNormalisation normalisation,
-                                std::vector<float> compatibility) {
+void PydensecrfMeanField::AddTerm(const Matrix<float>& features, KernelNormalisation normalisation,
+                                  std::vector<float> compatibility) {
   if (features.rows() != num_variables_)
     throw InvalidInput(fmt::format("there are features of {} variables, expected {}",
                                    features.rows(), num_variables_));
@@ -212,7 +212,7 @@ void FilteredMeanField::AddTerm(const Matrix<float>& features, KernelNormalisati
   terms_.push_back(std::move(term));
 }
 
-Matrix<float> FilteredMeanField::Start() const {
+Matrix<float> PydensecrfMeanField::Start() const {
   const ThreadLimit limit(threads_);
   Matrix<float> q(num_variables_, num_labels_, 1.0F / static_cast<float>(num_labels_));
   if (unary_.size() == 0) return q;
@@ -222,8 +222,8 @@ Matrix<float> FilteredMeanField::Start() const {
   return q;
 }
 
-void FilteredMeanField::AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,
-                                 Matrix<float>* out) const {
+void PydensecrfMeanField::AddCosts(const Term& term, const Matrix<float>& q, Workspace* workspace,
+                                   Matrix<float>* out) const {
   const std::vector<float>& m = term.compatibility;
   const Matrix<float>* x = &q;
   if (!term.before.empty()) {
@@ -255,7 +255,7 @@ void FilteredMeanField::AddCosts(const Term& term, const Matrix<float>& q, Works
   });
 }
 
-void FilteredMeanField::Step(Workspace* workspace, Matrix<float>* q) const {
+void PydensecrfMeanField::Step(Workspace* workspace, Matrix<float>* q) const {
   const ThreadLimit limit(threads_);
   CheckShape(*q);
   if (unary_.size() > 0) {
@@ -270,7 +270,7 @@ void FilteredMeanField::Step(Workspace* workspace, Matrix<float>* q) const {
   });
 }
 
-std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
+std::unique_ptr<LatticeStream> PydensecrfMeanField::MakeStream() const {
   std::vector<LatticeStream::WeightedLattice> lattices;
   for (const auto& term : terms_) {
     if (!term->plain()) return nullptr;
@@ -282,7 +282,7 @@ std::unique_ptr<LatticeStream> FilteredMeanField::MakeStream() const {
   return stream == nullptr || stream->gathers() ? nullptr : std::move(stream);
 }
 
-Matrix<float> FilteredMeanField::InferWith(
+Matrix<float> PydensecrfMeanField::InferWith(
     int iterations, std::function<void()> after_blur,
     std::function<void(std::size_t first, std::size_t last)> after_rows) const {
   if (iterations > 0 && unary_.size() > 0) {
@@ -301,12 +301,12 @@ Matrix<float> FilteredMeanField::InferWith(
   return q;
 }
 
-Matrix<float> FilteredMeanField::Infer(int iterations) const {
+Matrix<float> PydensecrfMeanField::Infer(int iterations) const {
   const ThreadLimit limit(threads_);
   return InferWith(iterations, {}, {});
 }
 
-Matrix<float> FilteredMeanField::InferLast(int iterations) {
+Matrix<float> PydensecrfMeanField::InferLast(int iterations) {
   const ThreadLimit limit(threads_);
   const auto discard_vertices = [&] {
     for (const auto& term : terms_) term->lattice->DiscardVertices();
@@ -326,7 +326,7 @@ Matrix<float> FilteredMeanField::InferLast(int iterations) {
   return InferWith(iterations, discard_vertices, discard_pixels);
 }
 
-double FilteredMeanField::Divergence(const Matrix<float>& q) const {
+double PydensecrfMeanField::Divergence(const Matrix<float>& q) const {
   const ThreadLimit limit(threads_);
   CheckShape(q);
   Workspace workspace;

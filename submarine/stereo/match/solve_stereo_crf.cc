@@ -1,0 +1,130 @@
+#include "submarine/stereo/match/solve_stereo_crf.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "submarine/base/argmax.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/stereo/match/match_stereo.h"
+
+namespace submarine {
+namespace {
+
+using internal::SemiGlobalMatch;
+
+// Beyond so many standard deviations a kernel's rows are left out.
+constexpr double kReach = 2.0;
+
+StereoView Rows(const StereoView& view, int first, int count) {
+  const auto row = static_cast<std::size_t>(view.width) * static_cast<std::size_t>(view.channels);
+  return {view.width, count, view.channels,
+          view.samples.subspan(static_cast<std::size_t>(first) * row,
+                               static_cast<std::size_t>(count) * row)};
+}
+
+class Strips {
+ public:
+  Strips(const SemiGlobalMatch& match, const StereoView& left, const StereoCrfOptions& crf,
+         const SolveOptions& options, const Watch& watch)
+      : match_(match),
+        left_(left),
+        crf_(crf),
+        options_(StereoSolveOptions(Certify::kNone, options.dense.updates)),
+        watch_(watch),
+        marginals_(Matrix<float>::Unset(match.sums.cells.rows(),
+                                        static_cast<std::size_t>(match.sums.disparities))) {
+    options_.limits = options.limits;
+    const std::size_t held = sizeof(float) * marginals_.size();
+    std::size_t& bytes = options_.limits.max_bytes;
+    if (bytes == 0) bytes = DefaultMemory();
+    bytes -= std::min(bytes / 2, held);
+  }
+
+  SolveResult Solve(int count) {
+    SolveResult all;
+    for (int strip = 0; strip < count; ++strip) {
+      const auto border = [&](int k) {
+        return static_cast<int>(std::int64_t{left_.height} * k / count);
+      };
+      SolveResult one = SolveRows(border(strip), border(strip + 1));
+      const Termination before = all.termination;
+      const double bytes = std::max(all.estimated_bytes, one.estimated_bytes);
+      if (strip == 0) all = std::move(one);
+      if (strip > 0 && all.termination == Termination::kIterationLimit)
+        all.termination = one.termination;
+      if (strip > 0 && before != Termination::kIterationLimit) all.termination = before;
+      all.estimated_bytes = bytes;
+    }
+    all.estimated_bytes += static_cast<double>(sizeof(float) * marginals_.size());
+    all.labels = internal::ArgmaxLabels(marginals_);
+    all.marginals = std::move(marginals_);
+    all.seconds = clock_.Seconds();
+    return all;
+  }
+
+ private:
+  SolveResult SolveRows(int first, int end) {
+    const int reach = static_cast<int>(std::ceil(kReach * crf_.sigma));
+    const int begin = std::max(0, first - reach);
+    const int rows = std::min(left_.height, end + reach) - begin;
+    SolveOptions options = options_;
+    options.limits.time_limit_seconds =
+        std::max(0.0, options.limits.time_limit_seconds - clock_.Seconds());
+    SolveResult solved = submarine::Solve(
+        StereoCrf(match_, StereoKernels(Rows(left_, begin, rows), crf_), crf_, begin, rows),
+        options, watch_);
+    const auto& found = std::get<Matrix<float>>(solved.marginals);
+    const auto row = static_cast<std::size_t>(left_.width) * marginals_.cols();
+    std::copy_n(found.data() + static_cast<std::size_t>(first - begin) * row,
+                static_cast<std::size_t>(end - first) * row,
+                marginals_.data() + static_cast<std::size_t>(first) * row);
+    solved.marginals = Matrix<float>();
+    return solved;
+  }
+
+  const SemiGlobalMatch& match_;
+  const StereoView& left_;
+  const StereoCrfOptions& crf_;
+  SolveOptions options_;
+  const Watch& watch_;
+  const internal::Stopwatch clock_;
+  Matrix<float> marginals_;
+};
+
+}  // namespace
+
+SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
+                           const StereoCrfOptions& crf, const SolveOptions& options,
+                           const Watch& watch, std::size_t strip_bytes) {
+  const auto whole = [&](const SolveOptions& of_whole) {
+    return Solve(StereoCrf(match, StereoKernels(left, crf), crf), of_whole, watch);
+  };
+  const std::size_t bytes_of_row = sizeof(float) * static_cast<std::size_t>(left.width) *
+                                   static_cast<std::size_t>(match.sums.disparities);
+  const int rows = static_cast<int>(
+      std::clamp<std::size_t>(strip_bytes / bytes_of_row, 1, static_cast<std::size_t>(left.height)));
+  if (rows == left.height || options.dense.updates == 0) return whole(options);
+  const internal::Stopwatch clock;
+  SolveOptions proving = options;
+  std::size_t& bytes = proving.limits.max_bytes;
+  if (bytes == 0) bytes = DefaultMemory();
+  bytes -= std::min(bytes / 2, bytes_of_row * static_cast<std::size_t>(left.height));
+  const bool proves = options.dense.certify != Certify::kNone;
+  if (proves) {
+    RequireFits(StereoKernels(left, crf), match.sums.cells.rows(),
+                StereoLabels(match.sums.disparities, crf), proving);
+  }
+  SolveResult strips =
+      Strips(match, left, crf, options, watch).Solve((left.height + rows - 1) / rows);
+  if (!proves || strips.termination == Termination::kInterrupted) return strips;
+  proving.limits.time_limit_seconds =
+      std::max(0.0, options.limits.time_limit_seconds - clock.Seconds());
+  SolveResult proven = whole(proving);
+  proven.marginals = std::move(strips.marginals);
+  proven.seconds = clock.Seconds();
+  return proven;
+}
+
+}  // namespace submarine
