@@ -37,6 +37,8 @@ DEFINES = {
     "SUBMARINE_BUILD_BENCHMARKS": "OFF",
     "SUBMARINE_IMAGE_CODECS": "OFF",
 }
+# Debian's packages of what is compiled and linked; tests/system/tools/versions_test.py compares them with tools/packages.txt.
+NEEDED = "cmake g++ ninja-build pkg-config libtbb-dev libfmt-dev libhwy-dev coinor-libclp-dev nlohmann-json3-dev"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of files in archives, so that the same sources give the same bytes
 
 
@@ -91,12 +93,14 @@ def built(target, settings, **defines):
         values = {**DEFINES, **defines, **given}
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         if not shutil.which("cmake"):
-            raise SystemExit("submarine is compiled by CMake, which is not installed: on Debian, apt-get install cmake ninja-build g++")
-        subprocess.run(
-            ["cmake", "-S", str(ROOT), "-B", folder, *generator, *(f"-D{name}={value}" for name, value in values.items())], check=True
-        )
+            raise SystemExit(f"submarine is compiled, and CMake is not installed: on Debian, apt-get install {NEEDED}")
+        if subprocess.run(
+            ["cmake", "-S", str(ROOT), "-B", folder, *generator, *(f"-D{name}={value}" for name, value in values.items())], check=False
+        ).returncode:
+            raise SystemExit(f"submarine cannot be compiled; CMake says above why. What it needs: on Debian, apt-get install {NEEDED}")
         jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 1)
-        subprocess.run(["cmake", "--build", folder, "--target", target, "-j", jobs], check=True)
+        if subprocess.run(["cmake", "--build", folder, "--target", target, "-j", jobs], check=False).returncode:
+            raise SystemExit("submarine cannot be compiled; the compiler says above why")
         yield pathlib.Path(folder)
 
 

@@ -77,10 +77,21 @@ def install(folder, sdist):
     return fresh
 
 
+def refuse_without(what, package, sdist):
+    """A system that lacks a library is told its Debian package, and all that are needed."""
+    ran = subprocess.run(
+        [PYTHON, "-c", "import build_backend; build_backend.build_wheel('.', {'cmake.define.CMAKE_DISABLE_FIND_PACKAGE_%s': 'ON'})" % what],
+        cwd=sdist.parent, env={**os.environ, "PYTHONPATH": str(SOURCE_DIR / "python")}, capture_output=True, text=True, check=False)
+    assert ran.returncode != 0 and f"{what} was not found: on Debian, apt-get install {package}" in ran.stderr, ran.stderr
+    assert ran.stderr.splitlines()[-1].endswith(f"apt-get install {build_backend.NEEDED}"), ran.stderr
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="submarine-wheel-") as name:
         folder = pathlib.Path(name)
-        fresh = install(folder, make_sdist(folder))
+        sdist = make_sdist(folder)
+        refuse_without("TBB", "libtbb-dev", sdist)
+        fresh = install(folder, sdist)
         (packages,) = fresh.glob("lib/python3*/site-packages")
         for file in ("py.typed", "_lib/libsubmarine_c.so", "compat/densecrf.py", "report_page.html"):
             assert (packages / "submarine" / file).exists(), f"the wheel lacks {file}"

@@ -35,6 +35,15 @@ class Versions(CommandTest):
         # A Debian system that builds packages has a compiler, and the page is in the sdist.
         self.assertEqual(set(section) - asked, {"g++", "esbuild", "ca-certificates"})
 
+    def test_pip_names_packages_that_there_are(self):
+        section = text("tools/packages.txt").partition("[build]\n")[2].partition("[test]")[0].split()
+        needed = re.search(r'^NEEDED = "(.*)"', text("python/build_backend.py"), flags=re.MULTILINE)[1].split()
+        self.assertLessEqual(set(needed), set(section))
+        # Without pictures, volumes, the command, the page and what Python itself needs.
+        self.assertEqual({package for package in section if package not in needed}, {
+            "ca-certificates", "esbuild", "libcli11-dev", "libjpeg-dev", "libnifti2-dev", "libpng-dev", "libtiff-dev",
+            "python3-numpy", "zlib1g-dev"})
+
     def test_the_soname_is_in_the_name_of_the_package(self):
         major, minor = re.search(r"VERSION ([0-9]+)\.([0-9]+)", text("CMakeLists.txt").partition("project(submarine")[2]).groups()
         self.assertIn(f"Package: libsubmarine{major}.{minor}\n", text("debian/control"))
