@@ -29,10 +29,11 @@ rm -rf dist/debian && mkdir -p dist/debian
 cp "$root"/build/submarine_* "$root"/build/*.deb dist/debian
 ls -l dist/debian
 
-echo "== README's commands, where nothing else is installed"
+echo "== README's commands, where nothing else is installed, and then programs in C++ and C"
 make_chroot deb-use bookworm python3
 rm -rf "$root/packages" && mkdir -p "$root/packages"
-cp dist/debian/*.deb "$root/packages"
-cp debian/tests/readme "$root/packages"
-in_chroot sh -c 'apt-get -q purge -y "*submarine*" >/dev/null 2>&1; apt-get -q install -y --no-install-recommends /packages/*.deb' >>"$root.log"
-in_chroot sh -c 'mkdir -p /tmp/readme && cd /tmp/readme && sh -ex /packages/readme'
+cp dist/debian/*.deb debian/tests/{readme,build} "$root/packages"
+in_chroot sh -c 'apt-get -q purge -y "*submarine*" >/dev/null 2>&1; apt-get -q install -y --no-install-recommends $(ls /packages/*.deb | grep -v -e -dev_ -e -dbgsym_)' >>"$root.log"
+in_chroot sh /packages/readme
+in_chroot apt-get -q install -y --no-install-recommends /packages/libsubmarine-dev_*.deb cmake g++ make pkg-config >>"$root.log"
+in_chroot sh /packages/build
