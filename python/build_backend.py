@@ -7,6 +7,7 @@ of pip (``--config-settings NAME=VALUE``): ``cmake.define.NAME``, ``platform`` (
 
 import ast
 import base64
+import calendar
 import contextlib
 import hashlib
 import io
@@ -170,5 +171,6 @@ def build_sdist(sdist_directory, config_settings=None):
         for path, (data, executable) in sorted(files.items()):
             entry = tarfile.TarInfo(f"{stem()}/{path}")
             entry.size, entry.mode = len(data), 0o755 if executable else 0o644
+            entry.mtime = calendar.timegm(EPOCH)
             archive.addfile(entry, io.BytesIO(data))
     return name
