@@ -18,6 +18,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/fit/fit.h"
 #include "submarine/io/file/atomic_file.h"
+#include "submarine/io/model/metric_spec.h"
 #include "submarine/io/segmentation/segmentation_parameters.h"
 
 namespace submarine::apps {
@@ -33,6 +34,7 @@ struct FitCommand {
   std::vector<std::string> inputs;
   std::string output;
   FitOptions settings;
+  std::string metric = "potts";
   int unknown = 255;
   int threads = 0;
   bool quiet = false;
@@ -47,10 +49,13 @@ void WriteResults(const std::filesystem::path& directory, const FitResult& resul
   WriteFileAtomically(directory / "summary.json", JsonText(FitSummary(result, settings)));
 }
 
-void RunFit(const FitCommand& command) {
+void RunFit(FitCommand command) {
   std::vector<LabelledPicture> pictures;
   for (const LabelledFiles& files : FindLabelledPictures(command.inputs))
     pictures.push_back(ReadLabelledPicture(files, command.unknown));
+  if (command.metric != "potts" && !pictures.empty())
+    command.settings.labels =
+        ParseMetricSpec(command.metric, pictures.front().num_labels(), false, nullptr);
   internal::CheckFit(pictures, command.settings);
   const ThreadLimit thread_limit(command.threads);
   RunStore store(command.output, "submarine fit");
@@ -66,8 +71,9 @@ void RunFit(const FitCommand& command) {
   line.Clear();
   if (!command.quiet) {
     PrintText(FitText(result, command.settings));
-    PrintLine("Parameters: " +
-              (std::filesystem::path(command.output) / "parameters.json").string());
+    PrintLine(
+        "Parameters: " + (std::filesystem::path(command.output) / "parameters.json").string() +
+        (command.settings.labels ? ", for --metric " + command.metric : ""));
   }
 }
 
@@ -98,6 +104,9 @@ void AddFitCommand(CLI::App* app) {
       "as such)");
   sub->add_option("--iterations", settings.iterations, "Updates of mean field")
       ->check(NumberBetween(1, 1000))
+      ->capture_default_str();
+  sub->add_option("--metric", command->metric,
+                  "Distance of labels, as `segment --metric` takes it; to be given there, too")
       ->capture_default_str();
   sub->add_option("--folds", settings.folds,
                   "Number of folds; each is scored with parameters found on the others")

@@ -188,6 +188,7 @@ Json FitProvenance(const FitResult& result, const FitOptions& settings) {
             {"accuracy", ChangeJson(comparison.accuracy)}};
   };
   return {{"score", ToString(settings.score)},
+          {"metric", settings.labels ? settings.labels->metrics.front().name : "potts"},
           {"advice", ToString(result.advice)},
           {"held_out", scores},
           {"fitted", compared(result.fitted)},

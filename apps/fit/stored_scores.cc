@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <span>
 
+#include "apps/fit/content_hash.h"
 #include "submarine/base/version.h"
 
 namespace submarine::apps {
@@ -25,6 +27,11 @@ StoredScores::StoredScores(const std::vector<LabelledPicture>& pictures,
                     {"version", kVersion},
                     {"contents", fmt::format("{:016x}", picture.contents)}},
                    nlohmann::json::object()};
+    if (options.labels) {
+      const Matrix<double>& distance = options.labels->metrics.front().distance;
+      stored.about["metric"] = fmt::format(
+          "{:016x}", ContentHash(std::span<const double>(distance.data(), distance.size())));
+    }
     if (auto found = store_->Find(stored.name, stored.about)) stored.known = *std::move(found);
     pictures_.push_back(std::move(stored));
   }

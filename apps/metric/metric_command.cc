@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,19 +34,18 @@ struct MetricCommand {
   std::string picture;
 };
 
-MetricOfFile Read(const MetricCommand& command) {
-  if (MetricFileOf(command.metric)) {
-    MetricOfFile metric = ReadMetric(command.metric);
-    const int labels = metric.labels.num_labels();
+SizedMetric Read(const MetricCommand& command) {
+  if (std::optional<SizedMetric> metric = ReadSizedMetric(command.metric)) {
+    const int labels = metric->labels.num_labels();
     if (command.labels > 0 && command.labels != labels) {
       throw InvalidInput(fmt::format("--labels is {}, but {} has {} labels", command.labels,
                                      command.metric, labels));
     }
-    return metric;
+    return *std::move(metric);
   }
   if (command.labels == 0) {
-    throw InvalidInput(
-        fmt::format("the metric {} needs --labels, as it is not from a file", command.metric));
+    throw InvalidInput(fmt::format(
+        "the metric {} needs --labels, as it is neither from a file nor a tree", command.metric));
   }
   return {ParseMetricSpec(command.metric, command.labels, false, nullptr)};
 }
@@ -78,7 +78,7 @@ std::string CutText(const LabelSpace& labels, int cut) {
                      fmt::join(names, ", "), more > 0 ? fmt::format(", {} more", more) : "");
 }
 
-std::string Report(const MetricOfFile& metric, const MetricCommand& command) {
+std::string Report(const SizedMetric& metric, const MetricCommand& command) {
   const LabelSpace& labels = metric.labels;
   const LabelMetric& d = labels.metrics.front();
   const std::vector<int> cuts = CutsInUse(labels);
@@ -144,11 +144,11 @@ void RunMetric(const MetricCommand& command) {
   for (const std::string* file : {&command.json, &command.picture}) {
     if (!file->empty()) internal::AtomicFile probe(*file);  // fail now rather than after the work
   }
-  const MetricOfFile metric = Read(command);
+  const SizedMetric metric = Read(command);
   if (!command.picture.empty()) {
     if (!metric.tree) {
-      throw InvalidInput(fmt::format(
-          "--picture draws label trees, and {} is not from a file of one", command.metric));
+      throw InvalidInput(
+          fmt::format("--picture draws label trees, and {} is none", command.metric));
     }
     WriteFileAtomically(command.picture, TreeSvg(*metric.tree));
   }
@@ -164,9 +164,9 @@ void AddMetricCommand(CLI::App* app) {
       "metric", "Show a label metric: its cuts, how well they express it, its tree");
   sub->add_option("METRIC", command->metric,
                   "What --metric of the other commands takes: a file of a matrix or a label tree "
-                  "(.csv, .tsv, .txt, .json, .npy), or a name, with --labels")
+                  "(.csv, .tsv, .txt, .json, .npy), a tree, or a name, with --labels")
       ->required();
-  sub->add_option("--labels", command->labels, "Number of labels, where no file says it")
+  sub->add_option("--labels", command->labels, "Number of labels, of potts, linear and truncated:T")
       ->check(NumberBetween(2, kMaxLabels));
   sub->add_option("--cuts", command->cuts, "How many cuts to list")
       ->check(NumberBetween(0, 1000000))
@@ -178,6 +178,7 @@ void AddMetricCommand(CLI::App* app) {
       "  submarine metric animals.tsv --picture animals.svg\n"
       "  submarine metric costs.csv --json cuts.json\n"
       "  submarine metric repair:costs.csv\n"
+      "  submarine metric tree2b\n"
       "  submarine metric truncated:3 --labels 16");
   sub->callback([command] { RunMetric(*command); });
 }

@@ -10,6 +10,7 @@ from . import _core
 from ._arrays import Array, as_array, as_integers, as_whole
 from ._errors import InvalidInput
 from ._keywords import FitScore, check_choice, checked_keywords
+from ._models import Metric, table_of
 from ._parameters import SegmentationParameters
 
 
@@ -156,6 +157,7 @@ def fit(
     pixels: int = 40000,
     seed: int = 1,
     ignore: Optional[int] = 255,
+    metric: Metric = "potts",
 ) -> Fit:
     """Parameters of segmentation from a few labelled pictures, as ``submarine fit`` finds them.
 
@@ -181,6 +183,8 @@ def fit(
         Of the folds and of the first steps.
     ignore : int, optional
         The value of unknown pixels in the truth; negative ones are unknown in any case.
+    metric : str or array
+        As for :func:`refine`, which is to be called with the same one.
 
     Returns
     -------
@@ -210,8 +214,14 @@ def fit(
         pictures, _each(softmaxes, "softmaxes", count), _each(truths, "truths", count)
     ):
         arrays += [as_array(picture, "a picture"), as_array(softmax, "a softmax"), _truth(truth, "a truth", ignore)]
+    known: Dict[str, Any] = {}
+    if isinstance(metric, str):
+        known["metric"] = metric
+    elif count > 0:
+        no_metric, table = metric if isinstance(metric, tuple) and isinstance(metric[0], str) else ("refuse", metric)
+        known.update(table=table_of(table, arrays[1].shape[-1]).ravel().tolist(), no_metric=no_metric)
     found = _core.fit(arrays, dict(
-        score=score, folds=as_whole(folds, "folds"), evaluations=as_whole(evaluations, "evaluations"),
+        **known, score=score, folds=as_whole(folds, "folds"), evaluations=as_whole(evaluations, "evaluations"),
         iterations=as_whole(iterations, "iterations"), pixels=as_whole(pixels, "pixels"), seed=as_whole(seed, "seed"),
     ))
     names = [f"label {k}" for k in range(len(found["fitted"]["iou"]))]

@@ -30,15 +30,15 @@ def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
     elif isinstance(metric, tuple) and metric and isinstance(metric[0], str):
         if len(metric) != 2 or metric[0] not in ("repair", "compatibility"):
             raise InvalidInput(f"the metric is {metric!r:.60}, expected ('repair', table) or ('compatibility', table)")
-        labels = _core.Labels.from_tables([_table(metric[1], num_labels)], json.dumps({"no_metric": metric[0]}))
+        labels = _core.Labels.from_tables([table_of(metric[1], num_labels)], json.dumps({"no_metric": metric[0]}))
     else:
-        labels = _core.Labels.from_tables([_table(metric, num_labels)])
+        labels = _core.Labels.from_tables([table_of(metric, num_labels)])
     for warning in labels.warnings:
         warnings.warn(warning, stacklevel=5)
     return labels
 
 
-def _table(metric: Any, num_labels: int) -> Array:
+def table_of(metric: Any, num_labels: int) -> Array:
     table = as_array(metric, "the metric")
     if table.shape != (num_labels, num_labels):
         raise InvalidInput(f"the metric has shape {table.shape}, expected ({num_labels}, {num_labels})")

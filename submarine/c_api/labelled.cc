@@ -11,7 +11,10 @@
 #include "submarine/base/names.h"
 #include "submarine/base/parallel.h"
 #include "submarine/c_api/arrays.h"
+#include "submarine/c_api/models.h"
 #include "submarine/fit/fit.h"
+#include "submarine/io/model/metric_spec.h"
+#include "submarine/labels/metric_fit.h"
 #include "submarine/segmentation/comparison.h"
 #include "submarine/segmentation/softmax.h"
 
@@ -154,6 +157,11 @@ std::unique_ptr<sm_object> FindFit(Options* options, Arrays arrays, const Told& 
   FitOptions fit;
   std::string score = "iou";
   int threads = 0;
+  std::string metric, no_metric = "refuse";
+  std::vector<double> table;
+  options->Read("metric", &metric);
+  options->Read("table", &table);
+  options->Read("no_metric", &no_metric);
   options->Read("score", &score);
   options->Read("folds", &fit.folds);
   options->Read("evaluations", &fit.evaluations);
@@ -176,6 +184,18 @@ std::unique_ptr<sm_object> FindFit(Options* options, Arrays arrays, const Told& 
   std::vector<LabelledPicture> pictures;
   for (std::size_t p = 0; p < PicturesIn(arrays); ++p)
     pictures.push_back(PictureOf(arrays.subspan(kEach * p, kEach), p));
+  const int labels = pictures.empty() ? 0 : pictures.front().num_labels();
+  if (!metric.empty()) {
+    fit.labels = ParseMetricSpec(metric, labels, false, nullptr);
+  } else if (!table.empty()) {
+    const auto rows = static_cast<std::size_t>(labels);
+    if (table.size() != rows * rows)
+      throw InvalidInput(
+          fmt::format("the metric has {} numbers, expected {} x {}", table.size(), labels, labels));
+    Matrix<double> distance(rows, rows);
+    std::copy(table.begin(), table.end(), distance.data());
+    fit.labels = MetricLabels(distance, NoMetricNamed(no_metric));
+  }
   const internal::FitResult found = internal::FitParameters(pictures, fit, nullptr, told);
   const auto names = NumberNames(static_cast<std::size_t>(pictures.front().num_labels()));
   return ValuesOf(Json{{"parameters", ParametersJson(found.Advised())},

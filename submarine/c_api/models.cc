@@ -287,6 +287,19 @@ sm_array FieldOf(std::span<const Edge> edges, const T Edge::*field) {
 
 }  // namespace
 
+NoMetric NoMetricNamed(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, NoMetric>, 3> kWays = {
+      {{"refuse", NoMetric::kRefuse},
+       {"repair", NoMetric::kRepair},
+       {"compatibility", NoMetric::kKeep}}};
+  std::vector<std::string_view> names;
+  for (const auto& [known, way] : kWays) {
+    if (known == name) return way;
+    names.push_back(known);
+  }
+  RefuseName(name, names, "no_metric");
+}
+
 Json LabelsObject::Description() const {
   Json composite = Json::array();
   for (int c = space_.num_labels(); c < space_.cuts->num_cuts(); ++c)
@@ -431,16 +444,7 @@ sm_status sm_labels_from_tables(const sm_array* tables, size_t num_tables, const
     std::string no_metric = "refuse";
     options.Read("no_metric", &no_metric);
     options.CheckEmpty();
-    constexpr std::array<std::pair<std::string_view, NoMetric>, 3> kWays = {
-        {{"refuse", NoMetric::kRefuse},
-         {"repair", NoMetric::kRepair},
-         {"compatibility", NoMetric::kKeep}}};
-    std::vector<std::string_view> names;
-    for (const auto& [name, way] : kWays) {
-      if (name == no_metric) return std::make_unique<LabelsObject>(MetricLabels(distances[0], way));
-      names.push_back(name);
-    }
-    RefuseName(no_metric, names, "no_metric");
+    return std::make_unique<LabelsObject>(MetricLabels(distances[0], NoMetricNamed(no_metric)));
   });
 }
 

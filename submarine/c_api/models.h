@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "submarine/c_api/object.h"
+#include "submarine/labels/metric_fit.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine::c_api {
+
+// "refuse", "repair" or "compatibility".
+NoMetric NoMetricNamed(const std::string& name);
 
 class LabelsObject final : public sm_object {
  public:

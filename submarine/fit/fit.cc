@@ -127,7 +127,8 @@ class Evaluations {
  private:
   PictureScores Score(std::size_t p, const SegmentationParameters& parameters) const {
     const SegmentationParameters scaled = AtScale(parameters, factors_[p]);
-    return ScorePicture(small_[p], MeanFieldMarginals(small_[p], scaled, options_.iterations));
+    return ScorePicture(
+        small_[p], MeanFieldMarginals(small_[p], scaled, options_.iterations, options_.labels));
   }
 
   const FitOptions& options_;
@@ -177,7 +178,8 @@ FitSearch Search(std::span<const LabelledPicture> pictures, const std::vector<st
 }
 
 HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold, const SegmentationParameters& fitted,
-                     int iterations) {
+                     const FitOptions& options) {
+  const int iterations = options.iterations;
   HeldOut held_out{.picture = picture.name, .fold = fold};
   const std::vector<std::uint8_t> thin = ThinParts(picture.truth, picture.width, picture.height,
                                                    ThinRadius(picture.width, picture.height));
@@ -187,10 +189,11 @@ HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold, const Segmentatio
   };
   score(picture.softmax, &held_out.classifier, &held_out.thin_classifier);
   Matrix<float> defaults =
-      MeanFieldMarginals(picture, DefaultsFor(picture, iterations), iterations);
+      MeanFieldMarginals(picture, DefaultsFor(picture, iterations), iterations, options.labels);
   CalibrateMarginals(UnariesFromSoftmax(picture.softmax), &defaults);
   score(defaults, &held_out.defaults, &held_out.thin_defaults);
-  score(MeanFieldMarginals(picture, fitted, iterations), &held_out.fitted, &held_out.thin_fitted);
+  score(MeanFieldMarginals(picture, fitted, iterations, options.labels), &held_out.fitted,
+        &held_out.thin_fitted);
   return held_out;
 }
 
@@ -276,8 +279,9 @@ SolveOptions MeanFieldOptions(int iterations) {
 }
 
 Matrix<float> MeanFieldMarginals(const LabelledPicture& picture,
-                                 const SegmentationParameters& parameters, int iterations) {
-  SolveResult solved = Solve(SegmentationModel(picture.softmax, picture.view(), parameters),
+                                 const SegmentationParameters& parameters, int iterations,
+                                 const std::optional<LabelSpace>& labels) {
+  SolveResult solved = Solve(SegmentationModel(picture.softmax, picture.view(), parameters, labels),
                              MeanFieldOptions(iterations));
   return std::get<Matrix<float>>(std::move(solved.marginals));
 }
@@ -350,6 +354,11 @@ void CheckFit(std::span<const LabelledPicture> pictures, const FitOptions& optio
                                    picture.name, picture.num_labels(), first.name,
                                    first.num_labels()));
   }
+  if (options.labels && options.labels->num_labels() != pictures.front().num_labels()) {
+    throw InvalidInput(fmt::format("the metric has {} labels, the softmax of {} has {}",
+                                   options.labels->num_labels(), pictures.front().name,
+                                   pictures.front().num_labels()));
+  }
   if (options.folds < 2 || static_cast<std::size_t>(options.folds) > pictures.size()) {
     throw InvalidInput(
         fmt::format("the number of folds is {}, expected 2 to {}, the number of pictures",
@@ -378,8 +387,7 @@ FitResult FitParameters(std::span<const LabelledPicture> pictures, const FitOpti
   for (const std::size_t p : everyone) {
     evaluations.Tell(fmt::format("scoring {}", pictures[p].name));
     const FitSearch& search = result.folds[static_cast<std::size_t>(fold_of[p])];
-    result.held_out.push_back(
-        ScoreHeldOut(pictures[p], fold_of[p], search.parameters, options.iterations));
+    result.held_out.push_back(ScoreHeldOut(pictures[p], fold_of[p], search.parameters, options));
   }
   result.fitted = CompareHeldOut(result.held_out, &HeldOut::fitted, &HeldOut::thin_fitted);
   result.defaults = CompareHeldOut(result.held_out, &HeldOut::defaults, &HeldOut::thin_defaults);

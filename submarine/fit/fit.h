@@ -30,11 +30,12 @@ std::string_view ToString(FitScore score);  // "iou", "accuracy", "nll"
 
 struct FitOptions {
   FitScore score = FitScore::kMeanIou;
-  int iterations = 5;      // of mean field
-  int folds = 3;           // 2 to the number of pictures
-  int evaluations = 60;    // of each search
-  int pixels = 40000;      // searches use pictures shrunk to at most this many
-  std::uint64_t seed = 1;  // for the folds and the first steps
+  int iterations = 5;                     // of mean field
+  int folds = 3;                          // 2 to the number of pictures
+  int evaluations = 60;                   // of each search
+  int pixels = 40000;                     // searches use pictures shrunk to at most this many
+  std::uint64_t seed = 1;                 // for the folds and the first steps
+  std::optional<LabelSpace> labels = {};  // the metric; without it Potts
 };
 
 // Of one picture, from which the score of any set of pictures follows.
@@ -59,7 +60,8 @@ SegmentationParameters DefaultsFor(const LabelledPicture& picture, int iteration
 SolveOptions MeanFieldOptions(int iterations);
 // The marginals that they give.
 Matrix<float> MeanFieldMarginals(const LabelledPicture& picture,
-                                 const SegmentationParameters& parameters, int iterations);
+                                 const SegmentationParameters& parameters, int iterations,
+                                 const std::optional<LabelSpace>& labels = {});
 
 // A picture at its full size: the classifier alone, the default parameters, and those found without it.
 struct HeldOut {

@@ -1,5 +1,6 @@
 """Models: their energies by definition, any array there is, errors, pickles and files."""
 
+import json
 import pickle
 
 import numpy as np
@@ -209,6 +210,45 @@ def test_bundles_and_uai(tmp_path):
     with pytest.raises(sm.FileError) as caught:
         sm.read(tmp_path / "absent.json")
     assert isinstance(caught.value, OSError) and "absent.json" in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:the edges below node")
+def test_bundles_hold_metrics_of_matrices_and_files(tmp_path, monkeypatch):
+    random = np.random.default_rng(34)
+    unary = random.normal(size=(3, 4, 3))
+    table = np.array([[0, 1, 1.7], [1, 0, 0.9], [1.7, 0.9, 0]])
+    beyond = np.array([[0, 1, 5.0], [1, 0, 1], [5, 1, 0]])  # no metric
+    (tmp_path / "from").mkdir()
+    (tmp_path / "from" / "tree.tsv").write_text("cat\tanimal\ndog\tanimal\nsky\t\n")
+    np.savetxt(tmp_path / "from" / "beyond.csv", beyond, delimiter=",")
+    monkeypatch.chdir(tmp_path / "from")
+    flat = [0, 1, 2, 0, 1, 1, 0, 0, 2, 2, 2, 2]
+    cases = {
+        "table": (table, "table.metric.npy"),
+        "scaled": (0.3 * (1 - np.eye(3)), "scaled.metric.npy"),
+        "kept": (("compatibility", beyond), "compatibility:kept.metric.npy"),
+        "repaired": (("repair", beyond), "linear"),
+        "tree": ("tree.tsv", "tree.metric.tsv"),
+        "levels": ("tree.tsv:2,0.25", "levels.metric.tsv:2,0.25"),
+        "fixed": ("repair:beyond.csv", "repair:fixed.metric.csv"),
+        "absolute": (str(tmp_path / "from" / "tree.tsv"), "absolute.metric.tsv"),
+        "named": ("truncated:2", "truncated:2"),
+    }
+    image = random.integers(0, 255, (3, 4, 3))
+    for name, (metric, written) in cases.items():
+        kernels = [sm.position(2.0, 1.0), sm.bilateral(3.0, 20.0, 1.0, image)]
+        for kind, model in (("grid", sm.GridCrf(unary, 0.7, metric)), ("dense", sm.DenseCrf(unary, kernels, metric))):
+            (tmp_path / kind).mkdir(exist_ok=True)
+            path = tmp_path / kind / f"{name}.json"
+            model.write(path)
+            assert json.loads(path.read_text())["metric"] == written
+            again = sm.read(path)
+            assert np.array_equal(again.distances[0], model.distances[0])
+            assert again.energy(flat) == pytest.approx(model.energy(flat), rel=1e-6)
+            assert again.groups == model.groups and again.label_names == model.label_names
+    several = sm.GridCrf(unary, metric=["potts", "linear"], edge_metric=[0, 1] * 8 + [0])
+    with pytest.raises(sm.NotExpressible, match="2"):
+        several.write(tmp_path / "several.json")
 
 
 def test_lower_bound_of_given_marginals():

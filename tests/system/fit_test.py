@@ -51,6 +51,23 @@ class Results(FitTest):
                       "fitted=fit/parameters.json")
         self.run_well("report", "fit")
 
+    def test_a_metric_takes_part(self):
+        self.pictures(3, width=24, height=18, labels=4)
+        tree = "tree:2x2:1,0.5"
+        self.write("potts.csv", "\n".join(",".join(str(int(i != j)) for j in range(4)) for i in range(4)))
+        runs = {metric: self.fit("--metric", metric, output=f"of-{k}") and self.parameters(f"of-{k}")
+                for k, metric in enumerate(("potts", "potts.csv", tree))}
+        for metric, parameters in runs.items():
+            self.assertEqual(parameters["fit"].pop("metric"), metric)
+        self.assertEqual(runs["potts.csv"], runs["potts"])
+        self.assertNotEqual(runs[tree]["fit"]["held_out"], runs["potts"]["fit"]["held_out"])
+        # Kept evaluations are those of the metric.
+        again = self.fit("--metric", tree, output="of-0") and self.parameters("of-0")
+        again["fit"].pop("metric")
+        self.assertEqual(again, runs[tree])
+        self.assert_one_sentence(self.run_command("fit", "pictures", "-o", "no", "--metric", "tree:2x3:1,0.5"), ["6 labels", "has 4"])
+        self.assertFalse((self.directory / "no").exists())
+
     def test_threads_change_nothing(self):
         self.pictures(3)
         self.fit("--threads", 1)

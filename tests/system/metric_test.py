@@ -96,6 +96,13 @@ class Metric(CommandTest):
             "cycle.tsv": ("a\tx\nx\ty\ny\tx\n", "cycle"),
             "roots.tsv": ("a\tx\nb\ty\nx\t\ny\t\n", "two roots"),
             "twice.tsv": ("a\tx\nb\tx\na\tx\n", "lines 1 and 3"),
+            "twice.csv": ("a,b,a\n0,1,1\n1,0,1\n1,1,0\n", 'two labels are called "a"'),
+            "twice.json": ('{"children": [{"id": "g", "children": [{"id": "x"}, {"id": "x"}]}, {"id": "y"}]}',
+                           'two labels are called "x"'),
+            "groups.json": ('{"children": [{"id": "g", "children": [{"id": "x"}]}, {"id": "g", "children": [{"id": "y"}]}]}',
+                            'two groups are called "g"'),
+            "beyond.csv": ("0,1e999\n1e999,0\n", "beyond the range"),
+            "many.tsv": ("".join(f"l{k}\tg{k % 9}\n" for k in range(100000)), "1024"),
             "missing.npy": (None, "missing.npy"),
             "metric.xyz": ("0,1\n1,0\n", "needs --labels"),
         }
@@ -115,6 +122,9 @@ class Metric(CommandTest):
 
     def test_names_of_metrics(self):
         self.assertEqual(len(self.report("tree2b", "--labels", 20)["cuts"]), 26)
+        self.run_well("metric", "tree2b", "--picture", "tree.svg")
+        self.assertIn("19", (self.directory / "tree.svg").read_text())
+        self.assert_one_sentence(self.run_command("metric", "tree2b", "--labels", 21), ["21", "20 labels"])
         self.assertEqual(self.report("truncated:3", "--labels", 16)["worst_ratio"], 1.0)
 
 

@@ -153,15 +153,15 @@ MetricFile FromText(const std::filesystem::path& path, std::vector<Row> rows) {
                                Quoted(cell)));
       }
       if (cell.starts_with('+')) cell.remove_prefix(1);
-      FromChars(cell.data(), cell.data() + cell.size(), file.distance(i, j));
+      if (FromChars(cell.data(), cell.data() + cell.size(), file.distance(i, j)).ec != std::errc{})
+        Fail(path, fmt::format("line {}, column {}: {} is beyond the range of numbers", row.line,
+                               j + first + 1, Quoted(cell)));
     }
   }
   return file;
 }
 
-}  // namespace
-
-MetricFile ReadMetricFile(const std::filesystem::path& path, std::span<const double> by_level) {
+MetricFile ReadAny(const std::filesystem::path& path, std::span<const double> by_level) {
   const std::string ending = path.extension().string();
   if (ending == ".npy") return ReadNpy(path);
   MetricFile file;
@@ -181,6 +181,29 @@ MetricFile ReadMetricFile(const std::filesystem::path& path, std::span<const dou
   std::vector<Row> rows = RowsOf(text);
   if (IsMatrix(rows)) return FromText(path, std::move(rows));
   file.tree = ParseTreeText(text, path, by_level);
+  return file;
+}
+
+// Readers of text that number their lines have refused these before.
+void CheckDistinct(const std::filesystem::path& path, const char* what,
+                   std::vector<std::string> names) {
+  std::erase(names, "");
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) Fail(path, fmt::format("two {} are called {}", what, Quoted(*twice)));
+}
+
+}  // namespace
+
+MetricFile ReadMetricFile(const std::filesystem::path& path, std::span<const double> by_level) {
+  MetricFile file = ReadAny(path, by_level);
+  CheckDistinct(path, "labels", file.names);
+  if (!file.tree) return file;
+  std::vector<std::string> labels, groups;
+  for (const TreeNode& node : file.tree->nodes())
+    (node.label >= 0 ? labels : groups).push_back(node.name);
+  CheckDistinct(path, "labels", labels);
+  CheckDistinct(path, "groups", groups);
   return file;
 }
 

@@ -32,12 +32,12 @@ class MetricFileTest : public ::testing::Test {
  protected:
   LabelSpace Labels(const std::string& name, const std::string& text) const {
     dir_.WriteText(name, text);
-    return ReadMetric(name, dir_.path()).labels;
+    return ReadSizedMetric(name, dir_.path())->labels;
   }
   std::string Refusal(const std::string& name, const std::string& text,
                       const std::string& spec = "") const {
     dir_.WriteText(name, text);
-    return MessageOf<Error>([&] { ReadMetric(spec.empty() ? name : spec, dir_.path()); });
+    return MessageOf<Error>([&] { ReadSizedMetric(spec.empty() ? name : spec, dir_.path()); });
   }
 
   TempDir dir_;
@@ -46,7 +46,7 @@ class MetricFileTest : public ::testing::Test {
 TEST_F(MetricFileTest, MatricesInEveryForm) {
   const Matrix<double> d = Square({0, 1, 2.5, 1, 0, 2, 2.5, 2, 0});
   WriteNpy(dir_ / "m.npy", d);
-  EXPECT_EQ(ReadMetric("m.npy", dir_.path()).labels.metrics[0].distance, d);
+  EXPECT_EQ(ReadSizedMetric("m.npy", dir_.path())->labels.metrics[0].distance, d);
   const char* texts[] = {
       "0,1,2.5\n1,0,2\n2.5,2,0\n",
       "0\t1\t2.5\r\n1\t0\t2\r\n\r\n2.5\t2\t0",
@@ -108,8 +108,8 @@ TEST_F(MetricFileTest, BadMatricesAreRefused) {
 
 TEST_F(MetricFileTest, RepairAndCompatibilityOfAMatrix) {
   dir_.WriteText("m.csv", "0,1,5\n1,0,1\n5,1,0\n");
-  EXPECT_EQ(ReadMetric("repair:m.csv", dir_.path()).labels.metrics[0].distance(0, 2), 2.0);
-  const LabelSpace kept = ReadMetric("compatibility:m.csv", dir_.path()).labels;
+  EXPECT_EQ(ReadSizedMetric("repair:m.csv", dir_.path())->labels.metrics[0].distance(0, 2), 2.0);
+  const LabelSpace kept = ReadSizedMetric("compatibility:m.csv", dir_.path())->labels;
   EXPECT_EQ(kept.metrics[0].distance(0, 2), 5.0);
   EXPECT_EQ(CutDistance(*kept.cuts, kept.metrics[0].length)(0, 2), 2.0);
   EXPECT_EQ(MetricFileOf("compatibility:m.csv"), "m.csv");
@@ -139,7 +139,7 @@ TEST_F(MetricFileTest, TreesInEveryForm) {
   }
   const LabelSpace lengths = [&] {
     dir_.WriteText("t.tsv", texts[0]);
-    return ReadMetric("t.tsv:2,0.25", dir_.path()).labels;
+    return ReadSizedMetric("t.tsv:2,0.25", dir_.path())->labels;
   }();
   EXPECT_EQ(lengths.metrics[0].distance(0, 1), 0.5);
   EXPECT_EQ(lengths.metrics[0].distance(0, 3), 4.5);

@@ -140,8 +140,8 @@ void CheckLabels(const std::string& spec, std::string_view what, int labels, int
 }
 
 // Where a matrix has as many labels as expected is checked before it is fitted; 0: any number.
-MetricOfFile ReadFile(const std::string& spec, const FileSpec& parts, int num_labels,
-                      const std::filesystem::path& directory) {
+SizedMetric ReadFile(const std::string& spec, const FileSpec& parts, int num_labels,
+                     const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / parts.file;
   MetricFile file = ReadMetricFile(path, parts.lengths);
   if (file.tree) {
@@ -157,7 +157,7 @@ MetricOfFile ReadFile(const std::string& spec, const FileSpec& parts, int num_la
   const int labels = static_cast<int>(file.distance.rows());
   if (num_labels > 0) CheckLabels(spec, "matrix", labels, num_labels);
   try {
-    MetricOfFile metric{FittedOnce(file.distance, parts.no_metric, spec)};
+    SizedMetric metric{FittedOnce(file.distance, parts.no_metric, spec)};
     metric.labels.names = std::move(file.names);
     return metric;
   } catch (const InvalidInput& error) {
@@ -170,6 +170,15 @@ MetricOfFile ReadFile(const std::string& spec, const FileSpec& parts, int num_la
   }
 }
 
+// Of a tree written inline or named.
+std::optional<LabelTree> TreeOf(const std::string& spec) {
+  for (const auto& [name, tree] : kPaperTrees) {
+    if (spec == name) return ParseTreeSpec(std::string(tree));
+  }
+  if (!spec.starts_with(kTree) || FileSpecOf(spec)) return std::nullopt;
+  return ParseTreeSpec(spec.substr(kTree.size()));
+}
+
 }  // namespace
 
 std::optional<std::string> MetricFileOf(const std::string& spec) {
@@ -177,14 +186,14 @@ std::optional<std::string> MetricFileOf(const std::string& spec) {
   return parts ? std::optional(parts->file) : std::nullopt;
 }
 
-MetricOfFile ReadMetric(const std::string& spec, const std::filesystem::path& directory) {
-  const std::optional<FileSpec> parts = FileSpecOf(spec);
-  if (!parts) {
-    throw InvalidInput(fmt::format(
-        "{} is not a file of a label metric, which ends in .csv, .tsv, .txt, .json or .npy",
-        Quoted(spec)));
-  }
-  return ReadFile(spec, *parts, 0, directory);
+std::optional<SizedMetric> ReadSizedMetric(const std::string& spec,
+                                           const std::filesystem::path& directory) {
+  if (const std::optional<FileSpec> parts = FileSpecOf(spec))
+    return ReadFile(spec, *parts, 0, directory);
+  std::optional<LabelTree> tree = TreeOf(spec);
+  if (!tree) return std::nullopt;
+  LabelSpace labels = tree->ToLabels(spec);
+  return SizedMetric{std::move(labels), std::move(tree)};
 }
 
 LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
@@ -197,19 +206,14 @@ LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_
     return TruncatedLinearLabels(num_labels, ParseTruncation(spec, spec.substr(kTruncated.size())));
   }
   if (const std::optional<FileSpec> parts = FileSpecOf(spec)) {
-    MetricOfFile metric = ReadFile(spec, *parts, num_labels, directory);
+    SizedMetric metric = ReadFile(spec, *parts, num_labels, directory);
     if (metric.tree) CheckHst(spec, *metric.tree, strict_hst, warnings);
     return std::move(metric.labels);
   }
-  std::string text = spec.starts_with(kTree) ? spec.substr(kTree.size()) : "";
-  for (const auto& [name, tree] : kPaperTrees) {
-    if (spec == name) text = tree;
-  }
-  if (!text.empty()) {
-    const LabelTree tree = ParseTreeSpec(text);
-    CheckLabels(spec, "tree", tree.num_labels(), num_labels);
-    CheckHst(spec, tree, strict_hst, warnings);
-    return tree.ToLabels(spec);
+  if (const std::optional<LabelTree> tree = TreeOf(spec)) {
+    CheckLabels(spec, "tree", tree->num_labels(), num_labels);
+    CheckHst(spec, *tree, strict_hst, warnings);
+    return tree->ToLabels(spec);
   }
   throw InvalidInput(fmt::format(
       "{} is not a label metric; known are potts, linear, truncated:T, tree:SHAPE (as in "

@@ -34,12 +34,13 @@ LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_
 // The name of the file that the metric comes from; none if it does not come from one.
 std::optional<std::string> MetricFileOf(const std::string& spec);
 
-// A metric that comes from a file, with as many labels as it has, and the tree that it is of, if it
-// is. Throws as ParseMetricSpec does.
-struct MetricOfFile {
+// A metric that says itself how many labels it has, one of a file or a tree, and that tree, if it is
+// of one; none for other texts. Throws as ParseMetricSpec does.
+struct SizedMetric {
   LabelSpace labels;
   std::optional<LabelTree> tree = {};
 };
-MetricOfFile ReadMetric(const std::string& spec, const std::filesystem::path& directory = {});
+std::optional<SizedMetric> ReadSizedMetric(const std::string& spec,
+                                           const std::filesystem::path& directory = {});
 
 }  // namespace submarine
