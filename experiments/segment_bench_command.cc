@@ -114,7 +114,7 @@ void AddSegmentBenchCommand(CLI::App* app) {
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  sub->add_option("--unknown", command->unknown,
+  sub->add_option("--ignore", command->unknown,
                   "The value that means \"unknown\" in the true labels")
       ->check(NumberBetween(0, 65535))
       ->capture_default_str();

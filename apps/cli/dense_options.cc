@@ -150,13 +150,15 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
   AddChoice<Certify>(
       sub, "--certify", &solve->dense.certify,
       std::string("An interval around log Z") +
-          (proves ? "" : ", which leaves the labels as they are; without this nothing is proven") +
+          (proves ? ""
+                  : ", which leaves the labels as they are; without this nothing is proven, and "
+                    "--certify alone means auto") +
           ". exact: about the Gaussian model, by enumerating its pairs; operator: about the model "
           "with the pair weights of --pairs; lower: that model, from below only; auto: one of the "
           "first two, which says more; none: labels and marginals without bounds")
       ->expected(0, 1)
       ->default_str("auto")
-      ->group(proves ? group : "OPTIONS");
+      ->group(proves ? group : sub->option_defaults()->get_group());
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->dense.marginals,
                             "Which marginals to return: those of the upper bound, which are too "
                             "flat where unaries say little; those of mean field started from "

@@ -2,15 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "apps/cli/messages.h"
 #include "apps/cli/process.h"
 #include "submarine/base/error.h"
+#include "submarine/base/names.h"
 #include "submarine/base/version.h"
 
 namespace submarine::apps {
@@ -20,11 +25,34 @@ constexpr int kFailure = 1;
 constexpr int kBadInput = 2;
 constexpr int kIncomplete = 3;
 
-// CLI11 would only say of an unknown command that a command is missing.
+std::string DidYouMean(std::string_view text, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string nearest = NearestName(text, views);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+// CLI11 would only say of an unknown command that a command is missing, and of an unknown option that it and its value were
+// not expected.
 std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
-  const std::vector<std::string> rest = app.remaining();
-  if (app.get_subcommands().empty() && !rest.empty() && !rest.front().starts_with('-')) {
-    return fmt::format("there is no command \"{}\"", rest.front());
+  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  std::vector<std::string> names;
+  if (chosen.empty()) {
+    if (rest.empty() || rest.front().starts_with('-')) return error.what();
+    for (const CLI::App* command :
+         app.get_subcommands([](const CLI::App* /*any*/) { return true; }))
+      names.push_back(command->get_name());
+    return fmt::format("there is no command \"{}\"{}", rest.front(),
+                       DidYouMean(rest.front(), names));
+  }
+  for (const CLI::Option* option : chosen.front()->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& text : rest) {
+    const std::string option = text.substr(0, text.find('='));
+    if (option.starts_with("--") && std::find(names.begin(), names.end(), option) == names.end())
+      return fmt::format("{} has no option {}{}", chosen.front()->get_name(), option,
+                         DidYouMean(option, names));
   }
   return error.what();
 }

@@ -114,7 +114,7 @@ void AddFitCommand(CLI::App* app) {
   sub->add_option("--seed", settings.seed, "Seed of the folds and of the first steps")
       ->check(NumberBetween(0, 1.8e19))
       ->capture_default_str();
-  sub->add_option("--unknown", command->unknown,
+  sub->add_option("--ignore", command->unknown,
                   "The value that means \"unknown\" in the true labels")
       ->check(NumberBetween(0, 65535))
       ->capture_default_str();

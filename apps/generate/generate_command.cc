@@ -216,7 +216,7 @@ void AddSoftmaxOptions(CLI::App* command, GenerateOptions* options) {
                    "Share of patches of 4 x 4 cells that lean to another label")
       ->capture_default_str()
       ->group(group);
-  command->add_option("--unknown", options->unknown, "The value that means \"unknown\" in TRUTH")
+  command->add_option("--ignore", options->unknown, "The value that means \"unknown\" in TRUTH")
       ->check(NumberBetween(0, 65535))
       ->capture_default_str()
       ->group(group);

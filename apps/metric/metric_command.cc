@@ -162,7 +162,7 @@ void AddMetricCommand(CLI::App* app) {
   auto command = std::make_shared<MetricCommand>();
   CLI::App* sub = app->add_subcommand(
       "metric", "Show a label metric: its cuts, how well they express it, its tree");
-  sub->add_option("metric", command->metric,
+  sub->add_option("METRIC", command->metric,
                   "What --metric of the other commands takes: a file of a matrix or a label tree "
                   "(.csv, .tsv, .txt, .json, .npy), or a name, with --labels")
       ->required();

@@ -37,7 +37,6 @@ StereoResult ConcludeStereo(const SolveResult* outcome, const internal::SemiGlob
 
 // What the certificate proves of the disparities in the region, the whole picture if it is empty: how
 // many are within 1 px if the model is right, and their mean.
-inline constexpr std::size_t kProvenOfStereo = 2;
 std::vector<ProvenValue> ProveDisparities(const SolveResult& outcome, const StereoResult& result,
                                           const StereoTruth& truth,
                                           const std::vector<std::uint8_t>& region);

@@ -30,18 +30,13 @@ constexpr std::array<KnownPair, 9> kKnownPairs = {{{"tsukuba", 16, 16.0},
 struct PaperPair {
   const char* name;
   double truncate;
-  CitedRuns cited;
+  bool guided_by_right;
 };
 
-constexpr std::array<PaperPair, 4> kPaperPairs = {
-    {{"tsukuba",
-      765.0,
-      {8.215e6, 4.122e6, -1.2832e6, 3.813e6, 12.5, 126.0, 0.1165, 0.0854, 0.0530, true}},
-     {"venus",
-      48.0,
-      {1.832e7, 1.551e7, -2.0863e6, 4.560e6, 44.0, 272.0, 0.234, 0.140, 0.151, false}},
-     {"cones", 765.0, {2.677e7, 1.268e7, -4.7003e6, 8.599e6, 166.0, 1036.0, {}, {}, {}, false}},
-     {"teddy", 48.0, {2.356e7, 1.579e7, -2.7562e6, 7.107e6, 369.0, 871.0, {}, {}, {}, true}}}};
+constexpr std::array<PaperPair, 4> kPaperPairs = {{{"tsukuba", 765.0, true},
+                                                   {"venus", 48.0, false},
+                                                   {"cones", 765.0, false},
+                                                   {"teddy", 48.0, true}}};
 
 template <class Table>
 auto Find(const Table& table, const std::string& name) {
@@ -96,18 +91,13 @@ StereoSettings PresetSettings(StereoPreset preset, const std::string& name) {
   StereoSettings settings = PaperStereoSettings();
   settings.disparities = known->disparities;
   settings.matching.truncate = paper->truncate;
-  settings.guide_by_right = preset == StereoPreset::kPaperSlip && paper->cited.guided_by_right;
+  settings.guide_by_right = preset == StereoPreset::kPaperSlip && paper->guided_by_right;
   return settings;
 }
 
 std::optional<double> KnownTruthFactor(const std::string& name) {
   const KnownPair* known = Find(kKnownPairs, name);
   return known != nullptr ? std::optional(known->truth_factor) : std::nullopt;
-}
-
-std::optional<CitedRuns> CitedFor(const std::string& name) {
-  const PaperPair* paper = Find(kPaperPairs, name);
-  return paper != nullptr ? std::optional(paper->cited) : std::nullopt;
 }
 
 }  // namespace submarine::apps

@@ -26,24 +26,4 @@ StereoSettings PaperStereoSettings();
 // The divisor of the samples in the Middlebury pair's disparity.png; none for other names.
 std::optional<double> KnownTruthFactor(const std::string& name);
 
-// Figures from the paper's table and from our runs of the authors' code, for comparison with ours:
-// cited, never computed here. Energies and the bound are for their lattice kernel, ordered pairs,
-// no self terms; seconds are for their code with one thread on a two-core machine like the one we
-// measured on.
-struct CitedRuns {
-  double mean_field_energy;     // published: normalised kernel, scored un-normalised
-  double submod_energy;         // published
-  double submod_bound;          // on log Z, pairs counted once, after 100 iterations
-  double scored_kernel_energy;  // mean field run on the kernel that is scored
-  double mean_field_seconds;
-  double submod_seconds;
-  // Fractions of pixels off by more than 1 px: mean field as published, Submod, mean field on the
-  // scored kernel.
-  std::optional<double> mean_field_bad;
-  std::optional<double> submod_bad;
-  std::optional<double> scored_kernel_bad;
-  bool guided_by_right;  // so the figures belong to the preset paper-slip
-};
-std::optional<CitedRuns> CitedFor(const std::string& name);
-
 }  // namespace submarine::apps

@@ -262,6 +262,15 @@ class Bundles(BadInputTest):
                 self.assert_model_refused("model.json", mentions=["edges.npy", word])
 
 
+class Usage(BadInputTest):
+
+    def test_unknown_options_and_commands_name_the_nearest(self):
+        self.assert_refused("solve", "model.json", "--max-memroy", 3, mentions=["--max-memroy", "did you mean --max-memory?"])
+        self.assert_refused("segment", "a.png", "--softmx=s.npy", mentions=["--softmx", "did you mean --softmax?"])
+        self.assert_refused("sove", "model.json", mentions=['"sove"', "did you mean solve?"])
+        self.assert_refused("solve", "model.json", "--fnord", mentions=["has no option --fnord"])
+
+
 class HostileHeaders(BadInputTest):
     """What a few bytes can make of time, memory and stack, and files that are none of a model's business."""
 

@@ -119,7 +119,7 @@ class Results(BenchTest):
         write_npy(self.directory / "first.npy", (labels, height, width),
                   [row[label] for label in range(labels) for row in softmax], "<f8")
         self.write("list.tsv", "# picture, softmax, labels\none.ppm\tlast.npy\tone.pgm\none.ppm\tfirst.npy\tone.pgm\r\n")
-        self.bench("list.tsv", "--methods", "unary", "--unknown", "9")
+        self.bench("list.tsv", "--methods", "unary", "--ignore", "9")
         last, first = self.rows()
         self.assertEqual((last["picture"], first["picture"]), ("last", "first"))
         for key, expected in zip(SCORES, scores_by_hand(truth, softmax, labels, width, 9), strict=True):
@@ -236,7 +236,7 @@ class BadInput(BenchTest):
                 (("--methods", "mf5x"), ["mf5x"]), (("--parameters", "a.json"), ["expected NAME=FILE"]),
                 (("--parameters", "default=a.json"), ['called "default"']),
                 (("--parameters", "mine=missing.json"), ["missing.json"]),
-                (("--time-limit", "0"), ["--time-limit"]), (("--unknown", "-1"), ["--unknown"])):
+                (("--time-limit", "0"), ["--time-limit"]), (("--ignore", "-1"), ["--ignore"])):
             with self.subTest(arguments=arguments):
                 self.assert_refused("pictures", *arguments, mentions=mentions)
 
