@@ -30,7 +30,7 @@ void TrwSweep(benchmark::State& state) {
   // first one comes with the preparations.
   std::clock_t first = 0;
   std::clock_t last = 0;
-  options.on_iteration = [&](const IterationRecord& record) {
+  options.on_iteration = [&](const SolveRecord& record) {
     (record.k == 1 ? first : last) = std::clock();
     return true;
   };

@@ -7,6 +7,7 @@ set(PUBLIC_HEADERS
   submarine/base/matrix.h
   submarine/base/names.h
   submarine/base/numbers.h
+  submarine/base/solve_record.h
   submarine/base/termination.h
   submarine/labels/label_cuts.h
   submarine/labels/label_tree.h

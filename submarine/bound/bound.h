@@ -1,7 +1,6 @@
 // A number of a certificate together with where it comes from.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 namespace submarine {
@@ -11,7 +10,7 @@ class BoundMaker;
 }
 
 enum class Provenance {
-  // A verifier (bound/verify) recomputed it from the model and the evidence alone and rounded it to
+  // A verifier, which shares no code with solvers, recomputed it from the model and the evidence alone and rounded it to
   // its safe side.
   kVerified,
   // Exact inference computed it and widened it by a bound on its own rounding errors.
@@ -43,14 +42,5 @@ Bound Lowered(const Bound& bound, double by);
 
 // -bound: a bound of the other kind on the negated quantity.
 Bound Negated(const Bound& bound);
-
-// The weighted mean of upper bounds, rounded upwards, and of lower bounds, rounded downwards.
-// Weights are positive.
-struct WeightedBound {
-  double weight;
-  Bound bound;
-};
-Bound MeanOfUpper(std::span<const WeightedBound> bounds);
-Bound MeanOfLower(std::span<const WeightedBound> bounds);
 
 }  // namespace submarine

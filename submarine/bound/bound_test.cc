@@ -38,16 +38,6 @@ TEST(BoundTest, ExactBoundsEncloseTheValue) {
   EXPECT_EQ(upper.provenance(), Provenance::kExact);
 }
 
-TEST(BoundTest, MeansAreRoundedOutwards) {
-  const std::vector<WeightedBound> parts = {{1.0, BoundMaker::Verified(0.1)},
-                                            {1.0, BoundMaker::Verified(0.2)},
-                                            {1.0, BoundMaker::Verified(0.3)}};
-  EXPECT_GE(MeanOfUpper(parts), 0.2);
-  EXPECT_LE(MeanOfLower(parts), 0.2);
-  EXPECT_LT(MeanOfLower(parts), MeanOfUpper(parts));
-  EXPECT_NEAR(MeanOfUpper(parts), 0.2, 1e-13);
-}
-
 TEST(CertificateTest, EndsThatCrossAreNotHandedOut) {
   Certificate certificate;
   certificate.lower = BoundMaker::Verified(2.0);

@@ -1,5 +1,3 @@
-#include "submarine/extension/set_function.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "submarine/base/error.h"
+#include "submarine/extension/set_function_test_util.h"
 
 namespace submarine::internal {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "submarine/extension/set_function.h"
+#include "submarine/extension/set_function_test_util.h"
 #include "submarine/labels/label_tree.h"
 #include "submarine/model/random_models_test_util.h"
 

@@ -33,7 +33,7 @@ struct MetricFitOptions {
   // about 1 gives up exactness (a few percent of d) for half as many cuts and sometimes a slightly
   // tighter bound.
   double spread_weight = 1e-3;
-  // Limits on CutLp::work (1e7 is about ten seconds): for finding the cuts of the mean metric,
+  // Limits on the work of the linear programmes (1e7 is about ten seconds): for finding the cuts of the mean metric,
   // and for adding cuts for all single metrics together.
   double max_work = 1e7;
   double max_shared_work = 2e7;

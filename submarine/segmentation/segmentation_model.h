@@ -14,8 +14,7 @@
 
 namespace submarine {
 
-// Without anything else, those of pydensecrf's README, which are in common use. `submarine fit` finds
-// such a set and writes it to a file (io/segmentation/segmentation_parameters.h).
+// Without anything else, those of pydensecrf's README, which are in common use.
 struct SegmentationParameters {
   double position_sigma = 3.0;  // pixels
   double position_weight = 3.0;

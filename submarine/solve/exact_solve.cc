@@ -125,7 +125,8 @@ template <class Model>
 std::optional<SolveResult> TryElimination(const Model& model, const FactorGraph& graph, double room,
                                           const SolveOptions& options, Budget* budget,
                                           std::string description) {
-  const ExactPlan plan = PlanExact(graph, std::min(SparsePolicy::kCheapBytes, room));
+  const EliminationOrder plan =
+      FindEliminationOrder(graph, std::min(SparsePolicy::kCheapBytes, room));
   if (!plan.complete || plan.table_entries > SparsePolicy::kCheapEntries ||
       EliminationSeconds(plan.table_entries) > SparsePolicy::kShareForExact * budget->SecondsLeft())
     return std::nullopt;

@@ -48,9 +48,10 @@ using internal::ToMatrixIfEven;
 using internal::TryExactly;
 using internal::UnaryUpper;
 
+// Defaults of the options.
 constexpr double kDenseGap = 1e-2;
 constexpr int kSparseIterations = 100000;
-constexpr double kShareOfMachine = 0.75;
+constexpr double kShareOfMachine = 0.75;  // of the physical memory
 constexpr std::size_t kMemoryWhereUnknown = std::size_t{4} << 30;
 
 // The steps that all solves share.

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "submarine/bound/verify/sparse/verifier.h"
-#include "submarine/extension/set_function.h"
+#include "submarine/extension/set_function_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/flow/frank_wolfe.h"

@@ -12,7 +12,7 @@
 #include "submarine/bound/verify/dense/operator_verifier.h"
 #include "submarine/bound/verify/dense/operator_verifier_test_util.h"
 #include "submarine/bound/verify/sparse/verifier.h"
-#include "submarine/extension/set_function.h"
+#include "submarine/extension/set_function_test_util.h"
 #include "submarine/extension/sparse_extension.h"
 #include "submarine/filter/kernel/brute_force.h"
 #include "submarine/model/random_models_test_util.h"

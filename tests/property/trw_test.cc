@@ -27,7 +27,8 @@ double Rounding(double value) { return 1e-9 * (1.0 + std::abs(value)); }
 template <class Records>
 void ExpectNeverRises(const Records& records) {
   for (std::size_t k = 1; k < records.size(); ++k)
-    EXPECT_LE(records[k].upper, records[k - 1].upper + Rounding(records[k].upper)) << "sweep " << k;
+    EXPECT_LE(*records[k].upper, *records[k - 1].upper + Rounding(*records[k].upper))
+        << "sweep " << k;
 }
 
 template <class Model>

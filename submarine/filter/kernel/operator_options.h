@@ -14,7 +14,7 @@ struct LatticeOptions {
   double laziness = -1.0;  // c of those passes, in [0,1); negative: chosen by dimension
   double kept = 0.2;       // fraction of the flow to a missing vertex that stays, in [0,1]
 
-  // AddFlow and TotalVariation: at most this many nodes per column, 2..64.
+  // Flows and total variations (docs/filters.md): at most this many nodes per column, 2..64.
   int levels = 16;
 
   // Leave k_aa in products, as pydensecrf does: saves computing the diagonal, but K is then not
@@ -23,7 +23,7 @@ struct LatticeOptions {
 
   // Construction and every call throw TooLarge rather than hold more than this.
   std::size_t max_bytes = std::size_t{8} << 30;
-  // AddFlow and TotalVariation process the columns in groups that need about this much.
+  // Flows and total variations take the columns in groups that need about this much.
   std::size_t flow_workspace_bytes = std::size_t{256} << 20;
 };
 

@@ -20,9 +20,6 @@ namespace {
 constexpr std::size_t kBytesPerEntry = sizeof(std::uint32_t) + sizeof(float);
 constexpr std::size_t kListGrain = 64;
 
-// A list that is less than this many times as long as its sample is used instead of the sample.
-constexpr double kWorthSampling = 2.0;
-
 // One kernel's pairs, found through a tree over its features.
 class PairFinder {
  public:

@@ -53,6 +53,8 @@ class NeighbourList : public GaussianOperator {
   std::vector<float> RowSumsWithSelf() const override;
   std::string Description() const override;
   std::unique_ptr<GaussianOperator> Sample(double neighbours) const override;
+  // A list that is less than this many times as long as its sample is used instead of the sample.
+  static constexpr double kWorthSampling = 2.0;
   std::size_t bytes() const override;
 
   // The same pairs with other weights. `rule` is called in parallel for every variable and kernel

@@ -361,20 +361,6 @@ void NpyReader::ReadUpToConstants(std::size_t columns, std::span<double> values)
   }
 }
 
-NpyArray<double> ReadNpyAsDouble(const std::filesystem::path& path) {
-  NpyReader reader(path);
-  NpyArray<double> array{reader.shape(), std::vector<double>(reader.count())};
-  reader.ReadTo(std::span(array.values));
-  return array;
-}
-
-NpyArray<std::int64_t> ReadNpyAsInt64(const std::filesystem::path& path) {
-  NpyReader reader(path);
-  NpyArray<std::int64_t> array{reader.shape(), std::vector<std::int64_t>(reader.count())};
-  reader.ReadTo(std::span(array.values));
-  return array;
-}
-
 template <class T>
 void WriteNpy(const std::filesystem::path& path, std::span<const T> values,
               std::span<const std::int64_t> shape) {

@@ -54,15 +54,6 @@ class NpyReader {
   std::size_t count_ = 0;
 };
 
-template <class T>
-struct NpyArray {
-  NpyShape shape;
-  std::vector<T> values;
-};
-
-NpyArray<double> ReadNpyAsDouble(const std::filesystem::path& path);
-NpyArray<std::int64_t> ReadNpyAsInt64(const std::filesystem::path& path);
-
 // T is double, float, int32, int64 or uint8. Throws InvalidInput unless the shape has values.size()
 // elements, and FileError when the file cannot be written.
 template <class T>

@@ -42,10 +42,24 @@ std::string Bytes(std::initializer_list<T> values) {
   return bytes;
 }
 
+template <class T>
+struct NpyArray {
+  NpyShape shape;
+  std::vector<T> values;
+};
+
+template <class T>
+NpyArray<T> ReadNpyAs(const std::filesystem::path& path) {
+  NpyReader reader(path);
+  NpyArray<T> array{reader.shape(), std::vector<T>(reader.count())};
+  reader.ReadTo(std::span(array.values));
+  return array;
+}
+
 TEST(Npy, ReadsEveryTypeAndVersion) {
   const TempDir dir;
   const auto read = [&](const std::string& contents) {
-    return ReadNpyAsDouble(dir.WriteText("a.npy", contents)).values;
+    return ReadNpyAs<double>(dir.WriteText("a.npy", contents)).values;
   };
   for (const char version : {'\1', '\2', '\3'}) {
     EXPECT_THAT(read(Npy(Dict("<f8", "(3,)"), Bytes<double>({1.5, -2, 1e300}), version)),
@@ -105,7 +119,8 @@ TEST(Npy, ReadsFloatsInChunksAndRefusesWhatTheyCannotHold) {
 TEST(Npy, ReadsShapes) {
   const TempDir dir;
   const auto shape = [&](const std::string& text, std::size_t count) {
-    return ReadNpyAsDouble(dir.WriteText("a.npy", Npy(Dict("|u1", text), std::string(count, '\0'))))
+    return ReadNpyAs<double>(
+               dir.WriteText("a.npy", Npy(Dict("|u1", text), std::string(count, '\0'))))
         .shape;
   };
   EXPECT_THAT(shape("()", 1), ElementsAre());
@@ -120,12 +135,12 @@ TEST(Npy, IntegersAreReadExactlyAndOnlyFromIntegers) {
   const TempDir dir;
   const std::int64_t large = (1LL << 60) + 1;  // no double
   dir.WriteText("i.npy", Npy(Dict("<i8", "(1,)"), Bytes<std::int64_t>({large})));
-  EXPECT_THAT(ReadNpyAsInt64(dir / "i.npy").values, ElementsAre(large));
+  EXPECT_THAT(ReadNpyAs<std::int64_t>(dir / "i.npy").values, ElementsAre(large));
   dir.WriteText("f.npy", Npy(Dict("<f8", "(1,)"), Bytes<double>({1.0})));
-  EXPECT_THAT(MessageOf<FileError>([&] { ReadNpyAsInt64(dir / "f.npy"); }),
+  EXPECT_THAT(MessageOf<FileError>([&] { ReadNpyAs<std::int64_t>(dir / "f.npy"); }),
               AllOf(HasSubstr("f.npy"), HasSubstr("float64"), HasSubstr("integers were expected")));
   dir.WriteText("u.npy", Npy(Dict("<u8", "(1,)"), Bytes<std::uint64_t>({1ULL << 63})));
-  EXPECT_THAT(MessageOf<FileError>([&] { ReadNpyAsInt64(dir / "u.npy"); }),
+  EXPECT_THAT(MessageOf<FileError>([&] { ReadNpyAs<std::int64_t>(dir / "u.npy"); }),
               HasSubstr("beyond the range"));
 }
 
@@ -134,7 +149,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
   const std::string one = Bytes<double>({1.0});
   const auto message = [&](const std::string& contents) {
     const auto path = dir.WriteText("bad.npy", contents);
-    const std::string text = MessageOf<FileError>([&] { ReadNpyAsDouble(path); });
+    const std::string text = MessageOf<FileError>([&] { ReadNpyAs<double>(path); });
     EXPECT_THAT(text, HasSubstr("bad.npy"));
     return text;
   };
@@ -173,7 +188,7 @@ TEST(Npy, RefusesMalformedHeaders) {
         "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}", "{'descr': '<f8"}) {
     const auto path = dir.WriteText("bad.npy", Npy(dict, Bytes<double>({1.0})));
-    EXPECT_THAT(MessageOf<FileError>([&] { ReadNpyAsDouble(path); }),
+    EXPECT_THAT(MessageOf<FileError>([&] { ReadNpyAs<double>(path); }),
                 HasSubstr("malformed .npy header"))
         << dict;
   }
@@ -184,7 +199,7 @@ TEST(Npy, EveryTruncationIsRefused) {
   const std::string whole = Npy(Dict("<f8", "(1,)"), Bytes<double>({1.0}));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto path = dir.WriteText("cut.npy", whole.substr(0, size));
-    EXPECT_THROW(ReadNpyAsDouble(path), FileError) << size;
+    EXPECT_THROW(ReadNpyAs<double>(path), FileError) << size;
   }
 }
 
@@ -196,27 +211,27 @@ TEST(Npy, RoundTripsThroughEveryWriter) {
     planes.data()[k] = std::normal_distribution<>()(random);
   planes(2, 1) = std::numeric_limits<double>::quiet_NaN();
   WriteNpy(dir / "m.npy", planes, {2, 3, 4});
-  const auto back = ReadNpyAsDouble(dir / "m.npy");
+  const auto back = ReadNpyAs<double>(dir / "m.npy");
   EXPECT_THAT(back.shape, ElementsAre(2, 3, 4));
   EXPECT_EQ(std::memcmp(back.values.data(), planes.data(), planes.size() * sizeof(double)), 0);
   EXPECT_EQ(dir.Text("m.npy").size(), 128 + planes.size() * sizeof(double));
   WriteNpy(dir / "m.npy", planes);
-  EXPECT_THAT(ReadNpyAsDouble(dir / "m.npy").shape, ElementsAre(6, 4));
+  EXPECT_THAT(ReadNpyAs<double>(dir / "m.npy").shape, ElementsAre(6, 4));
 
   const std::int32_t labels[] = {3, -1, 7};
   WriteNpy(dir / "l.npy", std::span<const std::int32_t>(labels), NpyShape{3});
-  EXPECT_THAT(ReadNpyAsInt64(dir / "l.npy").values, ElementsAre(3, -1, 7));
+  EXPECT_THAT(ReadNpyAs<std::int64_t>(dir / "l.npy").values, ElementsAre(3, -1, 7));
   const float floats[] = {0.5f};
   WriteNpy(dir / "f.npy", std::span<const float>(floats), NpyShape{});
-  EXPECT_THAT(ReadNpyAsDouble(dir / "f.npy").values, ElementsAre(0.5));
+  EXPECT_THAT(ReadNpyAs<double>(dir / "f.npy").values, ElementsAre(0.5));
   const std::uint8_t bytes[] = {9, 200};
   WriteNpy(dir / "b.npy", std::span<const std::uint8_t>(bytes), NpyShape{1, 2});
-  EXPECT_THAT(ReadNpyAsInt64(dir / "b.npy").values, ElementsAre(9, 200));
+  EXPECT_THAT(ReadNpyAs<std::int64_t>(dir / "b.npy").values, ElementsAre(9, 200));
   const std::int64_t wide[] = {1LL << 60};
   WriteNpy(dir / "w.npy", std::span<const std::int64_t>(wide), NpyShape{1});
-  EXPECT_THAT(ReadNpyAsInt64(dir / "w.npy").values, ElementsAre(1LL << 60));
+  EXPECT_THAT(ReadNpyAs<std::int64_t>(dir / "w.npy").values, ElementsAre(1LL << 60));
   WriteNpy(dir / "e.npy", std::span<const double>(), NpyShape{0, 5});
-  EXPECT_THAT(ReadNpyAsDouble(dir / "e.npy").shape, ElementsAre(0, 5));
+  EXPECT_THAT(ReadNpyAs<double>(dir / "e.npy").shape, ElementsAre(0, 5));
 }
 
 TEST(Npy, WriterRefusesShapesThatDoNotFitAndBadDestinations) {

@@ -1,4 +1,4 @@
-// Parameters of segmentation as a file, which `submarine fit` writes and segmentation reads:
+// Parameters of segmentation as a file:
 //
 //   {"submarine": "segmentation", "position_sigma": 3, "position_weight": 3, "bilateral_sigma": 80,
 //    "colour_sigma": 13, "bilateral_weight": 10, "iterations": 5, "normalisation": "symmetric",

@@ -23,8 +23,6 @@ namespace {
 
 // Groups of pairs as large as they come: far too much, but in a fraction of a second.
 constexpr double kCoarse = 1e9;
-// A cutoff that leaves out this many times what the accuracy allows gets a note.
-constexpr double kTellTimes = 10.0;
 
 using P = DensePolicy;
 
@@ -209,7 +207,7 @@ class Certifier {
       proof = &one;
       options.cutoff = cutoff_within(share);
     }
-    if (options.cutoff > kTellTimes * wanted) Missed("pairs of small weight");
+    if (options.cutoff > P::kMuchLeftOut * wanted) Missed("pairs of small weight");
     Attempt("the upper bound",
             [&] { result_.certificate.upper = VerifiedUpper(model_, *proof, options, tilted()); });
   }
@@ -271,9 +269,9 @@ class Certifier {
     }
     if (lower_only) {
       result_.notes.emplace_back(
-          "The lower bound is about the pair weights that were applied; one about the exact "
-          "Gaussians "
-          "takes far longer (--certify exact, or auto for an upper bound, too).");
+          "The lower bound is about the pair weights that were applied: a certificate about the "
+          "exact "
+          "Gaussians, or one with an upper bound, too, takes far longer and was not asked for.");
       return;
     }
     if (!has_upper_) return;

@@ -22,10 +22,6 @@ namespace {
 
 using P = DensePolicy;
 
-std::optional<double> Finite(double value) {
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 class Chain {
  public:
   explicit Chain(const DenseChainTask& task)
@@ -81,8 +77,8 @@ class Chain {
   }
 
   void RunMeanField() {
-    DenseMeanFieldResult result =
-        MeanFieldFrom({}, options_.max_iterations, 1e-6, options_.classic_updates);
+    DenseMeanFieldResult result = MeanFieldFrom({}, options_.max_iterations,
+                                                P::kToleranceOfMeanField, options_.classic_updates);
     found_.termination = result.converged       ? Termination::kConverged
                          : stopped_             ? Termination::kInterrupted
                          : SecondsLeft() <= 0.0 ? Termination::kTimeLimit
@@ -139,9 +135,10 @@ class Chain {
       solver.start = std::move(bound().state);
       const double begin = clock_.Seconds();
       const int before = iterations_;
-      solver.on_iteration = [&](const IterationRecord& record) {
-        return Tell("pdhg on a sample of the pairs", {before + record.k, begin + record.seconds,
-                                                      Finite(bound().upper), Finite(bound().dual)});
+      solver.on_iteration = [&](const SolveRecord& record) {
+        return Tell("pdhg on a sample of the pairs",
+                    {before + record.k, begin + record.seconds, IfFinite(bound().upper),
+                     IfFinite(bound().dual)});
       };
       DenseResult result = SolvePdhg(extension, solver);
       gap_before = std::exchange(gap, RelativeGap(result.upper, result.dual));
@@ -174,11 +171,11 @@ class Chain {
     solver.time_limit_seconds = std::max(0.0, SecondsLeft());
     const double begin = clock_.Seconds();
     const int before = iterations_;
-    solver.on_iteration = [this, phase, begin, before](const IterationRecord& record) {
-      const double upper = std::min(record.upper, bound().upper);
-      const double dual = std::max({record.dual, bound().dual, found_.lower});
-      const bool go_on = Tell(phase, {before + record.k, begin + record.seconds, Finite(upper),
-                                      Finite(dual), Finite(found_.lower)});
+    solver.on_iteration = [this, phase, begin, before](const SolveRecord& record) {
+      const double upper = std::min(record.upper.value_or(kUnlimited), bound().upper);
+      const double dual = std::max({record.dual.value_or(-kUnlimited), bound().dual, found_.lower});
+      const bool go_on = Tell(phase, {before + record.k, begin + record.seconds, IfFinite(upper),
+                                      IfFinite(dual), IfFinite(found_.lower)});
       return go_on && RelativeGap(upper, dual) > StopGap();
     };
     return solver;
@@ -261,7 +258,8 @@ class Chain {
 
   void ImproveLower() {
     // Gains that are small beside the gap asked for are not worth their time.
-    const double tolerance = std::max(1e-5, P::kWorthwhileGain * options_.relative_gap);
+    const double tolerance =
+        std::max(P::kToleranceBesideFlows, P::kWorthwhileGain * options_.relative_gap);
     KeepLower(MeanFieldFrom(MeanFieldStart(tolerance), P::kMeanFieldIterations, tolerance));
     polished_ = true;
     std::vector<int> labels = ArgmaxLabels(found_.mean_field);
@@ -295,11 +293,11 @@ class Chain {
     const auto tell = [&](int k, double seconds, double lower) {
       told = k;
       const double best = std::max(lower, found_.lower);
-      SolveRecord record{k, begin + seconds, std::nullopt, std::nullopt, Finite(best)};
+      SolveRecord record{k, begin + seconds, std::nullopt, std::nullopt, IfFinite(best)};
       if (std::isfinite(bound().upper)) {
         record.k = iterations_;
         record.upper = bound().upper;
-        record.dual = Finite(std::max(bound().dual, best));
+        record.dual = IfFinite(std::max(bound().dual, best));
       }
       return Tell("mean field", record);
     };

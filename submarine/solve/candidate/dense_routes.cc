@@ -39,20 +39,16 @@ bool FlowsBySquare(const DenseCrf& model, double seconds) {
          (!HasFewPairs(model) || P::kRoutedFlowSeconds * n * n * model.num_cuts() > seconds);
 }
 
-std::optional<double> Known(double value) {
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 // Tells the budget of every iteration, and keeps what it was told.
-std::function<bool(const IterationRecord&)> TellOf(DenseState* state) {
+std::function<bool(const SolveRecord&)> TellOf(DenseState* state) {
   const double begin = state->budget.Seconds();
   const double lower = state->found.lower;
-  return [state, begin, lower](const IterationRecord& record) {
+  return [state, begin, lower](const SolveRecord& record) {
     const SolveRecord shown{.k = record.k,
                             .seconds = begin + record.seconds,
-                            .upper = Known(record.upper),
-                            .dual = Known(lower),
-                            .lower = Known(lower)};
+                            .upper = record.upper,
+                            .dual = IfFinite(lower),
+                            .lower = IfFinite(lower)};
     state->records.push_back(shown);
     return state->budget.Tell("routed", shown);
   };
@@ -147,21 +143,21 @@ std::string AsPublished(const DenseResult& bound) {
       bound.upper, bound.dual);
 }
 
-RoutedPart FindRoutes(const RoutesLimits& plan, DenseState* state) {
+RoutedPart FindRoutes(const RoutesLimits& limits, DenseState* state) {
   const DenseCrf& model = state->model;
   const SolveOptions& options = state->options;
   Budget& budget = state->budget;
   RoutedPart part;
   RoutedOptions solver;
-  const double seconds = std::min(plan.patience, budget.SecondsLeft());
+  const double seconds = std::min(limits.patience, budget.SecondsLeft());
   const P::RoutingEffort& effort = EffortFor(model, seconds);
   solver.bandwidth = effort.bandwidth;
   solver.temperature = options.temperature;
   solver.marginals = state->found.mean_field;
   solver.lower = state->found.lower;
-  solver.time_limit_seconds = std::max(0.0, budget.SecondsLeft() - plan.reserve);
-  solver.planned_seconds = std::max(0.0, plan.patience - plan.reserve);
-  solver.finishes_first_bound = plan.finishes_first_bound;
+  solver.time_limit_seconds = std::max(0.0, budget.SecondsLeft() - limits.reserve);
+  solver.planned_seconds = std::max(0.0, limits.patience - limits.reserve);
+  solver.finishes_first_bound = limits.finishes_first_bound;
   solver.leaves_time_to_verify = options.dense.certify != Certify::kNone;
   solver.max_bytes = static_cast<std::size_t>(P::kMemoryOfRoutes * budget.max_bytes());
   solver.max_path_bytes = static_cast<std::size_t>(P::kMemoryOfPaths * budget.max_bytes());
@@ -189,7 +185,7 @@ RoutedPart FindRoutes(const RoutesLimits& plan, DenseState* state) {
     return part;
   }
   part.termination = result.termination;
-  if (plan.is_worth_verifying && !plan.is_worth_verifying(result.upper)) return part;
+  if (limits.is_worth_verifying && !limits.is_worth_verifying(result.upper)) return part;
   const double floor = SubmodularBoundLimit(model, options.temperature);
   if (options.dense.certify != Certify::kNone && floor > result.upper) {
     part.notes.push_back(fmt::format(
@@ -199,7 +195,7 @@ RoutedPart FindRoutes(const RoutesLimits& plan, DenseState* state) {
   }
   const double cutoff = result.cutoff;
   // Where verifying takes longer than expected, it may use most of the reserve.
-  Verify(std::move(result), cutoff, P::kReserveForLateVerifier * plan.reserve, state, &part);
+  Verify(std::move(result), cutoff, P::kReserveForLateVerifier * limits.reserve, state, &part);
   return part;
 }
 
@@ -210,6 +206,7 @@ RoutedPart FindListedRoutes(const NeighbourList& pairs, double reserve, DenseSta
   solver.temperature = state->options.temperature;
   solver.time_limit_seconds = std::max(0.0, state->budget.SecondsLeft() - reserve);
   solver.worthwhile_gain = P::kWorthwhileGainOfRoutes * state->gap;
+  solver.sample_neighbours = P::kSampleNeighbours;
   solver.on_iteration = TellOf(state);
   RoutedResult result;
   try {
@@ -305,14 +302,14 @@ void RouteAllPairs(DenseState* state) {
   if ((!again && !UsePairs(state)) || state->found.mean_field.size() == 0) return;
   Budget& budget = state->budget;
   VerifyMeanField(state);
-  RoutesLimits plan{.patience = RoutingPatience(state->view), .reserve = ReserveForLower(*state)};
+  RoutesLimits limits{.patience = RoutingPatience(state->view), .reserve = ReserveForLower(*state)};
   if (std::isfinite(state->found.bound.upper)) {
-    plan.finishes_first_bound = !PlainFitsInto(state->options.limits.interrupt_seconds, *state);
-    plan.is_worth_verifying = [state](double upper) {
+    limits.finishes_first_bound = !PlainFitsInto(state->options.limits.interrupt_seconds, *state);
+    limits.is_worth_verifying = [state](double upper) {
       return upper < UpperSoFar(*state) || !PlainFitsInto(state->budget.SecondsLeft(), *state);
     };
   }
-  RoutedPart part = FindRoutes(plan, state);
+  RoutedPart part = FindRoutes(limits, state);
   if (part.refused) {  // for want of memory: by flows, then
     state->view.memory_for_routes = false;
     for (std::string& note : part.notes) state->notes.push_back(std::move(note));

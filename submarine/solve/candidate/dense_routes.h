@@ -30,7 +30,7 @@ struct RoutesLimits {
 
 // From mean field's marginals, for models whose plain bound is of little use. Throws TooLarge where even the fewest pairs do
 // not fit and routing was asked for. Tells the budget mean field's lower bound with every record.
-RoutedPart FindRoutes(const RoutesLimits& plan, DenseState* state);
+RoutedPart FindRoutes(const RoutesLimits& limits, DenseState* state);
 
 // From where the chain of a plain bound ended, on the list of its pairs; leaves `reserve` seconds. What the chain has found by
 // then decides whether the routed bound is the better one: otherwise it has no `upper`.

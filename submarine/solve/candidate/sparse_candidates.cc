@@ -93,7 +93,8 @@ void FindFlows(SparseState* state, const FlowSolver& solver) {
   certificate.dual =
       VerifiedDual(state->model, options.sparse.extension, found.marginals, options.temperature);
   found.flow = {};
-  state->TakeRun(found.records, found.termination, begin);
+  state->solved.termination = found.termination;
+  state->TakeRecords(found.records, begin);
   TakeMarginals(state, std::move(found.marginals));
 }
 
@@ -113,7 +114,8 @@ void FindByForests(int rho_steps, SparseState* state) {
     return VerifiedTrwUpper(state->model, result.evidence, T, tilted);
   });
   result.evidence = {};
-  state->TakeRun(result.records, TrwTermination(result.termination), begin);
+  state->solved.termination = TrwTermination(result.termination);
+  state->TakeRecords(result.records, begin);
   TakeMarginals(state, std::move(result.marginals));
 }
 
@@ -134,7 +136,7 @@ SolveResult SolveTables(const FactorGraph& graph, const SolveOptions& options, d
   trw.max_iterations = max_iterations;
   const double begin = budget->Seconds();
   trw.time_limit_seconds = std::max(0.0, budget->SecondsLeft() - TableCertificateSeconds(graph));
-  trw.on_iteration = [&](const IterationRecord& record) {
+  trw.on_iteration = [&](const SolveRecord& record) {
     return budget->Tell("trw", SparseState::RecordOf(record, begin));
   };
   trw.interrupted = [&] { return budget->AsksToStop(); };
@@ -145,7 +147,7 @@ SolveResult SolveTables(const FactorGraph& graph, const SolveOptions& options, d
                                               options.expectations ? &solved.tilted : nullptr);
   solved.termination =
       budget->stopped() ? Termination::kInterrupted : TrwTermination(result.termination);
-  for (const IterationRecord& record : result.records)
+  for (const SolveRecord& record : result.records)
     solved.records.push_back(SparseState::RecordOf(record, begin));
   std::vector<std::vector<double>> rows;
   for (std::size_t a = 0; a < graph.cardinality.size(); ++a) {
@@ -166,10 +168,7 @@ SolveResult SolveTables(const FactorGraph& graph, const SolveOptions& options, d
 
 namespace {
 
-// After an upper bound.
-constexpr int kSweeps = 200;
-constexpr double kTolerance = 1e-6;
-constexpr double kClosed = 1e-9;  // relative width at which no lower bound gains but by rounding
+using S = SparsePolicy;
 
 // Marginals that put all mass on a labeling: as a start of mean field, their value is minus the
 // labeling's energy.
@@ -183,7 +182,7 @@ bool IsClosed(const SparseState& state) {
   const Certificate& certificate = state.solved.certificate;
   return certificate.upper && certificate.lower &&
          *certificate.upper - *certificate.lower <=
-             kClosed * std::max(1.0, std::abs(certificate.upper->value()));
+             S::kClosed * std::max(1.0, std::abs(certificate.upper->value()));
 }
 
 template <class Options>
@@ -214,8 +213,8 @@ void FindSparseMeanField(SparseState* state) {
   MeanFieldOptions options;
   options.starts = state->options.sparse.starts;
   options.seed = state->options.sparse.seed;
-  options.max_iterations = kSweeps;
-  options.tolerance = kTolerance;
+  options.max_iterations = S::kSweeps;
+  options.tolerance = S::kTolerance;
   if (IsAlone(*state)) {
     options.max_iterations = state->max_iterations;
     options.tolerance = MeanFieldOptions().tolerance;
@@ -230,8 +229,7 @@ void FindSparseMeanField(SparseState* state) {
   MeanFieldResult result = SolveMeanField(state->model, options);
   state->TakeLower(VerifiedLower(state->model, result.marginals, state->options.temperature));
   if (IsAlone(*state)) {
-    for (const MeanFieldRecord& record : result.records)
-      state->solved.records.push_back({record.k, record.seconds, {}, {}, record.lower});
+    state->TakeRecords(result.records, 0.0);
     state->solved.termination = TerminationOf(*state, result.converged);
   } else {  // its mode is often a better labeling than the rounded one
     state->TakeLabels(ArgmaxLabels(result.marginals));
@@ -244,8 +242,8 @@ void FindForestMeanField(SparseState* state) {
   state->view.has_forest_mean_field = true;
   if (IsClosed(*state)) return;
   ForestMeanFieldOptions options;
-  options.max_iterations = IsAlone(*state) ? state->max_iterations : kSweeps;
-  options.tolerance = kTolerance;
+  options.max_iterations = IsAlone(*state) ? state->max_iterations : S::kSweeps;
+  options.tolerance = S::kTolerance;
   ConfigureLower(state, "forest mean field", state->costs.forest_lower, &options);
   const double begin = state->budget.Seconds();
   std::vector<Matrix<double>> starts;
@@ -257,9 +255,9 @@ void FindForestMeanField(SparseState* state) {
   state->TakeLower(
       VerifiedForestLower(state->model, result.distribution, state->options.temperature));
   if (IsAlone(*state)) {
-    int k = static_cast<int>(state->solved.records.size());
-    for (const auto& record : result.records)
-      state->solved.records.push_back({++k, begin + record.seconds, {}, {}, record.lower});
+    const int before = static_cast<int>(state->solved.records.size());
+    for (SolveRecord& record : result.records) record.k += before;
+    state->TakeRecords(result.records, begin);
     state->solved.termination = TerminationOf(*state, result.converged);
   } else {
     state->TakeLabels(ArgmaxLabels(result.marginals));

@@ -8,10 +8,9 @@
 
 namespace submarine::internal {
 
-SolveRecord SparseState::RecordOf(const IterationRecord& record, double begin) {
-  const std::optional<double> dual =
-      std::isfinite(record.dual) ? std::optional(record.dual) : std::nullopt;
-  return {record.k, begin + record.seconds, record.upper, dual, std::nullopt};
+SolveRecord SparseState::RecordOf(SolveRecord record, double begin) {
+  record.seconds += begin;
+  return record;
 }
 
 void SparseState::TakeUpper(const Bound& upper) {
@@ -44,10 +43,8 @@ std::vector<int> SparseState::Rounded(const Matrix<double>& y) {
   return RoundMarginals(model, y, options.sparse.rounding_draws, options.sparse.seed, stop).labels;
 }
 
-void SparseState::TakeRun(const std::vector<IterationRecord>& records, Termination termination,
-                          double begin) {
-  solved.termination = termination;
-  for (const IterationRecord& record : records) solved.records.push_back(RecordOf(record, begin));
+void SparseState::TakeRecords(const std::vector<SolveRecord>& records, double begin) {
+  for (const SolveRecord& record : records) solved.records.push_back(RecordOf(record, begin));
 }
 
 SparseView ViewOf(const SparseState& state) {

@@ -42,9 +42,6 @@ struct SparseState {
   Matrix<double> marginals;
   std::vector<int> rounded;  // from those of the upper bound
   Matrix<double> mean_field;
-  double held_bytes =
-      0.0;  // the model, the caller's tables, and the estimate of the largest candidate
-  double peak_bytes = 0.0;
 
   double SecondsFor(double reserve) const { return std::max(0.0, budget.SecondsLeft() - reserve); }
   bool Tell(std::string_view name, const SolveRecord& record) {
@@ -58,21 +55,21 @@ struct SparseState {
     solver->max_iterations = max_iterations;
     solver->time_limit_seconds = SecondsFor(reserve);
     const double begin = budget.Seconds();
-    solver->on_iteration = [this, begin](const IterationRecord& record) {
+    solver->on_iteration = [this, begin](const SolveRecord& record) {
       return Tell(phase, RecordOf(record, begin));
     };
     solver->interrupted = [this] { return budget.AsksToStop(); };
   }
 
-  static SolveRecord RecordOf(const IterationRecord& record, double begin);
+  // Of a solver that started at time `begin`, on the clock of the call.
+  static SolveRecord RecordOf(SolveRecord record, double begin);
+  void TakeRecords(const std::vector<SolveRecord>& records, double begin);
   void TakeUpper(const Bound& upper);
   // With a place for the tilted bound, if the call asks for expectations; the tightest is kept.
   void TakeUpper(const std::function<Bound(TiltedPlace)>& verify);
   void TakeLower(const Bound& lower);
   void TakeLabels(std::vector<int> labels);  // if they are better
   std::vector<int> Rounded(const Matrix<double>& marginals);
-  // Of a solver of the upper bound that started at time `begin`.
-  void TakeRun(const std::vector<IterationRecord>& records, Termination termination, double begin);
 };
 
 // What is known by now.

@@ -21,7 +21,6 @@ constexpr double kVariableBytes = 24.0;
 // Bytes per variable for building a list: a tree over the features, rows and write positions.
 constexpr double kListBuildBytes = 280.0;
 constexpr double kEntryBytes = 8.0;
-constexpr double kWorthSampling = 2.0;  // see NeighbourList::Sample
 
 DenseHeld HeldBySolver(const DenseDemand& demand, bool streamed) {
   DenseHeld held = demand.method.solving;
@@ -88,7 +87,8 @@ class Estimate {
   }
   double SampleBytes() const {
     const double entries = demand_.sample_neighbours * variables_;
-    return demand_.method.draws_sample && pairs_.list_entries >= kWorthSampling * entries
+    return demand_.method.draws_sample &&
+                   pairs_.list_entries >= NeighbourList::kWorthSampling * entries
                ? kEntryBytes * entries
                : 0.0;
   }

@@ -1,4 +1,4 @@
-// The names of methods. The table of what each one accepts, runs and needs is solve/registry.cc.
+// The methods, and which models each of them accepts (Methods() of solve/solve.h).
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
 // What is decided between candidates, and how time and memory are divided among them: pure functions of numbers, and every
-// constant that they go by, with the measurement that chose it. What belongs to the numerics of one solver stands there.
+// constant that they go by. Where a measurement chose it, the comment has it; of the others none is recorded. What belongs to the numerics of one solver stands there; what
+// routing decides within itself is in solver/routed/routed_policy.h.
 //
 // A solve looks at what it knows (DenseView, SparseView) before every step; solve/dense_portfolio.cc and
 // solve/sparse_portfolio.cc are the loops.
@@ -30,9 +31,8 @@ struct DensePolicy {
   // Lists may take this share of the time to the first bound and its certificate; on a machine that others use, lists of
   // 2e8 pairs had taken 26 of 30 s, and nothing was left to solve. Lattices take their place.
   static constexpr double kShareOfList = 0.6;
-  // So few variables hold all pairs in lists, which are built in no time.
+  // Up to this number of variables, lists hold all pairs down to this cutoff, and are built in no time.
   static constexpr double kFewVariables = 1024.0;
-
   static constexpr double kCutoffOfFew = 1e-30;
   // A part of the variables, of this number, says what all of them need where that is far too much.
   static constexpr int kEnoughVariables = 1 << 17;
@@ -84,6 +84,9 @@ struct DensePolicy {
   static constexpr double kCallMeanField = 2.0;
   static constexpr double kMeanFieldReach = 0.02;
   static constexpr int kMeanFieldIterations = 100;
+  // What an iteration of mean field must gain, relative to its value: alone, and beside flows.
+  static constexpr double kToleranceOfMeanField = 1e-6;
+  static constexpr double kToleranceBesideFlows = 1e-5;
   // The least gain of an iteration of mean field, or of one more potential in a proof, relative to the gap asked for.
   static constexpr double kWorthwhileGain = 1.0 / 25.0;
   // A certified gap larger than the one asked for by less than this factor, and this much, is that gap.
@@ -158,6 +161,8 @@ struct DensePolicy {
   // The loss by bounding far pairs in groups, relative to the requested gap, and its upper limit.
   static constexpr double kShareForGroups = 1.0 / 50.0;
   static constexpr double kMostForGroups = 1e-3;
+  // A cutoff that is this many times what the accuracy allows gets a note.
+  static constexpr double kMuchLeftOut = 10.0;
   // A lower bound that improves on the labels' by less than this share of the requested gap is not verified.
   static constexpr double kWorthVerifying = 1.0 / 20.0;
 };
@@ -261,6 +266,10 @@ struct SparsePolicy {
   static constexpr double kCheapBytes = 2e9;
   static constexpr double kCheapTables = 2e7;
   static constexpr double kShareForExact = 1.0 / 3.0;
+  // Of mean field after an upper bound, and the relative width at which no lower bound gains but by rounding.
+  static constexpr int kSweeps = 200;
+  static constexpr double kTolerance = 1e-6;
+  static constexpr double kClosed = 1e-9;
   // Optimising the edges' probabilities is the tightest of all on 24 of 26 grids and random graphs (docs/which_method.md):
   // this number of steps takes about ten times as long as TRW before them, for those who have given the time. They are begun
   // where they may take at least this number of first bounds.
@@ -280,7 +289,6 @@ struct SparseView {
   // The call
   Method method = Method::kAuto;
   bool zero_temperature = false;
-  bool tables_tried = false;  // exact inference, by the caller
   int starts = 4;             // of mean field
   bool between_trees = true;  // mean field, after the naive one
   double limit = kUnlimited;  // seconds

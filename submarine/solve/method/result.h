@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/base/solve_record.h"
 #include "submarine/base/termination.h"
 #include "submarine/bound/certificate.h"
 #include "submarine/solve/method/method.h"
@@ -19,16 +20,6 @@ namespace submarine {
 namespace internal {
 class TiltedUpper;
 }
-
-struct SolveRecord {
-  int k = 0;             // iterations; -1 in a phase without any, which only the watch sees
-  double seconds = 0.0;  // since the start of the solve
-  std::optional<double> upper = {};
-  std::optional<double> dual = {};
-  std::optional<double> lower = {};
-  std::optional<double> done =
-      {};  // fraction done of a phase without iterations; only the watch sees it
-};
 
 // One row per variable; in single precision for dense models, which have many rows; lists if
 // variables have different numbers of labels, which exact inference and TRW allow.

@@ -12,9 +12,13 @@ double RelativeGap(double upper, double dual) {
   return std::isnan(gap) ? std::numeric_limits<double>::infinity() : gap;
 }
 
-Termination CheckTermination(const BoundOptions& options, const IterationRecord& record) {
-  if (RelativeGap(record.upper, record.dual) <= options.relative_gap)
-    return Termination::kGapReached;
+double RelativeGap(const SolveRecord& record) {
+  return record.upper && record.dual ? RelativeGap(*record.upper, *record.dual)
+                                     : std::numeric_limits<double>::infinity();
+}
+
+Termination CheckTermination(const BoundOptions& options, const SolveRecord& record) {
+  if (RelativeGap(record) <= options.relative_gap) return Termination::kGapReached;
   if (record.k >= options.max_iterations) return Termination::kIterationLimit;
   if (record.seconds >= options.time_limit_seconds) return Termination::kTimeLimit;
   return Termination::kNotRun;

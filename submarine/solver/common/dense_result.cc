@@ -42,7 +42,7 @@ void DenseProgress::OfferMarginals(const Matrix<float>& y) {
 }
 
 bool DenseProgress::Continue(int k) {
-  const IterationRecord record{k, Seconds(), result_.upper, result_.dual};
+  const SolveRecord record{k, Seconds(), IfFinite(result_.upper), IfFinite(result_.dual)};
   // Iterations that evaluate the dual value take longer than the others.
   iteration_seconds_ = std::max(record.seconds - last_seconds_, 0.8 * iteration_seconds_);
   last_seconds_ = record.seconds;

@@ -40,7 +40,7 @@ struct DenseResult {
   double energy = std::numeric_limits<double>::infinity();  // of `labels`
   DenseStart state;                                         // to continue from
   int iterations = 0;
-  std::vector<IterationRecord> records;
+  std::vector<SolveRecord> records;
 };
 
 // Bookkeeping of a dense solver: what has been proven so far, and whether to continue.

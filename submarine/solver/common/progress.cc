@@ -32,7 +32,7 @@ bool Progress::Record(int k, double upper, double dual, const Matrix<double>& ma
   OfferMarginals(dual, marginals);
   result_.upper = upper;
   result_.iterations = k;
-  const IterationRecord record{k, Seconds(), result_.upper, result_.dual};
+  const SolveRecord record{k, Seconds(), IfFinite(result_.upper), IfFinite(result_.dual)};
   result_.records.push_back(record);
   result_.termination = CheckTermination(options_, record);
   const bool stopped = (options_.on_iteration && !options_.on_iteration(record)) ||

@@ -268,7 +268,7 @@ bool NoOrderFits(const InteractionGraph& graph, double max_bytes) {
 
 // The messages of all separators, the sums towards the children of one variable, the marginals, and
 // the buffers that hold a piece of one table.
-double PeakBytes(const ExactPlan& plan, const std::vector<int>& cardinality) {
+double PeakBytes(const EliminationOrder& plan, const std::vector<int>& cardinality) {
   double entries = 0.0;
   double largest_table = 0.0;
   std::vector<double> children(cardinality.size(), 0.0);
@@ -284,9 +284,9 @@ double PeakBytes(const ExactPlan& plan, const std::vector<int>& cardinality) {
 }
 
 // Gives up, with an incomplete plan, once the messages exceed max_bytes or the tables max_entries.
-ExactPlan PlanBy(const InteractionGraph& graph, const Strategy& strategy, double max_bytes,
-                 double max_entries) {
-  ExactPlan plan;
+EliminationOrder PlanBy(const InteractionGraph& graph, const Strategy& strategy, double max_bytes,
+                        double max_entries) {
+  EliminationOrder plan;
   plan.separator.resize(graph.cardinality.size());
   EliminationGame game(graph, strategy);
   for (int a = game.Next(); a >= 0; a = game.Next()) {
@@ -328,11 +328,12 @@ int FarthestFrom(const InteractionGraph& graph, int from) {
 }
 
 // An order for a graph that does not fit, so that the error can say by how much.
-ExactPlan PlanRefused(const InteractionGraph& graph) {
+EliminationOrder PlanRefused(const InteractionGraph& graph) {
   constexpr double kBeyondHope = 1e18;  // bytes
   const double infinity = std::numeric_limits<double>::infinity();
-  ExactPlan plan = PlanBy(graph, {Rule::kMinWeight}, kBeyondHope, infinity);
-  ExactPlan sweep = PlanBy(graph, {Rule::kSweep, FarthestFrom(graph, 0)}, kBeyondHope, infinity);
+  EliminationOrder plan = PlanBy(graph, {Rule::kMinWeight}, kBeyondHope, infinity);
+  EliminationOrder sweep =
+      PlanBy(graph, {Rule::kSweep, FarthestFrom(graph, 0)}, kBeyondHope, infinity);
   if (sweep.bytes < plan.bytes) plan = std::move(sweep);
   plan.complete = false;
   return plan;
@@ -343,7 +344,7 @@ ExactPlan PlanRefused(const InteractionGraph& graph) {
 // On grids min-fill and min-weight can cost a hundred times as much as a sweep, and random ties in
 // min-fill gain a factor of several on irregular graphs. So both are repeated as long as planning
 // is cheap compared with the inference it may save.
-ExactPlan PlanExact(const FactorGraph& graph, double max_bytes) {
+EliminationOrder FindEliminationOrder(const FactorGraph& graph, double max_bytes) {
   constexpr int kMaxTries = 32;
   constexpr double kEntriesWorthOneVariable =
       200.0;  // inference on these takes as long as planning one
@@ -352,7 +353,7 @@ ExactPlan PlanExact(const FactorGraph& graph, double max_bytes) {
   Validate(graph);
   const InteractionGraph interaction = BuildInteractionGraph(graph);
   const auto variables = static_cast<double>(graph.cardinality.size());
-  ExactPlan best =
+  EliminationOrder best =
       PlanBy(interaction, {Rule::kMinWeight}, max_bytes, std::numeric_limits<double>::infinity());
   if (!best.complete && NoOrderFits(interaction, max_bytes)) {
     best.proven_too_large = true;
@@ -361,7 +362,7 @@ ExactPlan PlanExact(const FactorGraph& graph, double max_bytes) {
   const auto consider = [&](const Strategy& strategy) {
     const double max_entries =
         best.complete ? best.table_entries : std::numeric_limits<double>::infinity();
-    ExactPlan plan = PlanBy(interaction, strategy, max_bytes, max_entries);
+    EliminationOrder plan = PlanBy(interaction, strategy, max_bytes, max_entries);
     const bool better = best.complete ? plan.complete && plan.table_entries < best.table_entries
                                       : plan.complete || plan.bytes < best.bytes;
     if (better) best = std::move(plan);

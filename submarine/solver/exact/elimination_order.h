@@ -13,7 +13,7 @@ namespace submarine::internal {
 // Tables are processed in pieces of about this many entries; a whole table never exists.
 inline constexpr std::int64_t kExactBufferEntries = std::int64_t{1} << 19;
 
-struct ExactPlan {
+struct EliminationOrder {
   std::vector<int> order;  // variables, first eliminated first
   // Per variable: its remaining neighbours when it is eliminated, in elimination order.
   std::vector<std::vector<int>> separator;
@@ -34,7 +34,7 @@ struct ExactPlan {
 // and sweeps across the graph; deterministic. Allocates no tables, and sizes are doubles, so that
 // it is safe for graphs of any width; a limit also makes it fast for these, since an attempt ends
 // when it exceeds the limit. Throws InvalidInput when the graph is not valid.
-ExactPlan PlanExact(const FactorGraph& graph,
-                    double max_bytes = std::numeric_limits<double>::infinity());
+EliminationOrder FindEliminationOrder(const FactorGraph& graph,
+                                      double max_bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace submarine::internal

@@ -64,7 +64,7 @@ std::string Gibibytes(double bytes) {
   return fmt::format("{:.3g} GiB", std::min(bytes, 1e300) / static_cast<double>(1 << 30));
 }
 
-void CheckFits(const ExactPlan& plan, std::size_t variables, std::int64_t max_bytes) {
+void CheckFits(const EliminationOrder& plan, std::size_t variables, std::int64_t max_bytes) {
   if (plan.complete) return;
   const char* qualifier = plan.order.size() < variables ? "at least " : "";
   throw TooLarge(fmt::format(
@@ -99,7 +99,7 @@ std::vector<double> Indicator(int cardinality, int label) {
 // At T = 0 it follows the maximisers instead.
 class Elimination {
  public:
-  Elimination(const FactorGraph& graph, ExactPlan plan, const ExactOptions& options,
+  Elimination(const FactorGraph& graph, EliminationOrder plan, const ExactOptions& options,
               const StopCheck& stop)
       : graph_(graph),
         plan_(std::move(plan)),
@@ -322,7 +322,7 @@ class Elimination {
   }
 
   const FactorGraph& graph_;
-  const ExactPlan plan_;
+  const EliminationOrder plan_;
   const ExactOptions& options_;
   const double temperature_;
   const StopCheck& stop_;
@@ -348,7 +348,7 @@ bool NextLabeling(const std::vector<int>& cardinality, std::vector<int>& labelin
 ExactResult SolveExact(const FactorGraph& graph, const ExactOptions& options) {
   CheckTemperature(options.temperature);
   const StopCheck stop(options.time_limit_seconds, options.interrupted);
-  ExactPlan plan = PlanExact(graph, static_cast<double>(options.max_bytes));
+  EliminationOrder plan = FindEliminationOrder(graph, static_cast<double>(options.max_bytes));
   CheckFits(plan, graph.cardinality.size(), options.max_bytes);
   CheckEnergyRange(graph, options.temperature);
   return Elimination(graph, std::move(plan), options, stop).Run();

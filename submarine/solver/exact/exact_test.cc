@@ -168,7 +168,7 @@ TEST(SolveExactTest, AgreesWithEnumerationOnTrees) {
       for (double& e : pair.energy) e = energy(random);
       graph.factors.push_back(pair);
     }
-    EXPECT_EQ(PlanExact(graph).induced_width, 1);
+    EXPECT_EQ(FindEliminationOrder(graph).induced_width, 1);
     for (double temperature : kTemperatures) ExpectSameAsEnumeration(graph, temperature);
   }
 }
@@ -186,7 +186,7 @@ TEST(SolveExactTest, AgreesWithEnumerationOnWideTables) {
       binary.factors.push_back(pair);
     }
   }
-  ASSERT_EQ(PlanExact(binary).induced_width, 13);
+  ASSERT_EQ(FindEliminationOrder(binary).induced_width, 13);
   for (double temperature : kTemperatures) ExpectSameAsEnumeration(binary, temperature);
   for (double temperature : kTemperatures) ExpectSameAsEnumeration(Grid(4, 4, 2, 3), temperature);
   const FactorGraph ladder = Grid(6, 2, 3, 4);
@@ -249,14 +249,14 @@ TEST(SolveExactTest, ProvesThatCompleteGraphsDoNotFit) {
     for (int b = a + 1; b < 200; ++b)
       graph.factors.push_back({{a, b}, std::vector<double>(9, 1.0)});
   }
-  const ExactPlan plan = PlanExact(graph, 1e9);
+  const EliminationOrder plan = FindEliminationOrder(graph, 1e9);
   EXPECT_FALSE(plan.complete);
   EXPECT_TRUE(plan.proven_too_large);
 }
 
 TEST(SolveExactTest, RefusesByTheLimitItIsGiven) {
   const FactorGraph graph = Grid(8, 8, 2, 5);
-  const ExactPlan plan = PlanExact(graph);
+  const EliminationOrder plan = FindEliminationOrder(graph);
   ASSERT_TRUE(plan.complete);
   const auto bytes = static_cast<std::int64_t>(plan.bytes);
   EXPECT_EQ(SolveExact(graph, {.max_bytes = bytes}).bytes, bytes);
@@ -264,7 +264,7 @@ TEST(SolveExactTest, RefusesByTheLimitItIsGiven) {
 }
 
 TEST(PlanExactTest, SweepsGridsAtTheirTreewidth) {
-  const ExactPlan plan = PlanExact(Grid(20, 20, 2, 1));
+  const EliminationOrder plan = FindEliminationOrder(Grid(20, 20, 2, 1));
   EXPECT_EQ(plan.induced_width, 20);
   EXPECT_LT(plan.bytes, 1e9);
 }
@@ -272,7 +272,7 @@ TEST(PlanExactTest, SweepsGridsAtTheirTreewidth) {
 TEST(PlanExactTest, EliminatesEveryVariableOnceWithLaterSeparators) {
   for (std::uint64_t seed = 400; seed < 420; ++seed) {
     const FactorGraph graph = RandomGraph({.variables = 20, .factors = 30}, seed);
-    const ExactPlan plan = PlanExact(graph);
+    const EliminationOrder plan = FindEliminationOrder(graph);
     std::vector<int> position(20, -1);
     for (int k = 0; k < 20; ++k) position[plan.order[k]] = k;
     EXPECT_EQ(std::count(position.begin(), position.end(), -1), 0);

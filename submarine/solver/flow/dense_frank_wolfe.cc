@@ -17,7 +17,7 @@ void CheckProofMemory(const DenseExtension& extension, const DenseFrankWolfeOpti
   const double bytes = static_cast<double>(extension.num_variables()) *
                        static_cast<double>(extension.model().num_cuts()) * sizeof(float) *
                        options.max_iterations;
-  if (options.keep_proof && bytes > static_cast<double>(options.max_proof_bytes)) {
+  if (bytes > static_cast<double>(options.max_proof_bytes)) {
     throw TooLarge(fmt::format(
         "the proof of {} Frank-Wolfe iterations would take {:.3g} GB of memory, more than the "
         "limit of {:.3g} GB; use fewer iterations or another method",
@@ -75,8 +75,7 @@ DenseResult SolveFrankWolfe(const DenseExtension& extension,
   Matrix<float> s = extension.model().unary();
   Matrix<float> y(s.rows(), s.cols());
   try {
-    FrankWolfeLoop(extension, options.step, options.temperature, &s, &y,
-                   options.keep_proof ? &result.proof : nullptr, &book);
+    FrankWolfeLoop(extension, options.step, options.temperature, &s, &y, &result.proof, &book);
   } catch (const Interrupted&) {  // in a pass over the pairs, which only reads s and y
     book.Abandon();
   }

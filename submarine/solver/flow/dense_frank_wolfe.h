@@ -11,8 +11,6 @@ namespace submarine::internal {
 struct DenseFrankWolfeOptions : BoundOptions {
   FrankWolfeStep step = FrankWolfeStep::kLineSearch;
   // The proof of Frank-Wolfe's bound is the list of all orders it used, one matrix per iteration.
-  // Without it the bound cannot be verified.
-  bool keep_proof = true;
   std::size_t max_proof_bytes = std::size_t{4} << 30;
 };
 

@@ -1,7 +1,5 @@
 #include "submarine/solver/flow/dense_pdhg.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -33,7 +31,7 @@ Matrix<float> TemperedMarginals(const DenseExtension& extension, double temperat
   return y;
 }
 
-double BalanceAt(double balance, int k) { return balance * (1.0 + 2.0 * std::exp(-k / 20.0)); }
+double BalanceAt(int k) { return 1.0 + 2.0 * std::exp(-k / 20.0); }
 
 // Each time costs one or two passes over the pairs.
 bool LooksAtMarginals(int k) { return k % 8 == 0 || k == 4; }
@@ -42,10 +40,6 @@ bool LooksAtMarginals(int k) { return k % 8 == 0 || k == 4; }
 
 DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& options) {
   CheckDenseTemperature(options.temperature);
-  if (!(options.balance > 0.0) || !std::isfinite(options.balance)) {
-    throw InvalidInput(
-        fmt::format("the balance of pdhg is {}, expected a finite number > 0", options.balance));
-  }
   CheckStart(extension, options.start);
   const std::size_t n = extension.num_variables();
   const std::size_t labels = extension.num_labels();
@@ -87,16 +81,15 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
       }
       progress.OfferUpper(s, v, FlowShape::kClip);
       ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t a = begin; a < end; ++a)
-          step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
+        for (std::size_t a = begin; a < end; ++a) step_potentials(a, y.row(a), BalanceAt(0));
       });
     }
     for (int k = 1;; ++k) {
       const bool looks = progress.IsLast(k) || LooksAtMarginals(k);
       extension.LabelModular(v, FlowShape::kClip, &s);
       if (looks || options.keeps_evidence) progress.OfferUpper(s, v, FlowShape::kClip);
-      const double rho = BalanceAt(options.balance, before + k - 1);
-      const double next_rho = BalanceAt(options.balance, before + k);
+      const double rho = BalanceAt(before + k - 1);
+      const double next_rho = BalanceAt(before + k);
       ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
         std::vector<float> y_new(labels + 64);
         for (std::size_t a = begin; a < end; ++a) {

@@ -25,15 +25,14 @@
 namespace submarine::internal {
 
 struct DensePdhgOptions : BoundOptions {
-  double balance = 1.0;  // the final value of rho
   // Keeps the proofs of the best bounds. Without it (for a problem whose bounds only measure
   // progress), even the upper bound is evaluated only as often as the dual value and the labels.
   bool keeps_evidence = true;
   DenseStart start = {};
 };
 
-// T >= 0, where T = 0 solves the linear programme. Throws InvalidInput for other T, for a balance
-// that is not positive and for a start of the wrong shape.
+// T >= 0, where T = 0 solves the linear programme. Throws InvalidInput for other T and for a start of
+// the wrong shape.
 DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& options);
 
 }  // namespace submarine::internal

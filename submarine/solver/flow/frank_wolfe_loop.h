@@ -39,8 +39,8 @@ void Move(double rate, const Matrix<Real>& direction, Matrix<Real>* s) {
   });
 }
 
-// Starts from the point s and its evidence, which may be null if no proof is kept. Leaves the last
-// s and y = softmax(-s / T). `book` keeps what is proven and decides when to stop:
+// Starts from the point s and its evidence. Leaves the last s and y = softmax(-s / T). `book` keeps
+// what is proven and decides when to stop:
 //   bool Record(int k, double upper, double dual, const Matrix<Real>& y);  false: stop
 //   const StopCheck& stop();  void Abandon();                              for work between records
 template <class Real, class Evidence, class Book>
@@ -59,7 +59,7 @@ void FrankWolfeLoop(const Extension<Real, Evidence>& extension, FrankWolfeStep s
                              : ExactLineSearch(*s, direction, temperature, book->stop());
     if (book->stop().Stopped()) return book->Abandon();
     Move(gamma, direction, s);
-    if (evidence != nullptr && gamma > 0.0) extension.MoveTowardsVertex(*y, gamma, evidence);
+    if (gamma > 0.0) extension.MoveTowardsVertex(*y, gamma, evidence);
   }
 }
 

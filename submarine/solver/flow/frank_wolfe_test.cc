@@ -67,7 +67,7 @@ TEST(FrankWolfeTest, BoundsTheExactValue) {
     const double exact = EnumerateExact(ToFactorGraph(model), 1.0).log_partition;
     for (const Method& method : kMethods) {
       const BoundResult result = SolveFrankWolfe(model, Options(method, 20));
-      for (const IterationRecord& record : result.records) {
+      for (const SolveRecord& record : result.records) {
         EXPECT_GE(record.upper, exact - 1e-10 * (1.0 + std::abs(exact))) << method.name;
       }
     }
@@ -83,8 +83,8 @@ TEST(FrankWolfeTest, ReachesTheGap) {
     EXPECT_EQ(result.termination, Termination::kGapReached) << method.name;
     EXPECT_LE(result.upper - result.dual, 1e-3 * std::max(1.0, std::abs(result.upper)));
     ASSERT_GE(result.records.size(), 2u);
-    const IterationRecord& before = result.records[result.records.size() - 2];
-    EXPECT_GT(RelativeGap(before.upper, before.dual), 1e-3) << "went on after the gap was reached";
+    const SolveRecord& before = result.records[result.records.size() - 2];
+    EXPECT_GT(RelativeGap(before), 1e-3) << "went on after the gap was reached";
   }
 }
 
@@ -108,7 +108,7 @@ TEST(FrankWolfeTest, StopsForEveryReason) {
 
     FrankWolfeOptions watched = Options(method, 1000);
     std::vector<int> seen;
-    watched.on_iteration = [&](const IterationRecord& record) {
+    watched.on_iteration = [&](const SolveRecord& record) {
       seen.push_back(record.k);
       return record.k < 3;
     };

@@ -1,12 +1,9 @@
 #include "submarine/solver/flow/pdhg.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/simd/row_kernels.h"
 #include "submarine/solver/common/progress.h"
@@ -178,10 +175,6 @@ bool AverageOverFreeRegions(const SparseCrf& model, const Matrix<double>& edge_f
 BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
   const double T = options.temperature;
   if (T != 0.0) RequirePositiveTemperature(T);
-  if (!(options.balance > 0.0) || !std::isfinite(options.balance)) {
-    throw InvalidInput(
-        fmt::format("the balance of pdhg is {}, expected a finite number > 0", options.balance));
-  }
   BoundResult result;
   Progress progress(options, &result);
   const SparseExtension extension(model, ExtensionKind::kOptimal);
@@ -205,7 +198,7 @@ BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
   };
 
   double eta = 1.0;
-  double rho = options.balance;
+  double rho = 1.0;
   int next_evaluation = 0;
   double next_seconds = 0.0;
   for (int k = 0;; ++k) {

@@ -32,7 +32,6 @@
 namespace submarine::internal {
 
 struct PdhgOptions : BoundOptions {
-  double balance = 1.0;  // rho at the start
   // The bounds are also evaluated after this many seconds without an evaluation, so that large
   // models can be watched and interrupted. The end of a solve may then depend on the clock;
   // infinity prevents this.
@@ -40,7 +39,7 @@ struct PdhgOptions : BoundOptions {
 };
 
 // Optimal extension; T >= 0, where T = 0 solves the linear programme (P-LP, T-LP). Throws
-// InvalidInput for other T, and for a balance that is not positive.
+// InvalidInput for other T.
 BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options);
 
 // Averages the marginals over the connected regions joined by edges none of whose flows is

@@ -39,16 +39,6 @@ class ForestInference {
     }
   }
 
-  // After a Run with marginals: calls visit(edge, joint) for every edge of the forest, joint(i, j)
-  // the probability of label i at the edge's first variable and j at its second. O(L^2) per edge.
-  template <class Visit>
-  void VisitJoints(const EdgeKernels& kernels, const ForestWorkspace& workspace,
-                   const Visit& visit) const {
-    for (const RootedForest::Node& node : forest_.nodes) {
-      if (node.parent >= 0) visit(node.edge, Joint(kernels, workspace, node));
-    }
-  }
-
  private:
   double Upward(const EdgeKernels& kernels, std::size_t begin, std::size_t end,
                 ForestWorkspace* workspace) const;

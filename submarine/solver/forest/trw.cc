@@ -93,7 +93,7 @@ class Solver {
   // must stop.
   bool Record(double upper, bool converged) {
     result_.upper = upper;
-    const IterationRecord record{result_.iterations, stop_.Seconds(), result_.upper};
+    const SolveRecord record{result_.iterations, stop_.Seconds(), IfFinite(result_.upper)};
     const double seconds_to_next = record.seconds - last_record_;
     last_record_ = record.seconds;
     result_.records.push_back(record);

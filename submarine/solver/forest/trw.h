@@ -35,7 +35,7 @@ struct TrwOptions {
   int max_iterations = 10000;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   // After every sweep; return false to stop.
-  std::function<bool(const IterationRecord&)> on_iteration = {};
+  std::function<bool(const SolveRecord&)> on_iteration = {};
   // Called between sweeps, on the calling thread; return true to stop.
   std::function<bool()> interrupted = {};
 
@@ -60,7 +60,7 @@ struct TrwResult {
   std::vector<double> rho;   // of every edge
   Matrix<double> marginals;  // variables x largest number of labels, 0 beyond a variable's own
   int iterations = 0;
-  std::vector<IterationRecord> records;
+  std::vector<SolveRecord> records;
 };
 
 // Uses the distances of the metrics themselves, whatever their cuts express. Throws InvalidInput

@@ -36,8 +36,8 @@ void ExpectSoundTrw(const SparseCrf& model, const TrwResult& result, double temp
   EXPECT_EQ(result.records.back().upper, result.upper);
   EXPECT_EQ(result.records.back().k, result.iterations);
   for (std::size_t k = 1; k < result.records.size(); ++k) {
-    EXPECT_LE(result.records[k].upper,
-              result.records[k - 1].upper + 1e-13 * (1.0 + std::abs(verified)) + RoundingOf(model));
+    EXPECT_LE(*result.records[k].upper, *result.records[k - 1].upper +
+                                            1e-13 * (1.0 + std::abs(verified)) + RoundingOf(model));
     EXPECT_GT(result.records[k].k, result.records[k - 1].k);
   }
 }
@@ -205,7 +205,7 @@ TEST(Trw, StopsWhenAsked) {
     options.time_limit_seconds = 100.0;
     options.rho_steps = 3;
     int calls = 0;
-    options.on_iteration = [&](const IterationRecord&) { return ++calls < 3; };
+    options.on_iteration = [&](const SolveRecord&) { return ++calls < 3; };
     const TrwResult result = SolveTrw(model, options);
     EXPECT_EQ(result.termination, Termination::kInterrupted);
     EXPECT_EQ(calls, 3);

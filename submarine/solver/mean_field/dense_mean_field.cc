@@ -127,8 +127,7 @@ DenseMeanFieldResult SolveMeanField(const DenseExtension& extension,
     }
     if (options.measured) {
       const double value = FreeEnergy(extension, y, s, temperature);
-      result.records.push_back(
-          {.k = k, .seconds = clock.Seconds(), .lower = value, .free_energy = value});
+      result.free_energy.push_back(value);
       if (value > result.lower) {
         result.lower = value;
         if (options.damped && !last) result.marginals = y;

@@ -43,7 +43,7 @@ struct DenseMeanFieldResult {
   Matrix<float> marginals;  // the best seen when damped, the last otherwise
   int iterations = 0;
   bool converged = false;
-  std::vector<MeanFieldRecord> records;
+  std::vector<double> free_energy;  // F after every iteration, if measured
 };
 
 // Throws InvalidInput for a start of the wrong shape, and for temperatures as the other solvers do.

@@ -202,9 +202,9 @@ class ForestStarts {
       Matrix<double> start = starts[k];
       NormaliseRows(start);
       if (model_.labels().exact()) {
-        RunStart<CutCoupling>(static_cast<int>(k), std::move(start));
+        RunStart<CutCoupling>(std::move(start));
       } else {
-        RunStart<DistanceCoupling>(static_cast<int>(k), std::move(start));
+        RunStart<DistanceCoupling>(std::move(start));
       }
     }
     if (result_.marginals.size() > 0) result_.distribution.forest = std::move(forest_.edges);
@@ -213,7 +213,8 @@ class ForestStarts {
 
  private:
   template <class Coupling>
-  void RunStart(int start, Matrix<double> marginals) {
+  void RunStart(Matrix<double> marginals) {
+    result_.free_energy.emplace_back();
     ForestAscent<Coupling> ascent(model_, forest_, &blocks_, std::move(marginals),
                                   options_.temperature);
     double value = -std::numeric_limits<double>::infinity();
@@ -227,7 +228,7 @@ class ForestStarts {
       const double before = value;
       value = ascent.FreeEnergy();
       const bool gained = !(value - before < options_.tolerance * std::max(1.0, std::abs(value)));
-      const bool last = Record(start, value) || !gained || sweep + 1 == options_.max_iterations;
+      const bool last = Record(value) || !gained || sweep + 1 == options_.max_iterations;
       if (last) Keep(value, ascent, !gained);
       if (!gained) return;
     }
@@ -243,10 +244,11 @@ class ForestStarts {
   }
 
   // Returns true when the solver must stop.
-  bool Record(int start, double value) {
+  bool Record(double value) {
     best_ = std::max(best_, value);
     const double seconds = stop_.Seconds();
-    result_.records.push_back({++result_.iterations, seconds, best_, start, value});
+    result_.records.push_back({++result_.iterations, seconds, {}, {}, best_});
+    result_.free_energy.back().push_back(value);
     stopped_ = stop_.Stopped() || (options_.on_iteration &&
                                    !options_.on_iteration(result_.iterations, seconds, best_));
     return stopped_;

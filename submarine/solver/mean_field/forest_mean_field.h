@@ -42,9 +42,10 @@ struct ForestMeanFieldResult {
   double lower = -std::numeric_limits<double>::infinity();
   ForestDistribution distribution;
   Matrix<double> marginals;
-  int iterations = 0;                    // sweeps, over all starts
-  bool converged = false;                // the best start met the tolerance
-  std::vector<MeanFieldRecord> records;  // one per sweep
+  int iterations = 0;                // sweeps, over all starts
+  bool converged = false;            // the best start met the tolerance
+  std::vector<SolveRecord> records;  // as in MeanFieldResult
+  std::vector<std::vector<double>> free_energy;
 };
 
 // Each of the starts (marginals; rows are normalised) is run to its end and the best one kept.

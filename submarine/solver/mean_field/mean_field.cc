@@ -165,9 +165,9 @@ class MultiStart {
                                        : OwnStart(model_, k - extra, options_.temperature, random);
       NormaliseRows(start);
       if (model_.labels().exact()) {
-        RunStart<CutCoupling>(k, std::move(start));
+        RunStart<CutCoupling>(std::move(start));
       } else {
-        RunStart<DistanceCoupling>(k, std::move(start));
+        RunStart<DistanceCoupling>(std::move(start));
       }
     }
     NormaliseRows(result_.marginals);
@@ -177,7 +177,8 @@ class MultiStart {
 
  private:
   template <class Coupling>
-  void RunStart(int start, Matrix<double> marginals) {
+  void RunStart(Matrix<double> marginals) {
+    result_.free_energy.emplace_back();
     Ascent<Coupling> ascent(model_, std::move(marginals), options_.temperature);
     // Without time to evaluate a start, it is only kept if there is no other.
     if (Stop().Stopped()) {
@@ -197,7 +198,7 @@ class MultiStart {
       value = ascent.FreeEnergy();
       const bool gained = value - before >= options_.tolerance * std::max(1.0, std::abs(value));
       // The marginals are copied once per start, unless this is the last sweep there is time for.
-      const bool last = Record(start, value) || !gained || sweep + 1 == options_.max_iterations;
+      const bool last = Record(value) || !gained || sweep + 1 == options_.max_iterations;
       if (last) Keep(value, ascent.marginals(), !gained);
       if (!gained) return;
     }
@@ -214,10 +215,11 @@ class MultiStart {
   }
 
   // Returns true when the solver must stop.
-  bool Record(int start, double value) {
+  bool Record(double value) {
     best_ = std::max(best_, value);
     const double seconds = stop_.Seconds();
-    result_.records.push_back({++result_.iterations, seconds, best_, start, value});
+    result_.records.push_back({++result_.iterations, seconds, {}, {}, best_});
+    result_.free_energy.back().push_back(value);
     stopped_ = stop_.Stopped();
     if (options_.on_iteration && !options_.on_iteration(result_.iterations, seconds, best_)) {
       stopped_ = true;

@@ -16,17 +16,10 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/base/solve_record.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine::internal {
-
-struct MeanFieldRecord {
-  int k = 0;                 // sweeps so far, over all starts
-  double seconds = 0.0;      // since the call
-  double lower = 0.0;        // best bound so far, over all starts
-  int start = 0;             // which start this sweep belongs to
-  double free_energy = 0.0;  // of that start after this sweep; never falls within a start
-};
 
 struct MeanFieldOptions {
   double temperature = 1.0;   // > 0
@@ -53,10 +46,12 @@ struct MeanFieldResult {
   // Free energy of `marginals`; if a sweep was stopped before its end, the value before it, which
   // is no larger.
   double lower = -std::numeric_limits<double>::infinity();
-  Matrix<double> marginals;  // of the best start
-  int iterations = 0;        // sweeps, over all starts
-  bool converged = false;    // the best start met the tolerance; the bound holds either way
-  std::vector<MeanFieldRecord> records;
+  Matrix<double> marginals;          // of the best start
+  int iterations = 0;                // sweeps, over all starts
+  bool converged = false;            // the best start met the tolerance; the bound holds either way
+  std::vector<SolveRecord> records;  // one per sweep, with the best bound so far over all starts
+  // Of each start after each of its sweeps; never falls within a start.
+  std::vector<std::vector<double>> free_energy;
 };
 
 // Throws InvalidInput for a temperature that is not positive, no start at all, or extra starts that

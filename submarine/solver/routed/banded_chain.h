@@ -21,8 +21,6 @@ class BandedChain {
   // `distance` is the label metric (labels x labels).
   BandedChain(const RoutedPaths& paths, const Matrix<double>& distance);
 
-  std::size_t num_states() const { return states_; }
-
   // Of W at (p, m - 1) on the edge from position p to p + m, over T.
   void SetWeights(const Matrix<double>& edge_weights, double temperature);
 

@@ -19,6 +19,11 @@ namespace {
 
 // Steps of potentials in units of T over the mean weight that is left at a variable. Too long ones are noticed.
 constexpr double kStep = 6.0;
+// Routes pay where the forest disagrees along their edge more often than marginals differ from the third variable's
+// (docs/math.md). How often it will disagree once it has their weight is not known yet: about this much of what
+// independent variables do. Smaller differences count for nothing.
+constexpr double kDisagreement = 0.1;
+constexpr double kSameListedMarginals = 0.005;
 constexpr int kIterationsToGain = 4;
 constexpr std::size_t kLeastPiece = 1024;  // of the path
 
@@ -43,7 +48,6 @@ class ListedRun {
   }
 
   RoutedResult Solve(const Matrix<float>& potentials) {
-    result_.rounds = 1;
     best_v_ = potentials;
     {
       const DenseExtension sample(model_, sample_ ? *sample_ : *left_, extension_.interrupted());
@@ -81,9 +85,9 @@ class ListedRun {
       for (std::size_t p = begin; p < end; ++p) {
         if (p + 1 == size_)
           continue;  // no edge begins here; where a path ends the threshold does not matter
-        const auto limit = options_.disagreement *
-                           Disagreement(routing.z.row(order[p]), routing.z.row(order[p + 1]));
-        routing.threshold(p, 0) = static_cast<float>(std::max(options_.same_marginals, limit));
+        const auto limit =
+            kDisagreement * Disagreement(routing.z.row(order[p]), routing.z.row(order[p + 1]));
+        routing.threshold(p, 0) = static_cast<float>(std::max(kSameListedMarginals, limit));
       }
     });
     return routing;
@@ -156,7 +160,7 @@ class ListedRun {
   }
 
   bool Tell() {
-    const IterationRecord record{result_.iterations, clock_.Seconds(), best_};
+    const SolveRecord record{result_.iterations, clock_.Seconds(), IfFinite(best_)};
     result_.records.push_back(record);
     if (!options_.on_iteration || options_.on_iteration(record)) return true;
     result_.termination = Termination::kInterrupted;

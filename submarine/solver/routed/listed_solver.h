@@ -22,14 +22,8 @@ struct ListedOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   double worthwhile_gain = 2e-4;    // of four iterations, relative to the bound; it stops at less
   double sample_neighbours = 96.0;  // iterations are made on a sample of what is left
-  // Routing. Part of the pairs' weight, of what routes may take at most.
-  double share = 0.85;
-  // Routes pay where the forest disagrees along their edge more often than marginals differ from the third variable's
-  // (docs/math.md). How often it will disagree once it has their weight is not known yet: about this much
-  // of what independent variables do.
-  double disagreement = 0.1;
-  double same_marginals = 0.005;  // differences that count for nothing
-  std::function<bool(const IterationRecord&)> on_iteration = {};  // return false to stop
+  double share = 0.85;              // of the pairs' weight, of what routes may take at most
+  std::function<bool(const SolveRecord&)> on_iteration = {};  // return false to stop
 };
 
 // From where a plain solver ended: `start` has its marginals and potentials. `pairs` are those of the extension. The

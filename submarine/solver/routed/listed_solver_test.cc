@@ -200,7 +200,7 @@ TEST(ListedSolverTest, EndsWhenToldAndIsTheSameForAnyNumberOfThreads) {
   const DenseExtension extension(model, pairs);
   const DenseStart start = PlainStart(extension, 1.0, 10);
   ListedOptions options;
-  options.on_iteration = [](const IterationRecord& record) { return record.k < 3; };
+  options.on_iteration = [](const SolveRecord& record) { return record.k < 3; };
   const RoutedResult result = RouteListed(extension, pairs, start, options);
   EXPECT_EQ(result.termination, Termination::kInterrupted);
   EXPECT_EQ(result.iterations, 3);

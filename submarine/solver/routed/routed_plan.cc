@@ -6,30 +6,17 @@
 #include <vector>
 
 #include "submarine/solver/routed/banded_chain.h"
+#include "submarine/solver/routed/routed_policy.h"
 #include "submarine/solver/routed/squares/reordered_kernels.h"
 
 namespace submarine::internal {
 namespace {
 
-// Of paths where most labels are equally far from each other: states of a position, bandwidth, share of the time.
-constexpr double kMostStates = 512.0;
-constexpr int kBandwidthOfStates = 2;  // 3 where there are few variables, as pairs take longer too
-constexpr std::size_t kFewVariables = 30000;
-constexpr int kFewLabels = 3;  // DefaultBandwidth is as much as pays
-constexpr double kShareOfPaths = 0.6;
-constexpr double kRaise = 1.2;  // cutoffs, step by step
-constexpr double kRaiseProducts = 1.3;
-constexpr double kBandedRounds =
-    1.4;  // a single round on banded chains is worth it with time to spare
-constexpr double kCutoffForAll = 0.05;
-constexpr double kProductLimit = 1.0;
-// Products are worth what they cost in tightness where they leave at most this share of the time.
-constexpr double kShareOfProducts = 0.65;
-constexpr std::size_t kLeastPathPiece = 8192;
+using Policy = RoutedPolicy;
 
 int MostBandwidth(const DenseCrf& model) {
-  if (model.num_labels() <= kFewLabels) return 1;
-  return kBandwidthOfStates + (model.num_variables() <= kFewVariables ? 1 : 0);
+  if (model.num_labels() <= Policy::kFewLabels) return 1;
+  return Policy::kBandwidthOfStates + (model.num_variables() <= Policy::kFewVariables ? 1 : 0);
 }
 
 // Of both directions, in double.
@@ -60,18 +47,18 @@ class Planner {
     if (!IsNearlyPotts(CutDistance(*labels.cuts, model_.metric().length))) return bandwidth;
     const double seconds = std::min(options_.planned_seconds, options_.time_limit_seconds);
     const auto fits = [&](int k) {
-      return std::pow(model_.num_labels(), k) <= kMostStates &&
+      return std::pow(model_.num_labels(), k) <= Policy::kMostStates &&
              PathBytes(model_, k) <= static_cast<double>(options_.max_path_bytes) &&
-             kLearnIterations * times_.PathSeconds(k) <= kShareOfPaths * seconds;
+             Policy::kLearnIterations * times_.PathSeconds(k) <= Policy::kShareOfPaths * seconds;
     };
     while (bandwidth < MostBandwidth(model_) && fits(bandwidth + 1)) ++bandwidth;
     return bandwidth;
   }
 
   RoutedPaths Paths(bool in_blocks) {
-    plan_.order = in_blocks ? VariableOrder::kBlocks : options_.order;
+    plan_.order = in_blocks ? VariableOrder::kBlocks : VariableOrder::kSpanning;
     RoutedPaths paths = MakePath(model_, plan_.order, Bandwidth());
-    CutLongPaths(kLeastPathPiece, &paths);
+    CutLongPaths(Policy::kLeastPathPiece, &paths);
     times_.bandwidth = paths.bandwidth;
     return paths;
   }
@@ -87,7 +74,7 @@ class Planner {
     TilePairsOptions squares{
         .cutoff = options_.cutoff,
         .max_bytes = options_.max_bytes,
-        .enough_tiles = std::max(0.0, plan_.seconds - times_.SampleSeconds(kRounds)) /
+        .enough_tiles = std::max(0.0, plan_.seconds - times_.SampleSeconds(Policy::kRounds)) /
                         times_.LearnTileSeconds(),
         .most_tiles = plan_.seconds / times_.LeastTileSeconds(),
         .by_square = options_.by_square};
@@ -96,7 +83,7 @@ class Planner {
     const std::size_t blocks = NumBlocks(model_.num_variables());
     // With the cutoff for plenty of time, whatever was chosen for less.
     TilePairsOptions full = squares;
-    full.cutoff = std::min(squares.cutoff, kCutoffForAll);
+    full.cutoff = std::min(squares.cutoff, Policy::kCutoffForAll);
     const SquareCounts all = EstimateSquares(kernels, blocks, full);
     const bool has_room =
         all.tiles <= squares.enough_tiles &&
@@ -108,41 +95,32 @@ class Planner {
       squares.most_tiles = plan_.seconds / times_.LeastTileSeconds();
       return squares;
     }
-    squares.product_limit = kProductLimit;
+    squares.product_limit = Policy::kProductLimit;
     squares.enough_tiles = squares.most_tiles = std::numeric_limits<double>::infinity();
-    // The first of these that there is time and memory for; then ever larger kernel values.
-    struct Candidate {
-      bool banded;
-      bool learns;  // two rounds
-      double cutoff;
-      double product_cutoff;
-    };
-    constexpr Candidate kCandidates[] = {{true, true, 0.05, 0.05}, {true, true, 0.1, 0.05},
-                                         {true, true, 0.2, 0.1},   {true, false, 0.2, 0.1},
-                                         {false, true, 0.1, 0.05}, {false, true, 0.2, 0.1},
-                                         {false, false, 0.2, 0.05}};
     const int bandwidth = Bandwidth();
-    const auto fits = [&](const Candidate& candidate) {
+    const auto fits = [&](const Policy::Squares& candidate) {
       times_.bandwidth = plan_.paths.bandwidth = candidate.banded ? bandwidth : 1;
       squares.cutoff = candidate.cutoff;
       squares.product_cutoff = candidate.product_cutoff;
       const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
       double seconds =
           counts.tiles * times_.LeastTileSeconds() + counts.products * times_.LeastProductSeconds();
-      if (candidate.banded) seconds *= kBandedRounds;
+      if (candidate.banded) seconds *= Policy::kBandedRounds;
       if (candidate.learns) {
         seconds = counts.tiles * times_.LearnTileSeconds() +
                   counts.products * times_.LearnProductSeconds() +
-                  times_.SampleSeconds(kLeastRounds);
+                  times_.SampleSeconds(Policy::kLeastRounds);
       }
       return seconds <= plan_.seconds &&
              SquareBytes(counts, squares.by_square) <= static_cast<double>(squares.max_bytes);
     };
-    if (std::none_of(std::begin(kCandidates), std::end(kCandidates), fits)) {
-      Candidate least = kCandidates[std::size(kCandidates) - 1];
+    // Then ever larger kernel values.
+    if (std::none_of(Policy::kSquares.begin(), Policy::kSquares.end(), fits)) {
+      Policy::Squares least = Policy::kSquares.back();
       while (!fits(least) && least.cutoff < kCutoffForTime) {
-        least.cutoff = std::min(kCutoffForTime, kRaise * least.cutoff);
-        least.product_cutoff = std::min(kCutoffForTime, kRaiseProducts * least.product_cutoff);
+        least.cutoff = std::min(kCutoffForTime, Policy::kRaise * least.cutoff);
+        least.product_cutoff =
+            std::min(kCutoffForTime, Policy::kRaiseProducts * least.product_cutoff);
       }
     }
     return squares;
@@ -151,11 +129,11 @@ class Planner {
   bool ProductsSaveTime(const std::vector<ReorderedKernel>& kernels, std::size_t blocks) const {
     TilePairsOptions squares{.cutoff = kCutoffForRounds};
     const double all = EstimateSquares(kernels, blocks, squares).tiles * times_.LeastTileSeconds();
-    squares.product_limit = kProductLimit;
+    squares.product_limit = Policy::kProductLimit;
     const SquareCounts counts = EstimateSquares(kernels, blocks, squares);
     return counts.tiles * times_.LeastTileSeconds() +
                counts.products * times_.LeastProductSeconds() <=
-           kShareOfProducts * all;
+           Policy::kShareOfProducts * all;
   }
 
   const DenseCrf& model_;
@@ -170,7 +148,7 @@ class Planner {
 double MostPathBytes(const DenseCrf& model) {
   int bandwidth = DefaultBandwidth(model.num_labels());
   while (bandwidth < MostBandwidth(model) &&
-         std::pow(model.num_labels(), bandwidth + 1) <= kMostStates)
+         std::pow(model.num_labels(), bandwidth + 1) <= Policy::kMostStates)
     ++bandwidth;
   return PathBytes(model, bandwidth);
 }

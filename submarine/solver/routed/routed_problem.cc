@@ -43,20 +43,20 @@ RoutedProblem::RoutedProblem(const DenseCrf& model, const RoutedPaths& paths, do
 void RoutedProblem::Route(const Routing& routing, const std::function<bool(double)>& on_progress,
                           const std::function<bool()>& is_late) {
   CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
-  const RoutingLayout plan(routing, cuts_);
-  pairs_.Route(plan, on_progress, is_late);
-  AddProducts(plan);
+  const RoutingLayout layout(routing, cuts_);
+  pairs_.Route(layout, on_progress, is_late);
+  AddProducts(layout);
 }
 
 void RoutedProblem::RouteSample(const Routing& routing, double squares_per_block) {
   CheckRouting(routing, size(), static_cast<std::size_t>(model_.num_cuts()));
-  const RoutingLayout plan(routing, cuts_);
-  pairs_.RouteSample(plan, squares_per_block);
-  AddProducts(plan);
+  const RoutingLayout layout(routing, cuts_);
+  pairs_.RouteSample(layout, squares_per_block);
+  AddProducts(layout);
 }
 
-void RoutedProblem::AddProducts(const RoutingLayout& plan) {
-  products_.Route(plan);
+void RoutedProblem::AddProducts(const RoutingLayout& layout) {
+  products_.Route(layout);
   edge_weights_ = pairs_.edge_weights();
   for (std::size_t n = 0; n < edge_weights_.size(); ++n)
     edge_weights_.data()[n] += products_.edge_weights().data()[n];

@@ -60,7 +60,7 @@ class RoutedProblem {
   Matrix<float> ByVariable(const Matrix<float>& of_positions) const;
 
  private:
-  void AddProducts(const RoutingLayout& plan);
+  void AddProducts(const RoutingLayout& layout);
 
   const DenseCrf& model_;
   RoutedPaths paths_;

@@ -13,6 +13,7 @@
 #include "submarine/extension/submodular_bound_limit.h"
 #include "submarine/solver/routed/momentum.h"
 #include "submarine/solver/routed/routed_plan.h"
+#include "submarine/solver/routed/routed_policy.h"
 #include "submarine/solver/routed/routed_problem.h"
 #include "submarine/solver/routed/routed_times.h"
 
@@ -23,30 +24,8 @@ namespace {
 constexpr double kStepByCurvature = 2.0;
 // Where marginals hardly answer to flows: potentials are those of marginals that differ by 1e-4, and stay finite.
 constexpr double kLongestStep = 1e4;
-// Of the first round: what is left to flows tells marginals apart that the next round goes by, and where
-// unaries are weak everywhere it ends lower than routing all there is.
-constexpr double kFirstShare = 0.9;
-// Marginals that differ by less count as equal for routing: what they say is not exact either.
-constexpr double kSameMarginals = 0.05;
-// Rounds that learn which routes pay at most, and by how much the last one counts more in the mean.
-constexpr int kMostRounds = 24;
-constexpr float kMeanWeight = 1.5F;
-constexpr int kOnSample = 16;  // iterations until what they prove with all pairs is looked at
-constexpr int kPatience = 8;   // iterations that a round has to gain kWorthwhile
-constexpr double kWorthwhile = 1e-4;
-constexpr double kWorthwhileOnSample = 2.5e-4;  // of kOnSample iterations
-constexpr double kGapToleranceScale = 100.0;  // these shares count more where log Z is known well,
-constexpr double kMinRelativeGain = 0.01;     // up to a point
-// The curvature grows where the flows make labels certain: a round that no longer gains goes on from its best
-// potentials with shorter steps, at most this many times.
-constexpr int kMostShortened = 2;
-constexpr int kFewIterations = 8;  // that a new round needs at least
-// The first ones gain most: they are made in any case where they take less than this share of the verifier's time.
-constexpr int kCheapIterations = 4;
-constexpr double kSmallShare = 0.3;
-constexpr double kShareOfIteration = 0.2;  // of the time left: the first one may take it
-constexpr double kSecondsAfterInterrupt = 1.0;
-constexpr double kShareOfFirstRoutes = 0.4;  // of the time left: verifying takes as long, or longer
+using Policy = RoutedPolicy;
+
 // To begin power iterations with: the same every time.
 Matrix<float> RandomDirection(std::size_t rows, std::size_t columns) {
   Matrix<float> direction(rows, columns);
@@ -120,13 +99,13 @@ class RoutedRun {
   Routing FirstRouting() const {
     Routing routing = RoutingEverywhere();
     if (options_.marginals.size() == 0) {
-      routing.share = kFirstShare;
+      routing.share = Policy::kFirstShare;
       return routing;
     }
     routing.z = CutSums(options_.marginals);
     routing.threshold =
         Matrix<float>(model_.num_variables(), static_cast<std::size_t>(plan_.paths.bandwidth),
-                      static_cast<float>(kSameMarginals));
+                      static_cast<float>(Policy::kSameMarginals));
     return routing;
   }
 
@@ -135,40 +114,39 @@ class RoutedRun {
   // next one routes what pays under these. Returns the best round's routing, and leaves its potentials in v_.
   Routing LearnRouting() {
     Routing routing = RoutingEverywhere();
-    routing.share = kFirstShare;
+    routing.share = Policy::kFirstShare;
     Routing mean;  // of what pays
     Routing best = routing;
     Matrix<float> best_v = v_;
     double least = std::numeric_limits<double>::infinity();
     all_seconds_ = RouteAllSeconds();
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < Policy::kMostRounds; ++round) {
       Stopwatch clock;
       if (!RouteSample(routing)) break;
       sampled_ = true;
       StartRound();
-      const bool go_on = Iterate(round == 0 ? kFirstIterations : kRoundIterations);
-      const bool gains = Gains(least, round_upper_, kWorthwhileOnSample);
+      const bool go_on = Iterate(round == 0 ? Policy::kFirstIterations : Policy::kRoundIterations);
+      const bool gains = Gains(least, round_upper_, Policy::kWorthwhileOnSample);
       if (round_upper_ < least) {
         least = round_upper_;
         best = routing;
         best_v = round_v_;
       }
-      ++result_.rounds;
       const double seconds = clock.Seconds();
-      if (!go_on || SecondsLeft() < seconds || (round + 1 >= kRounds && !gains)) break;
+      if (!go_on || SecondsLeft() < seconds || (round + 1 >= Policy::kRounds && !gains)) break;
       problem_.Upper(costs_, &y_);
       const Routing pays = problem_.ChooseRoutes(y_, 1.0, 0.0);
       if (round == 0) {
         mean = pays;
       } else {
-        const float share = kMeanWeight / (static_cast<float>(round) + kMeanWeight);
+        const float share = Policy::kMeanWeight / (static_cast<float>(round) + Policy::kMeanWeight);
         Mix(mean.z, pays.z, share, &mean.z);
         Mix(mean.threshold, pays.threshold, share, &mean.threshold);
       }
       routing = mean;
       for (std::size_t n = 0; n < routing.threshold.size(); ++n) {
         float& limit = routing.threshold.data()[n];
-        limit = std::max(limit, static_cast<float>(kSameMarginals));
+        limit = std::max(limit, static_cast<float>(Policy::kSameMarginals));
       }
     }
     sampled_ = false;
@@ -197,17 +175,17 @@ class RoutedRun {
   }
 
   // By a share of the bound, or of what there is to gain, where that is less.
-  bool Gains(double before, double after, double worthwhile = kWorthwhile) const {
+  bool Gains(double before, double after, double worthwhile = Policy::kWorthwhile) const {
     if (!std::isfinite(before)) return true;
     const double size = std::max(1.0, std::abs(before));
     // What a sample says may be below any lower bound.
-    const double to_gain =
-        std::max(kGapToleranceScale * (before - options_.lower), kMinRelativeGain * size);
+    const double to_gain = std::max(Policy::kGapToleranceScale * (before - options_.lower),
+                                    Policy::kMinRelativeGain * size);
     return after < before - worthwhile * std::min(to_gain, size);
   }
 
   double RouteAllSeconds() const {
-    return kPassesToLearn *
+    return Policy::kPassesToLearn *
            (static_cast<double>(problem_.pairs().num_tiles()) * times_.TileSeconds() +
             static_cast<double>(problem_.products().num_squares()) * times_.ProductSeconds());
   }
@@ -216,7 +194,8 @@ class RoutedRun {
   }
   bool WasInterrupted() const { return result_.termination == Termination::kInterrupted; }
   bool HasDual() const {
-    return times_.HasDual(WasInterrupted() ? kSecondsAfterInterrupt : options_.time_limit_seconds);
+    return times_.HasDual(WasInterrupted() ? Policy::kSecondsAfterInterrupt
+                                           : options_.time_limit_seconds);
   }
   double FlowSeconds() const {  // through all pairs
     return static_cast<double>(problem_.pairs().num_tiles()) * times_.FlowTileSeconds() +
@@ -229,25 +208,26 @@ class RoutedRun {
            times_.VerifierPathSeconds(HasDual());
   }
   double SecondsLeft() const {
-    return options_.time_limit_seconds - clock_.Seconds() - kSlow * VerifierSeconds() -
+    return options_.time_limit_seconds - clock_.Seconds() - Policy::kSlow * VerifierSeconds() -
            (sampled_ ? all_seconds_ : 0.0);
   }
   bool HasTimeToLearn() const {
-    constexpr double kOfEstimate = 1.05;  // the cutoff was raised by a sample of the squares
-    if (options_.max_iterations < kLearnIterations + kFewIterations) return false;
-    return times_.SampleSeconds(kLeastRounds) +
+    if (options_.max_iterations < Policy::kLearnIterations + Policy::kFewIterations) return false;
+    return times_.SampleSeconds(Policy::kLeastRounds) +
                static_cast<double>(problem_.pairs().num_tiles()) * times_.LearnTileSeconds() +
                static_cast<double>(problem_.products().num_squares()) *
                    times_.LearnProductSeconds() <=
-           kOfEstimate * plan_.seconds;
+           Policy::kOfEstimate * plan_.seconds;
   }
   double EndOfFirstRoutes() const {
     const double now = clock_.Seconds();
-    return now + kShareOfFirstRoutes * std::max(0.0, options_.time_limit_seconds - now);
+    return now + Policy::kShareOfFirstRoutes * std::max(0.0, options_.time_limit_seconds - now);
   }
-  double RoundSeconds() const { return routing_seconds_ + kFewIterations * iteration_seconds_; }
+  double RoundSeconds() const {
+    return routing_seconds_ + Policy::kFewIterations * iteration_seconds_;
+  }
   bool HasTimeForARound() const {
-    return !stopped_ && result_.iterations + kFewIterations <= options_.max_iterations &&
+    return !stopped_ && result_.iterations + Policy::kFewIterations <= options_.max_iterations &&
            SecondsLeft() > RoundSeconds();
   }
   void Offer(double upper) {
@@ -282,8 +262,8 @@ class RoutedRun {
   bool Begin(const Routing& routing, const Matrix<float>& potentials, bool may_stop) {
     Stopwatch clock;
     // Interrupted while it learned, there is no bound yet.
-    const bool finishes =
-        stopped_ && options_.finishes_first_bound && RouteAllSeconds() < kSecondsAfterInterrupt;
+    const bool finishes = stopped_ && options_.finishes_first_bound &&
+                          RouteAllSeconds() < Policy::kSecondsAfterInterrupt;
     if (stopped_ && !finishes) throw Interrupted("routing was interrupted before it began");
     try {
       problem_.Route(
@@ -299,13 +279,12 @@ class RoutedRun {
       return false;
     }
     routing_seconds_ = clock.Seconds();
-    ++result_.rounds;
     routing_ = routing;
     holds_best_ = false;
     round_upper_ = std::numeric_limits<double>::infinity();
     const double path_only = problem_.Upper(problem_.unary());
     v_ = potentials;
-    if (finishes && FlowSeconds() > kShareOfIteration * kSecondsAfterInterrupt)
+    if (finishes && FlowSeconds() > Policy::kShareOfIteration * Policy::kSecondsAfterInterrupt)
       v_ = Matrix<float>(v_.rows(), v_.cols());
     clock = {};
     Restart();
@@ -344,7 +323,7 @@ class RoutedRun {
     problem_.LookAtAll();
     sampled_ = false;
     // What was proven before has to do.
-    if (WasInterrupted() && all_seconds_ > kSecondsAfterInterrupt) return;
+    if (WasInterrupted() && all_seconds_ > Policy::kSecondsAfterInterrupt) return;
     round_upper_ = std::numeric_limits<double>::infinity();
     v_ = round_v_;
     Restart();
@@ -355,10 +334,10 @@ class RoutedRun {
     const bool was_sampled = sampled_;
     while (sampled_) {
       const double before = result_.upper;
-      const bool go_on = Iterate(kOnSample);
+      const bool go_on = Iterate(Policy::kOnSample);
       LookAtAll();
       if (!go_on) return false;
-      if (!Gains(before, result_.upper, kWorthwhileOnSample)) break;
+      if (!Gains(before, result_.upper, Policy::kWorthwhileOnSample)) break;
       sampled_ = problem_.UseSample(times_.SampledSquares());
       round_upper_ = std::numeric_limits<double>::infinity();
       Restart();
@@ -366,7 +345,7 @@ class RoutedRun {
     if (was_sampled) {
       if (holds_best_) v_ = best_v_;
       Restart();
-      times_shortened_ = kMostShortened;  // its steps were
+      times_shortened_ = Policy::kMostShortened;  // its steps were
     }
     return Iterate(options_.max_iterations);
   }
@@ -395,7 +374,7 @@ class RoutedRun {
       iteration_seconds_ = clock.Seconds();
       if (!Tell()) return false;
       progress = std::min({progress, upper, mean});
-      if (k % kPatience == 0) {
+      if (k % Policy::kPatience == 0) {
         const bool gains = Gains(reference, progress);
         if (!Gains(proven, round_upper_) && !Shorten() && !gains) break;
         reference = progress;
@@ -407,7 +386,7 @@ class RoutedRun {
 
   // False where steps have been shortened before.
   bool Shorten() {
-    if (times_shortened_ == kMostShortened) return false;
+    if (times_shortened_ == Policy::kMostShortened) return false;
     ++times_shortened_;
     step_ *= kShorterStep;
     v_ = round_v_;
@@ -416,7 +395,7 @@ class RoutedRun {
   }
 
   bool Tell() {
-    const IterationRecord record{result_.iterations, clock_.Seconds(), result_.upper};
+    const SolveRecord record{result_.iterations, clock_.Seconds(), IfFinite(result_.upper)};
     result_.records.push_back(record);
     if (!options_.on_iteration || options_.on_iteration(record)) return true;
     stopped_ = true;
@@ -437,10 +416,10 @@ class RoutedRun {
 
   bool IsLate() const {
     const double left = options_.time_limit_seconds - clock_.Seconds();
-    if (result_.iterations == 0 && all_seconds_ > kShareOfIteration * left) return true;
-    return SecondsLeft() < iteration_seconds_ &&
-           (result_.iterations >= kCheapIterations ||
-            kCheapIterations * iteration_seconds_ > kSmallShare * VerifierSeconds());
+    if (result_.iterations == 0 && all_seconds_ > Policy::kShareOfIteration * left) return true;
+    return SecondsLeft() < iteration_seconds_ && (result_.iterations >= Policy::kCheapIterations ||
+                                                  Policy::kCheapIterations * iteration_seconds_ >
+                                                      Policy::kSmallShare * VerifierSeconds());
   }
 
   const DenseCrf& model_;

@@ -35,9 +35,8 @@ enum class RoutedProducts { kNever, kWhereTimeIsShort, kAlways };  // time or me
 
 struct RoutedOptions {
   double temperature = 1.0;  // T > 0
-  VariableOrder order = VariableOrder::kSpanning;
-  int bandwidth = 0;        // 0: as large as labels, metric, time and memory allow
-  Matrix<float> marginals;  // by variable, for a first round in short time; may be empty
+  int bandwidth = 0;         // 0: as large as labels, metric, time and memory allow
+  Matrix<float> marginals;   // by variable, for a first round in short time; may be empty
   double lower = -std::numeric_limits<double>::infinity();  // of log Z, as far as known
   int max_iterations = 800;                                 // of all rounds together
   double time_limit_seconds = std::numeric_limits<double>::infinity();
@@ -52,7 +51,7 @@ struct RoutedOptions {
   // Stopped before there is a bound, it makes the first one where that takes a second at most.
   bool finishes_first_bound = true;
   // With every iteration, and while pairs are routed; return false to stop.
-  std::function<bool(const IterationRecord&)> on_iteration = {};
+  std::function<bool(const SolveRecord&)> on_iteration = {};
   std::function<bool(double done)> on_routing = {};
 };
 
@@ -68,8 +67,7 @@ struct RoutedResult {
   double routed_weight = 0.0;                      // W per variable, and what is left of its pairs
   double left_weight = 0.0;
   int iterations = 0;
-  int rounds = 0;
-  std::vector<IterationRecord> records;
+  std::vector<SolveRecord> records;
 };
 
 // Throws InvalidInput for a temperature that is not positive and finite and marginals that do not fit, and

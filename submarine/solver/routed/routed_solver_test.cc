@@ -62,7 +62,6 @@ TEST(RoutedSolverTest, BoundsAreVerifiedAndHold) {
                                      random.Labels(labels), random.Real(0.1, 12.0));
     RoutedOptions options;
     options.temperature = random.Integer(0, 1) == 0 ? 1.0 : random.Real(0.3, 2.0);
-    options.order = random.Integer(0, 1) == 0 ? VariableOrder::kSpanning : VariableOrder::kRows;
     options.bandwidth = random.Integer(0, 3);
     options.cutoff = 1e-6;
     const RoutedResult result = SolveRouted(model, options);
@@ -135,7 +134,7 @@ TEST(RoutedSolverTest, EndsWhenTold) {
   RandomModels random(26);
   const DenseCrf model = WeakModel(&random, 200, PottsLabels(2), 8.0);
   RoutedOptions options;
-  options.on_iteration = [](const IterationRecord& record) { return record.k < 3; };
+  options.on_iteration = [](const SolveRecord& record) { return record.k < 3; };
   const RoutedResult stopped = SolveRouted(model, options);
   EXPECT_EQ(stopped.termination, Termination::kInterrupted);
   EXPECT_EQ(stopped.iterations, 3);
@@ -323,7 +322,7 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
   const std::vector<RoutedCut> cuts = DistinctCuts(model.labels());
   const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
   TilePairs pairs(kernels, routing.paths, cuts, {});
-  const RoutingLayout plan(routing, cuts);
+  const RoutingLayout layout(routing, cuts);
   Matrix<float> v(cuts.size(), pairs.size());
   for (std::size_t n = 0; n < v.size(); ++n)
     v.data()[n] = static_cast<float>(random.Real(-2.0, 2.0));
@@ -349,7 +348,7 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
     }
     return difference / size;
   };
-  pairs.Route(plan);
+  pairs.Route(layout);
   const Sums all = sums();
   const std::size_t num_all = pairs.num_kept();
   EXPECT_FALSE(pairs.UseSample(1e6));
@@ -360,11 +359,11 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
   pairs.LookAtAll();
   EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
 
-  pairs.RouteSample(plan, 1e6);
+  pairs.RouteSample(layout, 1e6);
   EXPECT_EQ(pairs.num_kept(), num_all);
   EXPECT_EQ(sums().weight, all.weight);
   EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
-  pairs.RouteSample(plan, 40.0);
+  pairs.RouteSample(layout, 40.0);
   const Sums sampled = sums();
   EXPECT_LT(pairs.num_kept(), 2 * num_all / 3);
   EXPECT_NEAR(sampled.weight, all.weight, 0.02 * all.weight);
@@ -372,11 +371,11 @@ TEST(TilePairsTest, SamplesEstimateWeightsAndFlows) {
   EXPECT_LT(apart(sampled.flow, all.flow), 0.4);
 
   // Squares that there is no time for are left out, also those of an earlier routing.
-  pairs.Route(plan, {}, [] { return true; });
+  pairs.Route(layout, {}, [] { return true; });
   EXPECT_GT(pairs.num_kept(), 0U);
   EXPECT_LT(pairs.num_kept(), num_all / 2);
   EXPECT_LT(sums().left, 0.5 * all.left);
-  pairs.Route(plan);
+  pairs.Route(layout);
   EXPECT_EQ(apart(sums().flow, all.flow), 0.0);
 }
 

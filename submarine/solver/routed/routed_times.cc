@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "submarine/base/parallel.h"
+#include "submarine/solver/routed/routed_policy.h"
 #include "submarine/solver/routed/squares/reordered_kernels.h"
 #include "submarine/solver/routed/squares/routing_layout.h"
 
 namespace submarine::internal {
 namespace {
+
+using Policy = RoutedPolicy;
 
 // Of routing a square of pairs.
 constexpr double kTileSeconds = 4e-6;
@@ -46,7 +49,6 @@ constexpr double kVerifyStateSeconds = 4e-8;
 constexpr double kVerifyLabelSeconds = 2e-9;
 constexpr double kVerifyDualSeconds = 1.5e-8;
 constexpr double kMostTermsOfDual = 1024.0;
-constexpr double kShareOfDual = 0.1;  // of the time
 
 }  // namespace
 
@@ -73,21 +75,21 @@ double RoutedTimes::VerifierProductSeconds() const {
 }
 
 double RoutedTimes::LearnTileSeconds() const {
-  return VerifierTileSeconds() + kPassesToLearn * TileSeconds() +
+  return VerifierTileSeconds() + Policy::kPassesToLearn * TileSeconds() +
          one_core * (by_square ? kLearnWholeCutSeconds : kLearnCutSeconds) * distinct_cuts;
 }
 
 double RoutedTimes::LearnProductSeconds() const {
-  return VerifierProductSeconds() + (kLeastRounds + 1) * ProductSeconds() +
+  return VerifierProductSeconds() + (Policy::kLeastRounds + 1) * ProductSeconds() +
          one_core * kLearnProductCutSeconds * distinct_cuts;
 }
 
 double RoutedTimes::LeastTileSeconds() const {
-  return kSlow * (VerifierTileSeconds() + one_core * kLeastTileSeconds);
+  return Policy::kSlow * (VerifierTileSeconds() + one_core * kLeastTileSeconds);
 }
 
 double RoutedTimes::LeastProductSeconds() const {
-  return kSlow * (VerifierProductSeconds() + ProductSeconds() + FlowProductSeconds());
+  return Policy::kSlow * (VerifierProductSeconds() + ProductSeconds() + FlowProductSeconds());
 }
 
 double RoutedTimes::VerifierPathSeconds(bool with_dual) const {
@@ -99,7 +101,7 @@ double RoutedTimes::VerifierPathSeconds(bool with_dual) const {
 
 bool RoutedTimes::HasDual(double seconds) const {
   return (bandwidth == 1 || std::pow(labels, bandwidth + 1) <= kMostTermsOfDual) &&
-         VerifierPathSeconds(true) <= kShareOfDual * seconds;
+         VerifierPathSeconds(true) <= Policy::kShareOfDual * seconds;
 }
 
 double RoutedTimes::FlowTileSeconds() const {
@@ -124,7 +126,7 @@ double RoutedTimes::SampledSquares() const {
 double RoutedTimes::SampleSeconds(int rounds) const {
   const double tiles =
       0.5 * SampledSquares() * static_cast<double>(NumBlocks(static_cast<std::size_t>(variables)));
-  const int iterations = kFirstIterations + (rounds - 1) * kRoundIterations;
+  const int iterations = Policy::kFirstIterations + (rounds - 1) * Policy::kRoundIterations;
   return tiles * (rounds * TileSeconds() + iterations * FlowTileSeconds()) +
          iterations * PathSeconds(bandwidth);
 }

@@ -5,18 +5,6 @@
 
 namespace submarine::internal {
 
-// Rounds that learn which routes pay, more while they gain; the least number of them; iterations of the first and of the others.
-inline constexpr int kRounds = 8;
-inline constexpr int kLeastRounds = 3;
-inline constexpr int kFirstIterations = 30;
-inline constexpr int kRoundIterations = 15;
-inline constexpr int kLearnIterations = kFirstIterations + (kRounds - 1) * kRoundIterations;
-// Passes over all pairs, to learn and to go on with them.
-inline constexpr double kPassesToLearn = 1.5;
-// Squares are as many as a machine that is slower by this has time to verify, as a verifier that is cut short loses more
-// than small kernel values prove.
-inline constexpr double kSlow = 1.25;
-
 struct RoutedTimes {
   RoutedTimes(const DenseCrf& model, bool flows_by_square, bool leaves_time_to_verify);
 

@@ -13,7 +13,7 @@
 #include "submarine/base/error.h"
 #include "submarine/base/error_test_util.h"
 #include "submarine/base/long_sum_test_util.h"
-#include "submarine/extension/set_function.h"
+#include "submarine/extension/set_function_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine::internal {

@@ -77,25 +77,25 @@ void FindFactors(const ReorderedKernel& kernel, std::size_t block, std::size_t o
   }
 }
 
-void FindEdges(const RoutingLayout& plan, std::size_t block, std::size_t over,
+void FindEdges(const RoutingLayout& layout, std::size_t block, std::size_t over,
                ProductEdges* edges) {
   const Wide d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t k = plan.bandwidth;
+  const std::size_t k = layout.bandwidth;
   const std::size_t first = kRoom + block * kSide - k;
   alignas(64) float distance[kSpan + kMargin] = {};
-  for (std::size_t n = 0; n < kSide + 2 * k && !plan.z.empty(); n += lanes) {
+  for (std::size_t n = 0; n < kSide + 2 * k && !layout.z.empty(); n += lanes) {
     Vec sum = hn::Zero(d);
-    for (std::size_t c = 0; c < plan.length.size(); ++c) {
-      const Vec apart = hn::Sub(hn::LoadU(d, plan.z.data() + c * plan.stride + first + n),
-                                hn::Set(d, plan.mean_z[c * plan.num_blocks + over]));
-      sum = hn::MulAdd(hn::Set(d, plan.length[c]), hn::Abs(apart), sum);
+    for (std::size_t c = 0; c < layout.length.size(); ++c) {
+      const Vec apart = hn::Sub(hn::LoadU(d, layout.z.data() + c * layout.stride + first + n),
+                                hn::Set(d, layout.mean_z[c * layout.num_blocks + over]));
+      sum = hn::MulAdd(hn::Set(d, layout.length[c]), hn::Abs(apart), sum);
     }
     hn::Store(sum, d, distance + n);
   }
   const Vec one = hn::Set(d, 1.0F);
   for (std::size_t m = 1; m <= k; ++m) {
-    const float* limit = plan.threshold.data() + (m - 1) * plan.stride + first;
+    const float* limit = layout.threshold.data() + (m - 1) * layout.stride + first;
     for (std::size_t n = 0; n < kSide + k; n += lanes) {
       const Vec both = hn::Add(hn::Load(d, distance + n), hn::LoadU(d, distance + n + m));
       const Vec routed = hn::IfThenElseZero(hn::Lt(both, hn::LoadU(d, limit + n)), one);
@@ -174,7 +174,7 @@ void SumWeights(const ProductFactors& factors, const ProductMoments& moments,
   for (std::size_t n = kSide; n < kSide + kMargin; n += lanes) hn::Store(hn::Zero(d), d, all + n);
 }
 
-void FindGains(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t block,
+void FindGains(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t block,
                std::size_t other, float cross, const ProductFactors& factors,
                const ProductMoments& moments, const ProductEdges& edges, const float* all,
                float (*gain)[kSide]) {
@@ -185,7 +185,7 @@ void FindGains(const ReorderedKernel& kernel, const RoutingLayout& plan, std::si
   const Vec one = hn::Set(d, 1.0F);
   const Vec radius = hn::Set(d, kernel.radius[other]);
   const Vec whole = hn::Set(d, moments.sum);
-  for (std::size_t m = 1; m <= plan.bandwidth; ++m) {
+  for (std::size_t m = 1; m <= layout.bandwidth; ++m) {
     for (std::size_t n = 0; n < kSide; n += lanes) {
       const float* logs = factors.log_value + kMargin + n;
       const Vec log_first = hn::LoadU(d, logs);
@@ -229,13 +229,13 @@ void FindGains(const ReorderedKernel& kernel, const RoutingLayout& plan, std::si
       const Vec same = hn::IfThenElse(hn::Ge(l, reach), g,
                                       hn::IfThenElseZero(hn::Le(l, hn::Neg(reach)), of_other));
       const Vec most = hn::Max(zero, hn::Max(straddling, same));
-      const Vec routed = hn::LoadU(d, edges.routed[m - 1] + plan.bandwidth + n);
-      hn::Store(hn::Mul(hn::Mul(hn::Set(d, plan.part), routed), most), d, gain[m - 1] + n);
+      const Vec routed = hn::LoadU(d, edges.routed[m - 1] + layout.bandwidth + n);
+      hn::Store(hn::Mul(hn::Mul(hn::Set(d, layout.part), routed), most), d, gain[m - 1] + n);
     }
   }
 }
 
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes) {
   const std::size_t dimension = kernel.dimension;
   ProductFactors of_rows;
@@ -244,18 +244,18 @@ void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std:
   FindFactors(kernel, column, row, &of_columns);
   ProductEdges row_edges;
   ProductEdges column_edges;
-  FindEdges(plan, row, column, &row_edges);
-  FindEdges(plan, column, row, &column_edges);
+  FindEdges(layout, row, column, &row_edges);
+  FindEdges(layout, column, row, &column_edges);
   const float scale = kernel.CentreScale(row, column);
   const float cross = kernel.LargestCross(row, column);
   alignas(64) float all[kSide + kMargin];
   ProductMoments moments;
   FindMoments(of_columns, column_edges, dimension, scale, &moments);
-  SumWeights(of_rows, moments, row_edges, dimension, plan.part, all, routes->row_left);
-  FindGains(kernel, plan, row, column, cross, of_rows, moments, row_edges, all, routes->row_gain);
+  SumWeights(of_rows, moments, row_edges, dimension, layout.part, all, routes->row_left);
+  FindGains(kernel, layout, row, column, cross, of_rows, moments, row_edges, all, routes->row_gain);
   FindMoments(of_rows, row_edges, dimension, scale, &moments);
-  SumWeights(of_columns, moments, column_edges, dimension, plan.part, all, routes->column_left);
-  FindGains(kernel, plan, column, row, cross, of_columns, moments, column_edges, all,
+  SumWeights(of_columns, moments, column_edges, dimension, layout.part, all, routes->column_left);
+  FindGains(kernel, layout, column, row, cross, of_columns, moments, column_edges, all,
             routes->column_gain);
 }
 
@@ -307,9 +307,9 @@ namespace submarine::internal {
 HWY_EXPORT(RouteProduct);
 HWY_EXPORT(FlowSquare);
 
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes) {
-  HWY_DYNAMIC_DISPATCH(RouteProduct)(kernel, plan, row, column, routes);
+  HWY_DYNAMIC_DISPATCH(RouteProduct)(kernel, layout, row, column, routes);
 }
 void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow) {
@@ -344,9 +344,9 @@ namespace {
 // One side of a square, pair by pair: the edges of a block over the other one.
 class ProductSide {
  public:
-  ProductSide(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t block,
+  ProductSide(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t block,
               std::size_t other)
-      : kernel_(kernel), plan_(plan), block_(block), other_(other) {}
+      : kernel_(kernel), layout_(layout), block_(block), other_(other) {}
 
   double Feature(std::size_t p, std::size_t d) const {
     return kernel_.coordinates[d * kernel_.stride + kRoom + p];
@@ -369,19 +369,19 @@ class ProductSide {
   }
   bool Routes(std::ptrdiff_t p, std::size_t m) const {
     const double limit =
-        plan_.threshold[(m - 1) * plan_.stride +
-                        static_cast<std::size_t>(static_cast<std::ptrdiff_t>(kRoom) + p)];
+        layout_.threshold[(m - 1) * layout_.stride +
+                          static_cast<std::size_t>(static_cast<std::ptrdiff_t>(kRoom) + p)];
     double distance = 0.0;
-    for (std::size_t c = 0; c < plan_.length.size() && !plan_.z.empty(); ++c) {
-      const float* z = plan_.z.data() + c * plan_.stride + kRoom + p;
-      const float mean = plan_.mean_z[c * plan_.num_blocks + other_];
-      distance += plan_.length[c] * (std::abs(z[0] - mean) + std::abs(z[m] - mean));
+    for (std::size_t c = 0; c < layout_.length.size() && !layout_.z.empty(); ++c) {
+      const float* z = layout_.z.data() + c * layout_.stride + kRoom + p;
+      const float mean = layout_.mean_z[c * layout_.num_blocks + other_];
+      distance += layout_.length[c] * (std::abs(z[0] - mean) + std::abs(z[m] - mean));
     }
     return distance < limit;
   }
   double Count(std::size_t p) const {
     double count = 0.0;
-    for (std::size_t m = 1; m <= plan_.bandwidth; ++m) {
+    for (std::size_t m = 1; m <= layout_.bandwidth; ++m) {
       count += Routes(static_cast<std::ptrdiff_t>(p), m) ? 1.0 : 0.0;
       count +=
           Routes(static_cast<std::ptrdiff_t>(p) - static_cast<std::ptrdiff_t>(m), m) ? 1.0 : 0.0;
@@ -391,15 +391,15 @@ class ProductSide {
 
  private:
   const ReorderedKernel& kernel_;
-  const RoutingLayout& plan_;
+  const RoutingLayout& layout_;
   std::size_t block_;
   std::size_t other_;
 };
 
-void RouteSide(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t block,
+void RouteSide(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t block,
                std::size_t other, float* left, float (*gain)[kSide]) {
-  const ProductSide rows(kernel, plan, block, other);
-  const ProductSide columns(kernel, plan, other, block);
+  const ProductSide rows(kernel, layout, block, other);
+  const ProductSide columns(kernel, layout, other, block);
   const double scale = kernel.CentreScale(block, other);
   const double cross = kernel.LargestCross(block, other);
   const auto bare = [&](std::size_t p, std::size_t q) {  // without 1 + x.y
@@ -416,12 +416,12 @@ void RouteSide(const ReorderedKernel& kernel, const RoutingLayout& plan, std::si
     for (std::size_t j = 0; j < kSide; ++j) {
       const double w = weight(first + i, other_first + j);
       all[i] += w;
-      rest += w * (1.0 - plan.part * rows.Count(first + i) -
-                   plan.part * columns.Count(other_first + j));
+      rest += w * (1.0 - layout.part * rows.Count(first + i) -
+                   layout.part * columns.Count(other_first + j));
     }
     left[i] = static_cast<float>(std::max(0.0, rest));
   }
-  for (std::size_t m = 1; m <= plan.bandwidth; ++m) {
+  for (std::size_t m = 1; m <= layout.bandwidth; ++m) {
     for (std::size_t i = 0; i < kSide; ++i) {
       gain[m - 1][i] = 0.0F;
       if (!rows.Routes(static_cast<std::ptrdiff_t>(first + i), m)) continue;
@@ -450,17 +450,17 @@ void RouteSide(const ReorderedKernel& kernel, const RoutingLayout& plan, std::si
       const double reach = static_cast<double>(kernel.radius[other]) * std::sqrt(apart);
       if (l >= reach) most = std::max(most, all[a]);
       if (l <= -reach && inside) most = std::max(most, all[b]);
-      gain[m - 1][i] = static_cast<float>(plan.part * std::max(0.0, most));
+      gain[m - 1][i] = static_cast<float>(layout.part * std::max(0.0, most));
     }
   }
 }
 
 }  // namespace
 
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes) {
-  RouteSide(kernel, plan, row, column, routes->row_left, routes->row_gain);
-  RouteSide(kernel, plan, column, row, routes->column_left, routes->column_gain);
+  RouteSide(kernel, layout, row, column, routes->row_left, routes->row_gain);
+  RouteSide(kernel, layout, column, row, routes->column_left, routes->column_gain);
 }
 
 void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,

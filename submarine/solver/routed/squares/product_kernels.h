@@ -49,7 +49,7 @@ std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t colu
                                                const float* of_row, const float* of_column);
 
 namespace scalar {
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
 // flow += q of_row and -= q of_column, for every cut, with q = factor clip(v of the rows - v of the columns, -1, 1), each the mean
 // weighted by what is left. v and flow are cuts x stride, by position.
@@ -57,7 +57,7 @@ void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::
                 const float* v, float* flow);
 }  // namespace scalar
 
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& plan, std::size_t row,
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
 void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow);

@@ -70,13 +70,13 @@ TEST_F(ProductKernelsTest, RoutesAreThoseOfTheScalarTwin) {
         const DenseCrf model = Model(4, dimension, 0.4);
         const Routing routing = RandomRouting(model, bandwidth, everywhere);
         const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
-        const RoutingLayout plan(routing, DistinctCuts(model.labels()));
+        const RoutingLayout layout(routing, DistinctCuts(model.labels()));
         for (const std::size_t column : {2, 3}) {
           ASSERT_TRUE(IsProduct(kernels[0], 0, column, 1.0));
           ProductRoutes fast;
           ProductRoutes slow;
-          RouteProduct(kernels[0], plan, 0, column, &fast);
-          scalar::RouteProduct(kernels[0], plan, 0, column, &slow);
+          RouteProduct(kernels[0], layout, 0, column, &fast);
+          scalar::RouteProduct(kernels[0], layout, 0, column, &slow);
           const float scale = *std::max_element(slow.row_left, slow.row_left + kSide) + 1.0F;
           for (std::size_t n = 0; n < kSide; ++n) {
             ASSERT_NEAR(fast.row_left[n], slow.row_left[n], 1e-5F * scale);
@@ -102,7 +102,7 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
     const Routing routing = RandomRouting(model, 1 + round % 3, true);
     const std::vector<ReorderedKernel> kernels = ReorderKernels(model, routing.paths);
     if (!IsProduct(kernels[0], 0, 2, 1.0)) continue;
-    const RoutingLayout plan(routing, DistinctCuts(model.labels()));
+    const RoutingLayout layout(routing, DistinctCuts(model.labels()));
     const std::vector<WeightedKernel> weighted = PairWeights(model);
     const GaussianKernel& kernel = *weighted[0].kernel;
     const auto weight = [&](std::size_t a, std::size_t b) {
@@ -110,7 +110,7 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
              std::exp(-0.5 * SquaredDistance(kernel, a, b));
     };
     ProductRoutes routes;
-    RouteProduct(kernels[0], plan, 0, 2, &routes);
+    RouteProduct(kernels[0], layout, 0, 2, &routes);
     double rest = 0.0;
     double of_columns = 0.0;
     double all = 0.0;
@@ -125,10 +125,10 @@ TEST_F(ProductKernelsTest, GainsAndRestAreBoundedByTheKernel) {
           common += std::min(weight(i, 2 * kSide + j),
                              weight(i + static_cast<std::size_t>(m), 2 * kSide + j));
         const double gain = routes.row_gain[m - 1][i];
-        ASSERT_LE(gain, plan.part * common * (1.0 + 1e-5));
+        ASSERT_LE(gain, layout.part * common * (1.0 + 1e-5));
         if (i + static_cast<std::size_t>(m) < kSide) {
           gained += gain;
-          possible += plan.part * common;
+          possible += layout.part * common;
         }
       }
     }

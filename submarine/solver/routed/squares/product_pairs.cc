@@ -39,8 +39,8 @@ ProductPairs::ProductPairs(const std::vector<ReorderedKernel>& kernels, std::siz
   left_.resize(std::min(kTasks, std::max<std::size_t>(1, squares_.size())));
 }
 
-void ProductPairs::Route(const RoutingLayout& plan) {
-  const std::size_t k = plan.bandwidth;
+void ProductPairs::Route(const RoutingLayout& layout) {
+  const std::size_t k = layout.bandwidth;
   const std::size_t tasks = left_.size();
   // Sums are kept apart by task and added in order: the same for any number of threads.
   std::vector<Matrix<double>> gains(tasks);
@@ -54,7 +54,7 @@ void ProductPairs::Route(const RoutingLayout& plan) {
     left_[n].reserve(end - begin);
     for (std::size_t s = begin; s < end; ++s) {
       const Square& square = squares_[s];
-      RouteProduct(kernels_[square.kernel], plan, square.row, square.column, &routes);
+      RouteProduct(kernels_[square.kernel], layout, square.row, square.column, &routes);
       for (std::size_t i = 0; i < kSide; ++i) {
         for (std::size_t m = 0; m < k; ++m) {
           gain(square.row * kSide + i, m) += routes.row_gain[m][i];

@@ -21,7 +21,7 @@ class ProductPairs {
 
   std::size_t num_squares() const { return squares_.size(); }
 
-  void Route(const RoutingLayout& plan);
+  void Route(const RoutingLayout& layout);
   // W of the edge from position p to p + m at (p, m - 1).
   const Matrix<double>& edge_weights() const { return edge_weights_; }
   double residual_weight() const { return residual_weight_; }

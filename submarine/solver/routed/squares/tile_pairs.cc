@@ -247,7 +247,7 @@ struct TileScratch {
 };
 
 // The sums of all kernels; what is left of pairs below the diagonal and of direct ones is still in it.
-void TilePairs::RouteOne(const RoutingLayout& plan, const Placed& tile,
+void TilePairs::RouteOne(const RoutingLayout& layout, const Placed& tile,
                          TileScratch* scratch) const {
   TileRoutes& routes = scratch->routes;
   std::fill(std::begin(routes.residual), std::end(routes.residual), 0.0F);
@@ -256,11 +256,11 @@ void TilePairs::RouteOne(const RoutingLayout& plan, const Placed& tile,
   const auto row = static_cast<std::ptrdiff_t>(tile.row * kTile);
   const auto column = static_cast<std::ptrdiff_t>(tile.column * kTile);
   TileRule rule;
-  plan.LimitsOver(tile.row, tile.column, rule.row_limit);
-  plan.LimitsOver(tile.column, tile.row, rule.column_limit);
-  if (!plan.z.empty() && !plan.Whole(tile.row, tile.column)) {
-    DistanceTile(plan.z.data() + kRoom, plan.stride, cuts_.size(), plan.length.data(), row, column,
-                 paths_.bandwidth, &scratch->distance);
+  layout.LimitsOver(tile.row, tile.column, rule.row_limit);
+  layout.LimitsOver(tile.column, tile.row, rule.column_limit);
+  if (!layout.z.empty() && !layout.Whole(tile.row, tile.column)) {
+    DistanceTile(layout.z.data() + kRoom, layout.stride, cuts_.size(), layout.length.data(), row,
+                 column, paths_.bandwidth, &scratch->distance);
     rule.distance = &scratch->distance;
   }
   for (std::size_t m = 0; m < kernels_.size(); ++m) {
@@ -268,7 +268,7 @@ void TilePairs::RouteOne(const RoutingLayout& plan, const Placed& tile,
     const ReorderedKernel& kernel = kernels_[m];
     GaussianTile(kernel.coordinates.data() + kRoom, kernel.stride, kernel.dimension,
                  kernel.scale.data() + kRoom, row, column, paths_.bandwidth, &scratch->weights);
-    RouteTile(scratch->weights, rule, plan.part, paths_.bandwidth, &routes);
+    RouteTile(scratch->weights, rule, layout.part, paths_.bandwidth, &routes);
   }
 }
 
@@ -277,9 +277,9 @@ struct TilePairs::Gains {
   double left = 0.0;
 };
 
-void TilePairs::RouteChunk(const RoutingLayout& plan, std::optional<float> level, std::size_t chunk,
-                           Gains* gains) {
-  const std::size_t k = plan.bandwidth;
+void TilePairs::RouteChunk(const RoutingLayout& layout, std::optional<float> level,
+                           std::size_t chunk, Gains* gains) {
+  const std::size_t k = layout.bandwidth;
   gains->of_edges = Matrix<double>(blocks_ * kTile, k);
   Matrix<double>& gain = gains->of_edges;
   TileScratch scratch;
@@ -293,7 +293,7 @@ void TilePairs::RouteChunk(const RoutingLayout& plan, std::optional<float> level
     const bool near = second <= first + kTile;
     const float factor = level && !near ? draw.Factor(mass_[t]) : 1.0F;
     if (factor == 0.0F) continue;
-    RouteOne(plan, tiles_[t], &scratch);
+    RouteOne(layout, tiles_[t], &scratch);
     for (std::size_t i = 0; i < kTile; ++i) {
       for (std::size_t m = 0; m < k; ++m) {
         gain(first + i, m) += factor * routes.row_gain[m * kTile + i];
@@ -303,7 +303,7 @@ void TilePairs::RouteChunk(const RoutingLayout& plan, std::optional<float> level
     if (near) TakeDirectPairs(first, second, &routes, &gain);
     const float of_tile = Sum(routes.residual);
     gains->left += factor * of_tile;
-    if (plan.Whole(tiles_[t].row, tiles_[t].column)) {
+    if (layout.Whole(tiles_[t].row, tiles_[t].column)) {
       KeepWhole(tiles_[t], routes.residual, factor, &kept);
     } else if (of_tile > 0.0F) {
       Keep(t, routes.residual, of_tile, factor, &kept);
@@ -318,22 +318,22 @@ void TilePairs::Chunk::Clear() {
   by_square.left.clear();
 }
 
-void TilePairs::Route(const RoutingLayout& plan, const std::function<bool(double)>& on_progress,
+void TilePairs::Route(const RoutingLayout& layout, const std::function<bool(double)>& on_progress,
                       const std::function<bool()>& is_late) {
-  RouteSquares(plan, std::nullopt, on_progress, is_late);
+  RouteSquares(layout, std::nullopt, on_progress, is_late);
 }
 
-void TilePairs::RouteSample(const RoutingLayout& plan, double squares_per_block) {
+void TilePairs::RouteSample(const RoutingLayout& layout, double squares_per_block) {
   if (mass_.empty()) FindMasses();
   std::vector<float> masses = mass_;
   const float level = LevelFor(0.5 * squares_per_block * static_cast<double>(blocks_), &masses);
-  RouteSquares(plan, level, {}, {});
+  RouteSquares(layout, level, {}, {});
 }
 
-void TilePairs::RouteSquares(const RoutingLayout& plan, std::optional<float> level,
+void TilePairs::RouteSquares(const RoutingLayout& layout, std::optional<float> level,
                              const std::function<bool(double)>& on_progress,
                              const std::function<bool()>& is_late) {
-  const std::size_t k = plan.bandwidth;
+  const std::size_t k = layout.bandwidth;
   // Sums are kept apart by chunk and added in order: the same for any number of threads.
   const std::size_t chunks = chunk_.size() - 1;
   std::vector<Gains> gains(chunks);
@@ -345,7 +345,7 @@ void TilePairs::RouteSquares(const RoutingLayout& plan, std::optional<float> lev
     const std::size_t count = std::min(kBatch, chunks - first);
     ParallelFor(count, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t n = begin; n < end; ++n)
-        RouteChunk(plan, level, first + n, &gains[first + n]);
+        RouteChunk(layout, level, first + n, &gains[first + n]);
     });
     for (std::size_t n = first; n < first + count; ++n) {
       for (std::size_t p = 0; p < size_; ++p) {

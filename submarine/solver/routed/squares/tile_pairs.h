@@ -63,11 +63,11 @@ class TilePairs {
 
   // Routes as planned for the paths given; from then on flows are on what is left. Throws Interrupted once `on_progress` is
   // false. Squares that it has not come to once `is_late` are left out.
-  void Route(const RoutingLayout& plan, const std::function<bool(double done)>& on_progress = {},
+  void Route(const RoutingLayout& layout, const std::function<bool(double done)>& on_progress = {},
              const std::function<bool()>& is_late = {});
   // The same with a sample of the squares, about `squares_per_block` for every block: drawn by their weights and scaled, so that every
   // sum over pairs has the right expectation. Edge weights and flows are estimates then.
-  void RouteSample(const RoutingLayout& plan, double squares_per_block);
+  void RouteSample(const RoutingLayout& layout, double squares_per_block);
   // W of the edge from position p to p + m at (p, m - 1), direct pairs included.
   const Matrix<double>& edge_weights() const { return edge_weights_; }
   // What routing leaves of all pairs together.
@@ -108,13 +108,13 @@ class TilePairs {
 
     void Clear();
   };
-  void RouteOne(const RoutingLayout& plan, const Placed& tile, TileScratch* scratch) const;
+  void RouteOne(const RoutingLayout& layout, const Placed& tile, TileScratch* scratch) const;
   struct Gains;
   // Squares drawn by this level of their weights, or all of them.
-  void RouteSquares(const RoutingLayout& plan, std::optional<float> level,
+  void RouteSquares(const RoutingLayout& layout, std::optional<float> level,
                     const std::function<bool(double)>& on_progress,
                     const std::function<bool()>& is_late);
-  void RouteChunk(const RoutingLayout& plan, std::optional<float> level, std::size_t chunk,
+  void RouteChunk(const RoutingLayout& layout, std::optional<float> level, std::size_t chunk,
                   Gains* gains);
   void FindMasses();
   void TakeDirectPairs(std::size_t first, std::size_t second, TileRoutes* routes,
