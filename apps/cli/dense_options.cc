@@ -104,8 +104,9 @@ void AddNumbers(CLI::App* sub, const std::string& option, std::vector<double>* n
 
 }  // namespace
 
-void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral) {
-  AddNumbers(sub, "--spatial", spatial, "SIGMA,WEIGHT", "sigma in pixels and weight",
+void AddKernelOptions(CLI::App* sub, std::vector<double>* position,
+                      std::vector<double>* bilateral) {
+  AddNumbers(sub, "--position", position, "SIGMA,WEIGHT", "sigma in pixels and weight",
              "Position kernel: sigma in pixels, weight (0: no such kernel)");
   AddNumbers(sub, "--bilateral", bilateral, "SXY,SRGB,WEIGHT",
              "sigma in pixels, sigma in grey levels and weight",

@@ -28,8 +28,8 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command);
 // --time-limit and --max-memory, which apply to the whole command.
 void AddLimitOptions(CLI::App* sub, SolveOptions* solve);
 
-// --spatial SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT; the arguments hold the defaults.
-void AddKernelOptions(CLI::App* sub, std::vector<double>* spatial, std::vector<double>* bilateral);
+// --position SIGMA,WEIGHT and --bilateral SXY,SRGB,WEIGHT; the arguments hold the defaults.
+void AddKernelOptions(CLI::App* sub, std::vector<double>* position, std::vector<double>* bilateral);
 
 // Throws InvalidInput unless the last number, the weight, is finite and >= 0 and the others,
 // sigmas, are finite and > 0.

@@ -100,7 +100,7 @@ SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
     throw InvalidInput("--parameters and --preset both name kernels; give one of them");
   if (command.preset == Preset::kPydensecrf) settings.parameters = SegmentationParameters();
   if (!command.parameters.empty()) TakeParameters(sub, command.parameters, &settings);
-  if (!settings.spatial.empty()) CheckKernelOption("--spatial", settings.spatial);
+  if (!settings.position.empty()) CheckKernelOption("--position", settings.position);
   if (!settings.bilateral.empty()) CheckKernelOption("--bilateral", settings.bilateral);
   if (!command.classes.empty()) settings.reading.classes = ReadClassNames(command.classes);
   if (!command.palette.empty() && command.palette != "voc")
@@ -235,7 +235,7 @@ void AddSegmentCommand(CLI::App* app) {
       "Kernels. adapted: lengths by the size of the picture, weights by how sure the classifier is "
       "(scribbles: as pydensecrf); pydensecrf: those of its README, 3,3 and 80,13,10")
       ->group(group);
-  AddKernelOptions(sub, &settings.spatial, &settings.bilateral);
+  AddKernelOptions(sub, &settings.position, &settings.bilateral);
   AddChoice<KernelNormalisation>(
       sub, "--normalisation", &settings.normalisation,
       {{"symmetric", KernelNormalisation::kSymmetric}, {"none", KernelNormalisation::kNone}},

@@ -36,9 +36,9 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
     profile = ProfileOf(picture->unary, extent);
     parameters = ParametersFor(extent, *profile);
   }
-  if (!settings.spatial.empty()) {
-    parameters.position_sigma = settings.spatial[0];
-    parameters.position_weight = settings.spatial[1];
+  if (!settings.position.empty()) {
+    parameters.position_sigma = settings.position[0];
+    parameters.position_weight = settings.position[1];
   }
   if (!settings.bilateral.empty()) {
     parameters.bilateral_sigma = settings.bilateral[0];
@@ -46,7 +46,7 @@ SegmentationParameters ParametersOf(const SegmentSettings& settings, SegmentPict
     parameters.bilateral_weight = settings.bilateral[2];
   }
   parameters.normalisation = settings.normalisation;
-  if (profile && (settings.spatial.empty() || settings.bilateral.empty())) {
+  if (profile && (settings.position.empty() || settings.bilateral.empty())) {
     std::string note = fmt::format("Kernels: position {:.3g} px and colour {:.3g}, weight {:.3g}",
                                    parameters.bilateral_sigma, parameters.colour_sigma,
                                    parameters.bilateral_weight);
@@ -109,7 +109,7 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
 }
 
 void AddKernels(const SegmentationParameters& parameters, Json* json) {
-  (*json)["spatial"] = {parameters.position_sigma, parameters.position_weight};
+  (*json)["position"] = {parameters.position_sigma, parameters.position_weight};
   (*json)["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
                           parameters.bilateral_weight};
 }
@@ -155,7 +155,7 @@ Json Stamp(const std::string& file) {
 Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
   Json json = SettingsJson(settings, files);
   if (settings.parameters) AddKernels(*settings.parameters, &json["parameters"]);
-  json["kernels"] = {settings.spatial, settings.bilateral};
+  json["kernels"] = {settings.position, settings.bilateral};
   for (const std::string* file :
        {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth, &files.region})
     json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));

@@ -22,7 +22,7 @@ struct SegmentSettings {
   std::string metric = "potts";
   // Of a preset or a file; none: chosen for every picture by its size and classifier.
   std::optional<SegmentationParameters> parameters;
-  std::vector<double> spatial;    // sigma, weight; empty: as in the parameters
+  std::vector<double> position;   // sigma, weight; empty: as in the parameters
   std::vector<double> bilateral;  // sigma, colour sigma, weight; likewise
   KernelNormalisation normalisation = KernelNormalisation::kSymmetric;
   bool ordered = false;  // pairs counted twice

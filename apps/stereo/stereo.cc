@@ -192,8 +192,8 @@ StereoSettings DefaultStereoSettings() {
   StereoSettings settings;
   settings.matching = {.kind = MatchingKind::kCensus, .truncate = 22.0};
   settings.metric = "truncated:2";
-  settings.spatial_sigma = 1.5;
-  settings.spatial_weight = 0.5;
+  settings.position_sigma = 1.5;
+  settings.position_weight = 0.5;
   settings.bilateral_sigma = 6.0;
   settings.bilateral_colour_sigma = 10.0;
   settings.bilateral_weight = 0.1;
@@ -228,9 +228,9 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
   spec.metric = settings->metric;
   spec.channels = pair.channels;
   spec.image = settings->guide_by_right ? pair.right : pair.left;
-  if (settings->spatial_weight > 0.0) {
-    spec.kernels.push_back(
-        Kernel(DenseKernelType::kPosition, settings->spatial_sigma, 0.0, settings->spatial_weight));
+  if (settings->position_weight > 0.0) {
+    spec.kernels.push_back(Kernel(DenseKernelType::kPosition, settings->position_sigma, 0.0,
+                                  settings->position_weight));
   }
   if (settings->bilateral_weight > 0.0) {
     spec.kernels.push_back(Kernel(DenseKernelType::kBilateral, settings->bilateral_sigma,

@@ -50,8 +50,8 @@ struct StereoSettings {
   std::optional<StereoCrfOptions> semi_global;
   MatchingOptions matching;
   std::string metric;
-  double spatial_sigma = 0.0;
-  double spatial_weight = 0.0;  // 0: no such kernel
+  double position_sigma = 0.0;
+  double position_weight = 0.0;  // 0: no such kernel
   double bilateral_sigma = 0.0;
   double bilateral_colour_sigma = 0.0;
   double bilateral_weight = 0.0;

@@ -53,7 +53,7 @@ struct StereoCommand {
   std::string unary;
   std::optional<double> truncate;
   std::optional<double> factor;
-  std::vector<double> spatial;    // empty: not given
+  std::vector<double> position;   // empty: not given
   std::vector<double> bilateral;  // likewise
   int shrink = 1;
   bool fast = false;
@@ -85,10 +85,10 @@ int ParseDisparities(const std::string& text) {
 }
 
 void TakeKernels(const StereoCommand& command, StereoSettings* settings) {
-  if (!command.spatial.empty()) {
-    CheckKernelOption("--spatial", command.spatial);
-    settings->spatial_sigma = command.spatial[0];
-    settings->spatial_weight = command.spatial[1];
+  if (!command.position.empty()) {
+    CheckKernelOption("--position", command.position);
+    settings->position_sigma = command.position[0];
+    settings->position_weight = command.position[1];
   }
   if (command.bilateral.empty()) return;
   CheckKernelOption("--bilateral", command.bilateral);
@@ -114,7 +114,7 @@ StereoSettings SettingsOf(const CLI::App& sub, const StereoCommand& command) {
   }
   settings.disparities = ParseDisparities(command.disparities);
   if (!plain) {
-    for (const char* option : {"--truncate", "--scale", "--metric", "--spatial"}) {
+    for (const char* option : {"--truncate", "--scale", "--metric", "--position"}) {
       if (Given(sub, option)) {
         throw InvalidInput(fmt::format(
             "{} is about models of --unary, which is not given; semi-global matching has no such "
@@ -368,7 +368,7 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
          "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
       ->capture_default_str()
       ->group(group);
-  AddKernelOptions(sub, &command->spatial, &command->bilateral);
+  AddKernelOptions(sub, &command->position, &command->bilateral);
   AddChoice<Preset>(sub, "--preset", &command->preset,
                     {{"semi-global", Preset::kSemiGlobal}, {"paper", Preset::kPaper}},
                     "paper: absolute differences, Potts and the kernels of Pansari, Russell and "

@@ -196,7 +196,7 @@ Json SettingsJson(const StereoSettings& settings, const std::string& left, const
   json["truncate"] = std::isfinite(matching.truncate) ? Json(matching.truncate) : Json(nullptr);
   json["scale"] = matching.factor;
   json["metric"] = settings.metric;
-  json["spatial"] = {settings.spatial_sigma, settings.spatial_weight};
+  json["position"] = {settings.position_sigma, settings.position_weight};
   json["bilateral"] = {settings.bilateral_sigma, settings.bilateral_colour_sigma,
                        settings.bilateral_weight};
   json["guide"] = settings.guide_by_right ? "right" : "left";

@@ -66,8 +66,8 @@ StereoSettings PaperStereoSettings() {
   StereoSettings settings;
   settings.matching.kind = MatchingKind::kAbsoluteDifference;
   settings.metric = "potts";
-  settings.spatial_sigma = 1.64;
-  settings.spatial_weight = 12.99;
+  settings.position_sigma = 1.64;
+  settings.position_weight = 12.99;
   settings.bilateral_sigma = 50.84;
   settings.bilateral_colour_sigma = 1.51;
   settings.bilateral_weight = 1.10;

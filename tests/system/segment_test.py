@@ -182,12 +182,12 @@ class Labels(SegmentTest):
 
         speckle = 2 * differ(1) - differ(2)
         self.assertGreater(speckle, 0.01)
-        self.assertAlmostEqual(adapted["spatial"][1] / (8 * speckle * sure), 1, places=4)
+        self.assertAlmostEqual(adapted["position"][1] / (8 * speckle * sure), 1, places=4)
         self.assertAlmostEqual(adapted["bilateral"][2] / ((0.5 + 2 * speckle) * sure), 1, places=4)
         calibrated = Array(self.directory / "out/marginals.npy").values
         labels = Array(self.directory / "out/labels.npy").values
-        self.write("same.json", {"submarine": "segmentation", "position_sigma": adapted["spatial"][0], "position_weight":
-                                 adapted["spatial"][1], "bilateral_sigma": adapted["bilateral"][0], "colour_sigma":
+        self.write("same.json", {"submarine": "segmentation", "position_sigma": adapted["position"][0], "position_weight":
+                                 adapted["position"][1], "bilateral_sigma": adapted["bilateral"][0], "colour_sigma":
                                  adapted["bilateral"][1], "bilateral_weight": adapted["bilateral"][2]})
         self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "same.json", "-o", "out")
         raw = Array(self.directory / "out/marginals.npy").values
@@ -195,19 +195,19 @@ class Labels(SegmentTest):
         self.assertLess(sum(p * p for p in calibrated), sum(p * p for p in raw))  # less sure
         self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--preset", "pydensecrf", "-o", "out")
         settings = read_json(self.directory / "out/summary.json")["options"]["segment"]
-        self.assertEqual((settings["spatial"], settings["bilateral"]), ([3, 3], [80, 13, 10]))
-        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--spatial", "2,1", "-o", "out")
+        self.assertEqual((settings["position"], settings["bilateral"]), ([3, 3], [80, 13, 10]))
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--position", "2,1", "-o", "out")
         settings = read_json(self.directory / "out/summary.json")["options"]["segment"]
-        self.assertEqual((settings["spatial"], settings["bilateral"]), ([2, 1], adapted["bilateral"]))
+        self.assertEqual((settings["position"], settings["bilateral"]), ([2, 1], adapted["bilateral"]))
 
     def test_parameters_of_a_file_and_options_beside_it(self):
         self.write_softmax()
         self.write("fit.json", {"submarine": "segmentation", "position_weight": 1, "bilateral_sigma": 20, "colour_sigma": 25,
                                 "bilateral_weight": 4, "iterations": 3, "softmax_temperature": 2})
-        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--spatial", "2,5", "-o", "out")
+        self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--position", "2,5", "-o", "out")
         summary = read_json(self.directory / "out/summary.json")
         settings = summary["options"]["segment"]
-        self.assertEqual((settings["spatial"], settings["bilateral"]), ([2, 5], [20, 25, 4]))
+        self.assertEqual((settings["position"], settings["bilateral"]), ([2, 5], [20, 25, 4]))
         self.assertEqual((settings["softmax_temperature"], summary["iterations"][-1]["k"]), (2, 3))
         # The iterations of the file are the updates of mean field, not those of the proof.
         self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--certify", "-o", "out")
@@ -234,7 +234,7 @@ class Labels(SegmentTest):
     def test_costs_and_a_warning_where_they_look_like_probabilities(self):
         costs = [c for y in range(HEIGHT) for x in range(WIDTH) for c in ((0, 2, 3) if y < 8 else (3, 0, 2))]
         write_npy(self.directory / "costs.npy", (HEIGHT, WIDTH, 3), costs, "<f4")
-        labels = self.segment("--unary", "costs.npy", "--spatial", "1,0.1", "--bilateral", "5,5,0", "--normalisation",
+        labels = self.segment("--unary", "costs.npy", "--position", "1,0.1", "--bilateral", "5,5,0", "--normalisation",
                               "none", "--count", "ordered")
         self.assertEqual(labels.values, [int(y >= 8) for y in range(HEIGHT) for _ in range(WIDTH)])
         self.assertNotIn("warning", self.output.stderr)
@@ -370,8 +370,8 @@ class Refused(SegmentTest):
                 ((*softmax, "--parameters", "fit.json", "--preset", "pydensecrf"), ["--parameters", "--preset"]),
                 ((*softmax, "--certify", "sure"), ["--certify", "auto", "sure"]),
                 ((*softmax, "--bilateral", "80,13"), ["--bilateral", "3 numbers", "SXY,SRGB,WEIGHT", "grey levels", "80,13"]),
-                ((*softmax, "--spatial", "3,x"), ["--spatial", "2 numbers", "SIGMA,WEIGHT"]),
-                ((*softmax, "--spatial", "-3,3"), ["--spatial"])):
+                ((*softmax, "--position", "3,x"), ["--position", "2 numbers", "SIGMA,WEIGHT"]),
+                ((*softmax, "--position", "-3,3"), ["--position"])):
             with self.subTest(arguments=arguments):
                 finished = self.run_command("segment", "picture.png", "-o", "out", *arguments)
                 self.assert_one_sentence(finished, mentions)
