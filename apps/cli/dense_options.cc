@@ -63,7 +63,7 @@ void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
          "certified by then")
       ->check(NumberBetween(0, 1e12));
   sub->add_option_function<double>(
-         "--max-memory,--memory",
+         "--max-memory",
          [solve](double gigabytes) {
            solve->limits.max_bytes =
                std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9));
