@@ -63,7 +63,7 @@ void AddLimitOptions(CLI::App* sub, SolveOptions* solve) {
          "certified by then")
       ->check(NumberBetween(0, 1e12));
   sub->add_option_function<double>(
-         "--max-memory,--memory",
+         "--max-memory",
          [solve](double gigabytes) {
            solve->limits.max_bytes =
                std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9));
@@ -159,7 +159,7 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
           "first two, which says more; none: labels and marginals without bounds")
       ->expected(0, 1)
       ->default_str("auto")
-      ->group(proves ? group : sub->get_option_defaults()->get_group());
+      ->group(proves ? group : sub->option_defaults()->get_group());
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->dense.marginals,
                             "Which marginals to return: those of the upper bound, which are too "
                             "flat where unaries say little; those of mean field started from "

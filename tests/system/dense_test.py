@@ -631,7 +631,7 @@ class Documentation(DenseTest):
         group = text.split("Dense models:")[1]
         for option in ("--pairs", "--cutoff", "--levels", "--certify", "--marginals-of"):
             self.assertIn(option, group)
-        for word in ("--max-memory", "--memory", "--deterministic", "--entropy", "solve dense.json"):
+        for word in ("--max-memory", "--deterministic", "--entropy", "solve dense.json"):
             self.assertIn(word, text)
         self.assertIn("--dense", self.run_well("generate", "--help").stdout)
 

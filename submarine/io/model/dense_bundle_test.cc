@@ -249,7 +249,7 @@ TEST_F(DenseBundleTest, BadHeadersNameFileAndKey) {
        "key \"image\" must be left out"},
       {R"({"submarine": "dense", "variables": 4, "labels": 1})", "key \"labels\" must be"},
       {R"({"submarine": "dense", "variables": 12, "labels": 2, "count": "twice"})",
-       "key \"pairs\" must be \"ordered\" or \"once\""},
+       "key \"count\" must be \"once\" or \"ordered\""},
       {R"({"submarine": "dense", "variables": 12, "labels": 2})", "key \"kernels\" is missing"},
       {R"({"submarine": "dense", "variables": 12, "labels": 2, "kernels": {}})",
        "key \"kernels\" must be a list"},
