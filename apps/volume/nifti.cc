@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -49,7 +50,15 @@ Header Open(const std::string& file) {
   nifti_set_debug_level(0);  // it would print
   // Errors of the operating system have better words here.
   const internal::InputFile opened(file);
-  Header header(nifti_image_read(file.c_str(), 0), nifti_image_free);
+  // Checked first: nifti_image_read prints about headers that are wrong.
+  int version = 0;
+  const std::unique_ptr<void, void (*)(void*)> stored(nifti_read_header(file.c_str(), &version, 0),
+                                                      std::free);
+  const bool good = (version == 1 && nifti_hdr1_looks_good(
+                                         static_cast<const nifti_1_header*>(stored.get())) != 0) ||
+                    (version == 2 &&
+                     nifti_hdr2_looks_good(static_cast<const nifti_2_header*>(stored.get())) != 0);
+  Header header(good ? nifti_image_read(file.c_str(), 0) : nullptr, nifti_image_free);
   if (!header || header->nifti_type == NIFTI_FTYPE_ANALYZE)
     FailToRead(file, "cannot be read as NIfTI: its header is none");
   return header;
