@@ -46,19 +46,32 @@ double Millimetres(const nifti_image& header) {
   throw FileError(fmt::format("\"{}\" {}", file, why));
 }
 
+// The number of axes tells the order of bytes: it is from 1 to 7.
+template <class Stored>
+bool LooksGood(Stored* header, int version, int (*looks_good)(const Stored*)) {
+  if (header->dim[0] < 0 || header->dim[0] > 7) swap_nifti_header(header, version);
+  return looks_good(header) != 0;
+}
+
+bool HasGoodHeader(const std::string& file) {
+  int version = 0;
+  const std::unique_ptr<void, void (*)(void*)> stored(nifti_read_header(file.c_str(), &version, 0),
+                                                      std::free);
+  if (!stored) return false;
+  if (version == 1)
+    return LooksGood(static_cast<nifti_1_header*>(stored.get()), 1, nifti_hdr1_looks_good);
+  if (version == 2)
+    return LooksGood(static_cast<nifti_2_header*>(stored.get()), 2, nifti_hdr2_looks_good);
+  return false;
+}
+
 Header Open(const std::string& file) {
   nifti_set_debug_level(0);  // it would print
   // Errors of the operating system have better words here.
   const internal::InputFile opened(file);
   // Checked first: nifti_image_read prints about headers that are wrong.
-  int version = 0;
-  const std::unique_ptr<void, void (*)(void*)> stored(nifti_read_header(file.c_str(), &version, 0),
-                                                      std::free);
-  const bool good = (version == 1 && nifti_hdr1_looks_good(
-                                         static_cast<const nifti_1_header*>(stored.get())) != 0) ||
-                    (version == 2 &&
-                     nifti_hdr2_looks_good(static_cast<const nifti_2_header*>(stored.get())) != 0);
-  Header header(good ? nifti_image_read(file.c_str(), 0) : nullptr, nifti_image_free);
+  Header header(HasGoodHeader(file) ? nifti_image_read(file.c_str(), 0) : nullptr,
+                nifti_image_free);
   if (!header || header->nifti_type == NIFTI_FTYPE_ANALYZE)
     FailToRead(file, "cannot be read as NIfTI: its header is none");
   return header;
