@@ -159,44 +159,23 @@ class Numbers {
   std::vector<char> bytes_;
 };
 
+template <class T, class Take>
+bool TakeIf(const nifti_image& header, int type, const Take& take) {
+  if (header.datatype != type) return false;
+  Numbers(header).ForEach<T>(take);
+  return true;
+}
+
 template <class Take>
 void ForEachNumber(const nifti_image& header, const Take& take) {
-  Numbers numbers(header);
-  const auto each = [&]<class T>(T /*type*/) { numbers.ForEach<T>(take); };
-  switch (header.datatype) {
-    case DT_UINT8:
-      each(std::uint8_t());
-      break;
-    case DT_INT8:
-      each(std::int8_t());
-      break;
-    case DT_INT16:
-      each(std::int16_t());
-      break;
-    case DT_UINT16:
-      each(std::uint16_t());
-      break;
-    case DT_INT32:
-      each(std::int32_t());
-      break;
-    case DT_UINT32:
-      each(std::uint32_t());
-      break;
-    case DT_INT64:
-      each(std::int64_t());
-      break;
-    case DT_UINT64:
-      each(std::uint64_t());
-      break;
-    case DT_FLOAT32:
-      each(float());
-      break;
-    case DT_FLOAT64:
-      each(double());
-      break;
-    default:
-      break;
-  }
+  TakeIf<std::uint8_t>(header, DT_UINT8, take) || TakeIf<std::int8_t>(header, DT_INT8, take) ||
+      TakeIf<std::int16_t>(header, DT_INT16, take) ||
+      TakeIf<std::uint16_t>(header, DT_UINT16, take) ||
+      TakeIf<std::int32_t>(header, DT_INT32, take) ||
+      TakeIf<std::uint32_t>(header, DT_UINT32, take) ||
+      TakeIf<std::int64_t>(header, DT_INT64, take) ||
+      TakeIf<std::uint64_t>(header, DT_UINT64, take) || TakeIf<float>(header, DT_FLOAT32, take) ||
+      TakeIf<double>(header, DT_FLOAT64, take);
 }
 
 void CheckType(const nifti_image& header, const std::string& file) {
