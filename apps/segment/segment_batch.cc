@@ -19,6 +19,7 @@
 #include "apps/cli/picture_files.h"
 #include "apps/cli/terminal.h"
 #include "apps/solve/solve_output.h"
+#include "apps/volume/nifti.h"
 #include "submarine/base/error.h"
 #include "submarine/base/numbers.h"
 #include "submarine/base/parallel.h"
@@ -288,6 +289,10 @@ std::vector<SegmentJob> SegmentJobs(const SegmentInputs& inputs, const std::stri
   const bool one_directory = inputs.images.size() == 1;
   const std::vector<std::string> images =
       one_directory ? PicturesIn(inputs.images.front()) : inputs.images;
+  for (const std::string& image : images) {
+    if (IsVolumeName(image))
+      throw InvalidInput(fmt::format("\"{}\" is a volume, expected one volume per call", image));
+  }
   RequireDirectory("--softmax", inputs.softmax, images.size());
   RequireDirectory("--unary", inputs.unary, images.size());
   RequireDirectory("--scribbles", inputs.scribbles, images.size());

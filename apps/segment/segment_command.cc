@@ -154,14 +154,18 @@ void RunSegment(const CLI::App& sub, const SegmentCommand& command) {
 void AddInputOptions(CLI::App* sub, SegmentCommand* command) {
   SegmentInputs& inputs = command->inputs;
   SegmentReading& reading = command->settings.reading;
-  sub->add_option("IMAGE", inputs.images,
-                  "The picture (PNG, JPEG, TIFF, BMP, PGM, PPM); several, or a directory of them, "
-                  "are segmented in parallel, and the same command continues where it was stopped")
+  sub->add_option(
+         "IMAGE", inputs.images,
+         "The picture (PNG, JPEG, TIFF, BMP, PGM, PPM); several, or a directory of them, "
+         "are segmented in parallel, and the same command continues where it was stopped. "
+         "Or a volume (NIfTI: .nii, .nii.gz); what is larger than the memory goes by blocks "
+         "of Python's submarine.blocks")
       ->required();
   AddOutputOption(sub, &command->directory);
   sub->add_option("--softmax", inputs.softmax,
                   "Probabilities of a classifier as .npy of shape (height, width, labels) or "
-                  "(labels, height, width)");
+                  "(labels, height, width); of a volume as NIfTI with the labels along the fourth "
+                  "axis, or a file for each label: a.nii,b.nii");
   sub->add_option("--unary", inputs.unary,
                   "Instead of --softmax: costs (-log probability), same shapes");
   sub->add_option("--scribbles", inputs.scribbles,
@@ -260,6 +264,7 @@ void AddSegmentCommand(CLI::App* app) {
       "  submarine segment photos/ --softmax softmaxes/ --truth labels/ -o out     (photos/a.jpg "
       "with softmaxes/a.npy)\n"
       "  submarine segment photo.jpg --scribbles scribbles.png -o out\n"
+      "  submarine segment t1.nii.gz --softmax softmax.nii.gz -o out          (lengths in mm)\n"
       "  submarine segment photo.jpg --softmax softmax.npy -o out --certify          (the same "
       "labels, and what is proven of them)\n"
       "  submarine segment photo.jpg --softmax softmax.npy -o out --least-energy --time-limit 60");

@@ -225,7 +225,7 @@ void ReadVolumeSoftmax(const std::string& files, const SegmentReading& reading,
   }
   if (!sums) {
     rows = WithRest(rows);
-    picture->notes.push_back(
+    picture->notes.emplace_back(
         "The probabilities do not sum to 1; what is left is that of a first label more.");
   }
   for (std::size_t a = 0; a < rows.rows(); ++a) {

@@ -275,7 +275,9 @@ PicturePage VolumePage(const Bundle* bundle, const std::string& title,
   shown.colours = picture.colours;
   shown.notes = picture.notes;
   shown.warnings = picture.warnings;
-  shown.notes.push_back(slices.text + ". labels.nii.gz and probabilities.nii.gz hold all of them.");
+  shown.notes.push_back(slices.text +
+                        ". Shares beside colours are theirs; labels.nii.gz and "
+                        "probabilities.nii.gz hold all of the volume.");
   SegmentOutcome of_slices;
   of_slices.changed = outcome.changed;
   of_slices.scores = outcome.scores;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -45,11 +46,32 @@ double Millimetres(const nifti_image& header) {
   throw FileError(fmt::format("\"{}\" {}", file, why));
 }
 
+// The number of axes tells the order of bytes: it is from 1 to 7.
+template <class Stored>
+bool LooksGood(Stored* header, int version, int (*looks_good)(const Stored*)) {
+  if (header->dim[0] < 0 || header->dim[0] > 7) swap_nifti_header(header, version);
+  return looks_good(header) != 0;
+}
+
+bool HasGoodHeader(const std::string& file) {
+  int version = 0;
+  const std::unique_ptr<void, void (*)(void*)> stored(nifti_read_header(file.c_str(), &version, 0),
+                                                      std::free);
+  if (!stored) return false;
+  if (version == 1)
+    return LooksGood(static_cast<nifti_1_header*>(stored.get()), 1, nifti_hdr1_looks_good);
+  if (version == 2)
+    return LooksGood(static_cast<nifti_2_header*>(stored.get()), 2, nifti_hdr2_looks_good);
+  return false;
+}
+
 Header Open(const std::string& file) {
   nifti_set_debug_level(0);  // it would print
   // Errors of the operating system have better words here.
   const internal::InputFile opened(file);
-  Header header(nifti_image_read(file.c_str(), 0), nifti_image_free);
+  // Checked first: nifti_image_read prints about headers that are wrong.
+  Header header(HasGoodHeader(file) ? nifti_image_read(file.c_str(), 0) : nullptr,
+                nifti_image_free);
   if (!header || header->nifti_type == NIFTI_FTYPE_ANALYZE)
     FailToRead(file, "cannot be read as NIfTI: its header is none");
   return header;
@@ -137,44 +159,23 @@ class Numbers {
   std::vector<char> bytes_;
 };
 
+template <class T, class Take>
+bool TakeIf(const nifti_image& header, int type, const Take& take) {
+  if (header.datatype != type) return false;
+  Numbers(header).ForEach<T>(take);
+  return true;
+}
+
 template <class Take>
 void ForEachNumber(const nifti_image& header, const Take& take) {
-  Numbers numbers(header);
-  const auto each = [&]<class T>(T /*type*/) { numbers.ForEach<T>(take); };
-  switch (header.datatype) {
-    case DT_UINT8:
-      each(std::uint8_t());
-      break;
-    case DT_INT8:
-      each(std::int8_t());
-      break;
-    case DT_INT16:
-      each(std::int16_t());
-      break;
-    case DT_UINT16:
-      each(std::uint16_t());
-      break;
-    case DT_INT32:
-      each(std::int32_t());
-      break;
-    case DT_UINT32:
-      each(std::uint32_t());
-      break;
-    case DT_INT64:
-      each(std::int64_t());
-      break;
-    case DT_UINT64:
-      each(std::uint64_t());
-      break;
-    case DT_FLOAT32:
-      each(float());
-      break;
-    case DT_FLOAT64:
-      each(double());
-      break;
-    default:
-      break;
-  }
+  TakeIf<std::uint8_t>(header, DT_UINT8, take) || TakeIf<std::int8_t>(header, DT_INT8, take) ||
+      TakeIf<std::int16_t>(header, DT_INT16, take) ||
+      TakeIf<std::uint16_t>(header, DT_UINT16, take) ||
+      TakeIf<std::int32_t>(header, DT_INT32, take) ||
+      TakeIf<std::uint32_t>(header, DT_UINT32, take) ||
+      TakeIf<std::int64_t>(header, DT_INT64, take) ||
+      TakeIf<std::uint64_t>(header, DT_UINT64, take) || TakeIf<float>(header, DT_FLOAT32, take) ||
+      TakeIf<double>(header, DT_FLOAT64, take);
 }
 
 void CheckType(const nifti_image& header, const std::string& file) {

@@ -206,7 +206,7 @@ def refine_points(
         raise InvalidInput(f"the points have shape {places.shape}, expected (points, 3) or (points, 2)")
     if len(places) == 0:
         raise InvalidInput("the cloud has no points, expected at least one")
-    require_finite(places, "the points")
+    require_finite(places, "the point cloud")
     scores = labels_last(as_array(probabilities, "probabilities"), label_axis, "probabilities")
     if scores.ndim != 2 or len(scores) != len(places):
         raise InvalidInput(f"probabilities have shape {scores.shape}, expected ({len(places)}, labels), a row per point")

@@ -24,6 +24,7 @@ class _Volume(NamedTuple):
     path: str
     values: Array
     affine: Array
+    unit: float  # of the affine, in mm
     spacing: Tuple[float, ...]  # mm along the axes of the array
     header: Any
 
@@ -53,10 +54,12 @@ def _read(path: PathLike, what: str) -> _Volume:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
         raise InvalidInput(f'{what}: "{name}" is {values[place]} at voxel {place}, expected finite numbers')
-    spacing = tuple(float(s) for s in found.header.get_zooms()[:3])
+    units = getattr(found.header, "get_xyzt_units", lambda: ("mm",))()  # not every format has them
+    unit = {"meter": 1000.0, "micron": 0.001}.get(units[0], 1.0)
+    spacing = tuple(unit * float(s) for s in found.header.get_zooms()[:3])
     if not all(0 < s < math.inf for s in spacing):
         raise InvalidInput(f'{what}: "{name}" has voxels of {_text(spacing)} mm')
-    return _Volume(name, values, np.asarray(found.affine), spacing, found.header)
+    return _Volume(name, values, np.asarray(found.affine), unit, spacing, found.header)
 
 
 def _text(spacing: Sequence[float]) -> str:
@@ -73,7 +76,7 @@ def _same_grid(one: _Volume, other: _Volume) -> None:
             f'"{one.path}" has voxels of {_text(one.spacing)} mm, "{other.path}" of {_text(other.spacing)} mm'
         )
     corners = np.array([[i * (n - 1) for i, n in zip(corner, one.values.shape)] + [1] for corner in np.ndindex(2, 2, 2)])
-    apart = np.abs((one.affine - other.affine) @ corners.T).max()
+    apart = np.abs((one.unit * one.affine - other.unit * other.affine)[:3] @ corners.T).max()
     if apart > 0.1 * min(one.spacing):
         raise InvalidInput(
             f'the voxels of "{one.path}" and "{other.path}" are up to {apart:.3g} mm apart: they differ in orientation or origin'
@@ -89,8 +92,10 @@ def _probabilities(softmax: Any, image: _Volume) -> Array:
     parts: List[Array] = []
     for volume in volumes:
         values = volume.values if volume.values.ndim == 4 else volume.values[..., np.newaxis]
-        scale = np.float32(1.0 / 255.0) if values.dtype.kind == "u" or values.max(initial=0) > 2 else np.float32(1.0)
-        parts.append(values.astype(np.float32) * scale)
+        most, least = values.max(initial=0), values.min(initial=0)
+        parts.append(values.astype(np.float32))
+        if least >= 0 and 2 < most <= 255:
+            parts[-1] *= np.float32(1.0 / 255.0)
     stacked = np.concatenate(parts, axis=-1)
     if stacked.min(initial=0.0) < 0:
         raise InvalidInput(f'"{volumes[0].path}" has values below 0, expected probabilities')
@@ -145,8 +150,8 @@ def refine_volume(
     Parameters
     ----------
     softmax : path or sequence of paths
-        A file of four axes, the last of which is the labels', or a file for each label. Bytes are taken as 0 to 255. Where
-        they do not sum to 1, what is left is a first label more.
+        A file of four axes, the last of which is the labels', or a file for each label. Numbers from 0 to 255 are taken as
+        bytes. Where they do not sum to 1, what is left is a first label more.
     image : path
         A file of three axes, or four with channels.
     out : path, optional

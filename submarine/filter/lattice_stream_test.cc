@@ -130,7 +130,8 @@ TEST(LatticeStream, AddsWhatGridsMultiply) {
   places.features = Matrix<double>(n, 3);
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t d = 0, rest = a; d < 3; ++d, rest /= side)
-      places.features(a, d) = static_cast<double>(rest % side) / (1.0 + 0.2 * d);
+      places.features(a, d) =
+          static_cast<double>(rest % side) / (1.0 + 0.2 * static_cast<double>(d));
     places.scale.push_back(random.Real(0.1, 0.3));
   }
   for (const bool self_terms : {true, false}) {

@@ -377,3 +377,18 @@ def test_a_grid_that_one_process_is_refused_runs_in_blocks():
     assert found.missing == [] and found.summary["blocks"] > 1
     assert found.summary["megabytes_of_largest_worker"] < 200
     assert found.lower < found.upper
+
+
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
+    softmax, image, keywords = random_segmentation(np.random.default_rng(1))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(sm.FileError, match='" cannot be written: No space left on device$'):
+        sm.blocks.refine(softmax, image, tmp_path / "labels.npy", scheduler="here", label_axis=-1, **keywords)
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(sm.FileError, match="cannot be made"):
+        sm.blocks.refine(softmax, image, scheduler="here", work=tmp_path / "file" / "work", label_axis=-1, **keywords)

@@ -74,6 +74,18 @@ def test_millimetres_are_those_of_every_axis(tmp_path):
     assert (found.labels != other.labels).any()
 
 
+def test_metres_are_a_thousand_millimetres(tmp_path):
+    nibabel = nifti()
+    softmax, image, _ = head()
+    p, t1 = save(tmp_path / "p.nii", softmax), save(tmp_path / "t1.nii", image)
+    volume = nibabel.Nifti1Image(image, np.diag([0.001, 0.001, 0.001, 1]) @ OBLIQUE)
+    volume.header.set_xyzt_units("meter")
+    nibabel.save(volume, str(tmp_path / "m.nii"))
+    found, same = sm.refine_volume(p, tmp_path / "m.nii", bilateral_sigma=4), sm.refine_volume(p, t1, bilateral_sigma=4)
+    np.testing.assert_array_equal(found.labels, same.labels)
+    assert found.millilitres() == pytest.approx(same.millilitres(), rel=1e-5)
+
+
 def test_a_file_for_each_label_and_the_rest(tmp_path):
     softmax, image, _ = head()
     t1 = save(tmp_path / "t1.nii", image)
@@ -178,7 +190,7 @@ def test_bad_clouds_are_named(tmp_path):
     refused("the cloud has no points", sm.refine_points, softmax[:0], points[:0])
     refused("all 50 points are at one place", sm.refine_points, softmax, np.ones((50, 3)))
     refused("expected (50, labels), a row per point", sm.refine_points, softmax[1:], points)
-    refused("the points is nan at (4, 1)", sm.refine_points, softmax, np.where(np.arange(150).reshape(50, 3) == 13, np.nan, points))
+    refused("the point cloud is nan at (4, 1)", sm.refine_points, softmax, np.where(np.arange(150).reshape(50, 3) == 13, np.nan, points))
     refused("expected (points, 3) or (points, 2)", sm.refine_points, softmax, points[:, :1])
     refused("expected (50, channels), a row per point", sm.refine_points, softmax, points, colours[1:])
     path = write_ply(tmp_path / "cloud.ply", points, colours, "binary_little_endian")

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from .._arrays import Array, as_number, as_whole
-from .._errors import InvalidInput
+from .._errors import FileError, InvalidInput
 from .. import _core
 from ._plan import Folder, as_sides, choose_block
 from ._run import Bar, Done, run_here, runner_of
@@ -76,7 +76,10 @@ class Call:
         if work is None:
             work = tempfile.mkdtemp(prefix="submarine-blocks-") if self.out is None else self.out + ".blocks"
         self.folder = Folder(os.path.abspath(os.fspath(work)))
-        os.makedirs(self.folder.path, exist_ok=True)
+        try:
+            os.makedirs(self.folder.path, exist_ok=True)
+        except OSError as error:
+            raise FileError(f'"{self.folder.path}" cannot be made: {error.strerror}') from error
         self.progress = progress
         self.missing: Dict[str, str] = {}
         self.times: Dict[str, List[Dict[str, Any]]] = {}

@@ -62,9 +62,18 @@ class Source(NamedTuple):
 
 
 def new_file(path: str, dtype: Any, shape: Sequence[int]) -> Any:
-    """A .npy file of zeros, mapped."""
+    """A .npy file of zeros, mapped. Its space is taken now: a write to a map of a full disk would kill a worker."""
     create: Any = np.lib.format.open_memmap  # which numpy 1 has no types for
-    return create(path, mode="w+", dtype=dtype, shape=tuple(shape))
+    try:
+        made = create(path, mode="w+", dtype=dtype, shape=tuple(shape))
+        if hasattr(os, "posix_fallocate"):
+            with open(path, "r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, os.path.getsize(path))
+    except OSError as error:
+        if os.path.exists(path):
+            os.remove(path)
+        raise FileError(f'"{path}" cannot be written: {error.strerror}') from error
+    return made
 
 
 def _zarr() -> Any:

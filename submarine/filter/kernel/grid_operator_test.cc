@@ -78,7 +78,8 @@ TEST(GridOperator, NormalisesByItsOwnRowSums) {
   GaussianKernel kernel = KernelOf({{6, 7, 8}, {1.0, 1.5, 0.8}});
   const std::vector<float> sums = GridOperator::Make(kernel)->RowSumsWithSelf();
   kernel.normalisation = KernelNormalisation::kSymmetric;
-  const std::vector<float>& scale = GridOperator::Make(kernel)->scale();
+  const std::unique_ptr<GridOperator> op = GridOperator::Make(kernel);
+  const std::vector<float>& scale = op->scale();
   for (std::size_t a = 0; a < sums.size(); ++a)
     EXPECT_NEAR(scale[a] * scale[a] * sums[a], 1.0F, 1e-6F);
 }
