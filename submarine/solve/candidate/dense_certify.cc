@@ -291,7 +291,10 @@ class Certifier {
       return;
     }
     if (!has_upper_) return;
-    if (options_.upper_before && options_.upper_before->value() <= evidence_.bound.upper) return;
+    // Looser bounds may yet prove more of a sum.
+    if (!options_.expectations && options_.upper_before &&
+        options_.upper_before->value() <= evidence_.bound.upper)
+      return;
     Attempt("the upper bound", [&] {
       certificate.upper =
           verifier.Upper(evidence_.bound.proof, Reporter("certify upper bound"), tilted());
@@ -405,7 +408,9 @@ void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
   KeepSmaller(found.certificate.upper, &certificate.upper);
   KeepLarger(found.certificate.lower, &certificate.lower);
   KeepLarger(found.certificate.dual, &certificate.dual);
-  KeepTighter(std::move(found.tilted), &(*kept)->tilted);
+  // What no flows are below says nothing about a bound without flows.
+  if (certificate.extension == "fluctuations") certificate.dual = certificate.lower;
+  KeepBoth(std::move(found.tilted), &(*kept)->tilted);
   (*kept)->notes = std::move(found.notes);
   if (found.energy && !((*kept)->energy && *(*kept)->energy <= *found.energy)) {
     (*kept)->energy = found.energy;
