@@ -76,7 +76,7 @@ Json ProvenJson(const std::vector<ProvenValue>& values) {
 
 double ProvingSeconds(std::size_t pixels, std::size_t labels) {
   constexpr double kPasses = 60.0;
-  constexpr double kSecondsPerEntry = 4e-9;  // on one core
+  constexpr double kSecondsPerEntry = 2e-8;  // on one core
   return kPasses * kSecondsPerEntry * static_cast<double>(pixels) * static_cast<double>(labels) /
          static_cast<double>(internal::NumThreads());
 }

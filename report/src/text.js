@@ -2,7 +2,8 @@
 import {element} from "./dom.js";
 import {decimalsFor, duration, fixed, isNumber, roundedDown, roundedUp, significant} from "./format.js";
 
-const PROOFS = {trw: "weighted trees prove", routed: "a path, routes to it and a flow prove"};
+const PROOFS = {trw: "weighted trees prove", routed: "a path, routes to it and a flow prove",
+  fluctuations: "mean field and the most that its fluctuations can add prove"};
 
 /** log Z, or what takes its place at another temperature. */
 export function quantity(temperature) {
@@ -49,7 +50,7 @@ export function meaning(summary) {
 function intervalSentence({lower, upper, termination, temperature, method, extension}) {
   const what = quantity(temperature);
   // `auto` on dense models keeps its name where it has routed pairs.
-  const proof = PROOFS[extension === "routed" ? "routed" : method] ?? "a flow proves";
+  const proof = PROOFS[extension in PROOFS ? extension : method] ?? "a flow proves";
   if (!isNumber(lower) && !isNumber(upper)) return null;
   if (termination === "exact") {
     return `This is ${what} of the model itself, computed by exact elimination; the interval is a bound on the rounding errors.`;

@@ -34,6 +34,24 @@ class RaisedUpper : public TiltedUpper {
   std::shared_ptr<const TiltedUpper> inner_;
 };
 
+class LesserUpper : public TiltedUpper {
+ public:
+  LesserUpper(std::shared_ptr<const TiltedUpper> one, std::shared_ptr<const TiltedUpper> other)
+      : one_(std::move(one)), other_(std::move(other)) {}
+
+  Bound LogZ(const Matrix<double>& values, double delta) const override {
+    return std::min(one_->LogZ(values, delta), other_->LogZ(values, delta));
+  }
+  Bound untilted() const override { return std::min(one_->untilted(), other_->untilted()); }
+  double temperature() const override { return one_->temperature(); }
+  std::size_t num_variables() const override { return one_->num_variables(); }
+  std::size_t num_labels(std::size_t variable) const override { return one_->num_labels(variable); }
+
+ private:
+  std::shared_ptr<const TiltedUpper> one_;
+  std::shared_ptr<const TiltedUpper> other_;
+};
+
 // In single precision, and at least x.
 float RoundedUp(double x) {
   const auto near = static_cast<float>(x);
@@ -47,6 +65,15 @@ float RoundedUp(double x) {
 void KeepTighter(std::shared_ptr<const TiltedUpper> found,
                  std::shared_ptr<const TiltedUpper>* kept) {
   if (found && (!*kept || found->untilted() < (*kept)->untilted())) *kept = std::move(found);
+}
+
+void KeepBoth(std::shared_ptr<const TiltedUpper> found, std::shared_ptr<const TiltedUpper>* kept) {
+  if (!found) return;
+  if (*kept) {
+    *kept = std::make_shared<LesserUpper>(std::move(*kept), std::move(found));
+  } else {
+    *kept = std::move(found);
+  }
 }
 
 std::shared_ptr<const TiltedUpper> RaisedBy(double by, std::shared_ptr<const TiltedUpper> tilted) {

@@ -43,6 +43,9 @@ using TiltedPlace = std::shared_ptr<const TiltedUpper>*;
 void KeepTighter(std::shared_ptr<const TiltedUpper> found,
                  std::shared_ptr<const TiltedUpper>* kept);
 
+// Keeps both, about the same model: the lesser for every sum and every delta, as one may grow less with delta than the other.
+void KeepBoth(std::shared_ptr<const TiltedUpper> found, std::shared_ptr<const TiltedUpper>* kept);
+
 // For energies that differ from those of the bound by at most `by`.
 std::shared_ptr<const TiltedUpper> RaisedBy(double by, std::shared_ptr<const TiltedUpper> tilted);
 

@@ -42,6 +42,14 @@ std::optional<std::array<double, 2>> Interval(double change, const std::vector<d
   return std::array{change - by, change + by};
 }
 
+// No share rises above 1 or falls below 0, whatever few pictures say.
+Change ChangeOfShare(double before, double after, const std::vector<double>& resampled,
+                     int pictures) {
+  std::optional<std::array<double, 2>> ends = Interval(after - before, resampled, pictures);
+  if (ends) ends = {{std::max((*ends)[0], -before), std::min((*ends)[1], 1.0 - before)}};
+  return {before, after, ends};
+}
+
 bool Compares(const LabelCounts& counts) {
   return std::any_of(counts.truth.begin(), counts.truth.end(), [](auto n) { return n > 0; });
 }
@@ -138,25 +146,20 @@ Comparison Compare(std::span<const ComparedPicture> pictures) {
   const std::size_t labels = before.iou.size();
   const Resampled resampled = Resample(pictures, labels);
   const int all = comparison.pictures;
-  comparison.mean_iou = {before.mean_iou, after.mean_iou,
-                         Interval(after.mean_iou - before.mean_iou, resampled.mean_iou, all)};
-  comparison.accuracy = {before.accuracy, after.accuracy,
-                         Interval(after.accuracy - before.accuracy, resampled.accuracy, all)};
+  comparison.mean_iou = ChangeOfShare(before.mean_iou, after.mean_iou, resampled.mean_iou, all);
+  comparison.accuracy = ChangeOfShare(before.accuracy, after.accuracy, resampled.accuracy, all);
   comparison.iou.resize(labels);
   for (std::size_t l = 0; l < labels; ++l) {
     if (std::isnan(before.iou[l])) continue;
     const int with =
         Count(pictures, [l](const ComparedPicture& p) { return p.before.truth[l] > 0; });
-    comparison.iou[l] = {before.iou[l], after.iou[l],
-                         Interval(after.iou[l] - before.iou[l], resampled.iou[l], with)};
+    comparison.iou[l] = ChangeOfShare(before.iou[l], after.iou[l], resampled.iou[l], with);
   }
   if (Compares(sum.thin_before)) {
     const int with =
         Count(pictures, [](const ComparedPicture& p) { return Compares(p.thin_before); });
-    const double thin_before = AccuracyOf(sum.thin_before);
-    const double thin_after = AccuracyOf(sum.thin_after);
-    comparison.thin = {thin_before, thin_after,
-                       Interval(thin_after - thin_before, resampled.thin, with)};
+    comparison.thin = ChangeOfShare(AccuracyOf(sum.thin_before), AccuracyOf(sum.thin_after),
+                                    resampled.thin, with);
   }
   return comparison;
 }

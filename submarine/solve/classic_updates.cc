@@ -23,6 +23,7 @@
 #include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_state.h"
 #include "submarine/solve/method/dense_memory.h"
+#include "submarine/solve/method/times.h"
 #include "submarine/solver/mean_field/streamed_updates.h"
 
 namespace submarine::internal {
@@ -266,6 +267,8 @@ SolveResult ProveUpdates(const SolveTask<DenseCrf>& task) {
   updating.dense.certify = Certify::kNone;
   updating.dense.marginals = DenseMarginals::kMeanField;
   updating.expectations = false;
+  // Labels are the same with and without a proof: they may take what a limit may be exceeded by.
+  updating.limits.time_limit_seconds += Overrun(updating.limits.time_limit_seconds);
   if (updating.dense.pairs.kind == OperatorKind::kAuto)
     updating.dense.pairs.kind = OperatorKind::kLattice;
   const SolveTask<DenseCrf> first{task.model, updating, task.clock, task.watch};

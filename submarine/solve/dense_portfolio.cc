@@ -28,6 +28,7 @@ struct Candidate {
 // In the order of preference; a row is all that a new candidate needs here.
 constexpr Candidate kCandidates[] = {
     {"mean field", WantsMeanField, FindMeanField},
+    {"fluctuations", WantsFluctuations, BoundFluctuations},
     {"flows", WantsFlows, FindFlows},
     {"fewer labels", WantsFewerLabels, FindFewerLabels},
     {"routes of listed pairs", WantsListedRoutes, RouteListedPairs},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -220,6 +221,45 @@ TEST_F(Expectations, OfDenseModelsContainTheExactOnes) {
     }
   }
   ExpectSays(500, 100);
+}
+
+// Mean field and what its fluctuations add, about lattices; 1500 models, of which some have none.
+TEST_F(Expectations, OfFluctuationsContainTheExactOnes) {
+  RandomModels random(3205);
+  int bounded = 0;
+  int tight = 0;
+  for (int trial = 0; trial < 1500 && !HasFailure(); ++trial) {
+    const int labels = random.Integer(2, 5);
+    const DenseCrf given = random.Dense(FewVariables(labels, &random), PottsLabels(labels));
+    std::vector<GaussianKernel> kernels = given.kernels();
+    const double strength = std::pow(10.0, random.Real(-2.0, 0.5));
+    for (GaussianKernel& kernel : kernels) kernel.weight *= strength;
+    const DenseCrf model(Matrix<float>(given.unary()), std::move(kernels), PottsLabels(labels),
+                         PairCounting::kOnce, given.constant());
+    const double T = RandomTemperature(&random);
+    SCOPED_TRACE(::testing::Message()
+                 << "trial " << trial << ": " << model.Description() << ", T = " << T);
+    Matrix<float> marginals(model.num_variables(), static_cast<std::size_t>(labels));
+    for (std::size_t k = 0; k < marginals.size(); ++k)
+      marginals.data()[k] = static_cast<float>(random.Real(1e-3, 1.0));
+    const std::vector<OperatorKind> kinds(model.kernels().size(), OperatorKind::kLattice);
+    Tilted tilted;
+    const std::optional<Bound> upper =
+        OperatorVerifier(model, kinds, {}, T).FluctuationUpper(marginals, {}, &tilted);
+    if (!upper) continue;
+    ++bounded;
+    const SparseCrf sparse = OperatorModel(model, OperatorWeights(model, kinds, {}));
+    const Bound lower = ExactLower(sparse, T);
+    EXPECT_GE(upper->value(), lower.value() - 1e-12 * std::abs(lower.value()));
+    EXPECT_EQ(tilted->untilted().value(), upper->value());
+    tight += upper->value() - lower.value() < 0.1 * T * static_cast<double>(model.num_variables())
+                 ? 1
+                 : 0;
+    CheckAll(*tilted, lower, sparse, T, &random);
+  }
+  EXPECT_GE(bounded, 900);
+  EXPECT_GE(tight, 300);
+  ExpectSays(300, 50);
 }
 
 RoutedProof RandomRoutes(const DenseCrf& model, int bandwidth, RandomModels* random) {

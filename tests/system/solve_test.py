@@ -445,7 +445,7 @@ class Documentation(CommandTest):
             self.generate(labels=labels, metric="tree:" + spec)
 
     def test_keys_of_the_summary(self):
-        section = self.text.split("### The summary")[1].split("`segment --certify`")[0]
+        section = self.text.split("### The summary")[1].split("\n`segment --certify`")[0]
         first_columns = " ".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))
         self.assertEqual(set(re.findall(r"`(\w+)`", first_columns)), set(self.solve(self.generate())))
 

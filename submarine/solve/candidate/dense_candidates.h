@@ -18,6 +18,7 @@ void RouteListedPairs(DenseState* state);
 void RouteAllPairs(DenseState* state);
 
 // --- dense_certify.cc
+void BoundFluctuations(DenseState* state);  // about the operator, before the pairs are freed
 void CertifyOperator(DenseState* state);
 void CertifyExactGaussians(DenseState* state);
 // --- dense_result.cc

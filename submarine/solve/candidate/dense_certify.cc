@@ -274,7 +274,25 @@ class Certifier {
           "Gaussians, or one with an upper bound, too, takes far longer and was not asked for.");
       return;
     }
+    if (options_.fluctuations) {
+      Attempt("fluctuations", [&] {
+        const auto report = [this](double done) {
+          return budget_.Progress("bound fluctuations", done,
+                                  std::max(reserve_, options_.fluctuations_reserve)) ||
+                 cheap_;
+        };
+        certificate.upper = verifier.FluctuationUpper(evidence_.mean_field, report, tilted());
+      });
+      if (!certificate.upper) return;
+      certificate.extension = "fluctuations";
+      certificate.dual = certificate.lower;
+      return;
+    }
     if (!has_upper_) return;
+    // Looser bounds may yet prove more of a sum.
+    if (!options_.expectations && options_.upper_before &&
+        options_.upper_before->value() <= evidence_.bound.upper)
+      return;
     Attempt("the upper bound", [&] {
       certificate.upper =
           verifier.Upper(evidence_.bound.proof, Reporter("certify upper bound"), tilted());
@@ -388,7 +406,9 @@ void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
   KeepSmaller(found.certificate.upper, &certificate.upper);
   KeepLarger(found.certificate.lower, &certificate.lower);
   KeepLarger(found.certificate.dual, &certificate.dual);
-  KeepTighter(std::move(found.tilted), &(*kept)->tilted);
+  // What no flows are below says nothing about a bound without flows.
+  if (certificate.extension == "fluctuations") certificate.dual = certificate.lower;
+  KeepBoth(std::move(found.tilted), &(*kept)->tilted);
   (*kept)->notes = std::move(found.notes);
   if (found.energy && !((*kept)->energy && *(*kept)->energy <= *found.energy)) {
     (*kept)->energy = found.energy;
@@ -440,12 +460,31 @@ void KeepLower(const Bound& lower, DenseState* state) {
   if (!state->lower_before || *state->lower_before < lower) state->lower_before = lower;
 }
 
+void BoundFluctuations(DenseState* state) {
+  state->fluctuations_sought = true;
+  if (state->found.mean_field.size() == 0) return;
+  DenseCertifyOptions options = OptionsFor(*state);
+  options.exact = false;
+  options.fluctuations = true;
+  options.fluctuations_reserve =
+      (1.0 - P::kForFluctuations) * std::max(0.0, state->budget.SecondsLeft());
+  DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
+                                        state->found, options, &state->budget);
+  if (!found.certificate.upper || !found.certificate.lower) return;
+  if (RelativeGap(*found.certificate.upper, *found.certificate.lower) <= state->gap)
+    state->found.termination = Termination::kGapReached;
+  found.notes.clear();
+  Keep(std::move(found), &state->of_operator);
+  state->changed_for_operator = false;
+}
+
 void CertifyOperator(DenseState* state) {
   state->changed_for_operator = false;
   FreePairs(state);
   if (state->found.empty()) return;
   DenseCertifyOptions options = OptionsFor(*state);
   options.exact = false;
+  if (state->of_operator) options.upper_before = state->of_operator->certificate.upper;
   DenseCertificate found = CertifyDense(state->model, {state->plan.kinds, state->description},
                                         state->found, options, &state->budget);
   if (!found.certificate.upper) AddUnaries(*state, &found.certificate);

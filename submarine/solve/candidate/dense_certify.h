@@ -29,6 +29,10 @@ struct DenseCertifyOptions {
   bool one_label_at_least =
       false;                  // lower bound and labels are those of one label for all, or better
   bool lower_only = false;    // of the operator's model: the bound of the marginals alone
+  bool fluctuations = false;  // of the operator's model: bound those of mean field,
+  double fluctuations_reserve = 0.0;  // and leave so many seconds
+  std::optional<Bound> upper_before =
+      {};                     // of the operator's model: flows are verified where they prove less
   bool expectations = false;  // make the upper bound's tilted one
   // Takes the place of better labels that there is no time to verify.
   const VerifiedLabels* verified_before = nullptr;

@@ -78,7 +78,8 @@ void FindMeanField(DenseState* state) {
   const DenseView view = ViewOf(*state);
   const bool alone = view.method == Method::kMeanField;
   // Now that the pairs are known: only for what may follow.
-  if (!alone && !RoutesFirst(view) && !MayRouteAfterFlows(view)) return;
+  const bool bounds_fluctuations = MayBoundFluctuations(view) && !state->pairs.exact;
+  if (!alone && !RoutesFirst(view) && !MayRouteAfterFlows(view) && !bounds_fluctuations) return;
   DenseChainOptions chain;
   chain.temperature = state->options.temperature;
   const int updates = alone ? state->options.dense.updates : 0;

@@ -32,7 +32,10 @@ DenseCertificate ChooseCertificate(DenseState* state) {
   if (!state->exact) return *std::move(state->of_operator);
   const double exact = Width(state->exact);
   const double of_operator = Width(state->of_operator);
-  if (ReportsExact(exact, of_operator)) return *std::move(state->exact);
+  // Labels of updates are those of the operator's pair weights.
+  const bool reports_exact =
+      state->given_labels != nullptr ? exact <= of_operator : ReportsExact(exact, of_operator);
+  if (reports_exact) return *std::move(state->exact);
   state->notes.push_back(fmt::format(
       "About the exact Gaussians the interval is {:.2g} times as wide, so that it is about the "
       "pair weights that were applied.",

@@ -10,6 +10,20 @@
 
 namespace submarine::internal {
 
+namespace {
+
+bool HasUniformMetric(const DenseCrf& model) {
+  const Matrix<double>& d = model.metric().distance;
+  for (std::size_t i = 0; i < d.rows(); ++i) {
+    for (std::size_t j = 0; j < d.cols(); ++j) {
+      if (d(i, j) != (i == j ? 0.0 : d(0, 1))) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
                        const DenseMethod& of_method, double target_gap, bool was_normalised,
                        const std::vector<int>* of_updates, Budget* limits)
@@ -26,6 +40,11 @@ DenseState::DenseState(const DenseCrf& given, const SolveOptions& of_call,
   view.limit = options.limits.time_limit_seconds;
   view.gap = gap;
   view.cuts = model.num_cuts();
+  view.uniform_metric = HasUniformMetric(model);
+  // Some matrices in double, beside a lattice.
+  constexpr double kBytesOfEntry = 64.0;
+  view.memory_for_fluctuations = kBytesOfEntry * static_cast<double>(model.unary().size()) <=
+                                 0.25 * static_cast<double>(options.limits.max_bytes);
   view.lattices_forced = options.dense.pairs.kind != OperatorKind::kAuto;
   if (options.method == Method::kAuto && options.temperature > 0.0) {
     view.unaries_upper = UnaryUpper(model, options.temperature);
@@ -58,6 +77,7 @@ DenseView ViewOf(const DenseState& state) {
   view.plain_is_wide = state.plain_is_wide;
   if (state.routed.upper) view.routed = *state.routed.upper;
   view.routes_sought = state.routes_sought;
+  view.fluctuations_sought = state.fluctuations_sought;
   for (const auto* certified : {&state.exact, &state.of_operator}) {
     if (!*certified) continue;
     const Certificate& certificate = (*certified)->certificate;
@@ -65,6 +85,8 @@ DenseView ViewOf(const DenseState& state) {
       view.certified_width =
           std::min(view.certified_width, RelativeGap(*certificate.upper, *certificate.lower));
   }
+  if (state.of_operator && state.of_operator->certificate.upper)
+    view.operator_upper = *state.of_operator->certificate.upper;
   view.changed_for_exact = state.changed_for_exact;
   view.changed_for_operator = state.changed_for_operator;
   return view;

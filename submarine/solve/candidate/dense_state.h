@@ -132,6 +132,7 @@ struct DenseState {
   DenseEvidence found;
   bool has_mean_field = false;  // sought, whether found or not
   bool has_flows = false;
+  bool fluctuations_sought = false;
   bool routes_sought = false;
   bool plain_is_wide = false;  // flows ended as none of them proves much more
 

@@ -74,11 +74,25 @@ bool EndsFlows(const DenseView& v) {
 
 bool WantsMeanField(const DenseView& v) {
   if (v.has_mean_field || v.has_flows) return false;
-  return v.method == Method::kMeanField || RoutesFirst(v) || (MayRouteAfterFlows(v) && !IsOver(v));
+  return v.method == Method::kMeanField || RoutesFirst(v) ||
+         ((MayRouteAfterFlows(v) || MayBoundFluctuations(v)) && !IsOver(v));
+}
+
+bool MayBoundFluctuations(const DenseView& v) {
+  return v.method == Method::kAuto &&
+         (v.certify == Certify::kAuto || v.certify == Certify::kOperator) && !v.zero_temperature &&
+         v.uniform_metric && v.memory_for_fluctuations && !RoutesFirst(v);
+}
+
+bool WantsFluctuations(const DenseView& v) {
+  return MayBoundFluctuations(v) && !v.fluctuations_sought && !v.exact_pairs && v.has_mean_field &&
+         !v.has_flows && !IsOver(v);
 }
 
 bool WantsFlows(const DenseView& v) {
-  return !v.has_flows && v.method != Method::kMeanField && !RoutesFirst(v);
+  return !v.has_flows && v.method != Method::kMeanField && !RoutesFirst(v) &&
+         !(v.fluctuations_sought &&
+           (v.certified_width <= v.gap || v.operator_upper <= v.plain_floor));
 }
 
 bool WantsFewerLabels(const DenseView& v) {

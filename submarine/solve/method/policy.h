@@ -54,6 +54,7 @@ struct DensePolicy {
       0.2;  // certificates about a lattice, without an upper bound;
   static constexpr double kBoundsForLattice =
       3.0;  // with one: as long as this number of first bounds takes
+  static constexpr double kForFluctuations = 0.5;
   // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
   // levels converge within 10 of 30 s, the certificate goes from 15% to 5% wide with a hundred times the pairs.
   static constexpr double kForExactAfterLattice = 0.5;
@@ -195,6 +196,9 @@ struct DenseView {
   bool exact_pairs = false;      // no lattice among them
   bool lattices_forced = false;  // by an option, not by want of time
   bool listed = false;           // one list, with room for routing it
+  bool uniform_metric = false;   // all different labels are as far apart
+  bool fluctuations_sought = false;
+  bool memory_for_fluctuations = true;
   // Found: which candidates ran, and their values
   bool has_mean_field = false;
   bool has_flows = false;
@@ -203,6 +207,7 @@ struct DenseView {
   double dual = -kUnlimited;
   bool gap_reached = false;
   bool plain_is_wide = false;
+  double operator_upper = kUnlimited;   // verified, about the operator
   double certified_width = kUnlimited;  // relative, the least of any model
   bool routes_sought = false;
   double routed = kUnlimited;    // verified
@@ -219,6 +224,8 @@ bool PlainSaysLittle(const DenseView& view, double lower);
 bool RoutesFirst(const DenseView& view);
 // Whether flows may be followed by routes of all pairs: that mean field is needed before.
 bool MayRouteAfterFlows(const DenseView& view);
+// Whether mean field and its fluctuations may prove an upper bound about lattices, once it is known that there are.
+bool MayBoundFluctuations(const DenseView& view);
 // All routes of a small model take a few seconds.
 bool RoutesAreQuick(const DenseView& view);
 // While flows run: whether no flow whatever brings the plain bound near the lower bound, and there is time to route.
@@ -227,6 +234,7 @@ bool EndsFlows(const DenseView& view);
 
 // Whether it is time for each of these.
 bool WantsMeanField(const DenseView& view);
+bool WantsFluctuations(const DenseView& view);
 bool WantsFlows(const DenseView& view);
 bool WantsFewerLabels(const DenseView& view);
 bool WantsListedRoutes(const DenseView& view);

@@ -28,7 +28,8 @@ std::string OptimalityText(const SolveResult& result) {
   if (gap > 1.0) return "";  // more than there is says nothing
   return fmt::format(
       "Optimality: no upper bound {} is lower by more than {:.2g}% (optimality gap).\n",
-      certificate.extension == "routed" ? "from these paths and routes"
+      certificate.extension == "routed"         ? "from these paths and routes"
+      : certificate.extension == "fluctuations" ? "whatever"
       : !certificate.extension.empty() ? fmt::format("from the {} extension", certificate.extension)
       : result.method == Method::kRouted ? "from these forests and routes"
                                          : "from these forests",

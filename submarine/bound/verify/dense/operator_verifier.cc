@@ -146,6 +146,42 @@ Bound OperatorVerifier::Upper(const FlowProof& proof, const OnProgress& on_progr
   return maker.Finish(BoundMaker::Verified(bound.Above()));
 }
 
+std::optional<Bound> OperatorVerifier::FluctuationUpper(const Matrix<float>& marginals,
+                                                        const OnProgress& on_progress,
+                                                        TiltedPlace tilted) const {
+  if (marginals.rows() != model_.num_variables() ||
+      marginals.cols() != static_cast<std::size_t>(model_.num_labels()))
+    throw InvalidInput("the marginals are of another shape than the unaries");
+  const std::optional<double> distance = UniformDistance(model_.metric().distance);
+  if (!(temperature_ > 0.0) || !distance || parts_.empty()) return std::nullopt;
+  std::vector<SemidefinitePairs> parts;
+  SemidefinitePairs all{.self = std::vector<double>(marginals.rows(), 0.0)};
+  all.row_sums = all.self;
+  for (const auto& part : parts_) {
+    std::optional<SemidefinitePairs> pairs = part->Semidefinite();
+    if (!pairs) return std::nullopt;
+    for (std::size_t a = 0; a < all.self.size(); ++a) {
+      all.self[a] += *distance * pairs->self[a];
+      all.row_sums[a] += *distance * pairs->row_sums[a];
+    }
+    all.error = std::max(all.error, pairs->error);
+    parts.push_back(*std::move(pairs));
+  }
+  all.error += 4.0 * dense_verifier::kUlp * static_cast<double>(parts.size() + 1);
+  all.product = [&](const Matrix<double>& x) {
+    Matrix<double> sum(x.rows(), x.cols(), 0.0);
+    for (const SemidefinitePairs& part : parts) {
+      const Matrix<double> product = part.product(x);
+      for (std::size_t k = 0; k < sum.size(); ++k) sum.data()[k] += *distance * product.data()[k];
+    }
+    return sum;
+  };
+  const PairOptions options{.on_progress = on_progress};
+  const Progress progress(options, 1);
+  return internal::FluctuationUpper(
+      model_, all, marginals, temperature_, [&](double done) { progress.Report(done); }, tilted);
+}
+
 Bound OperatorVerifier::Lower(const Matrix<float>& marginals, const OnProgress& on_progress) const {
   SafeSum lower = UnaryPart(model_, marginals, temperature_);
   const Matrix<double> y = NormalisedRows(marginals);

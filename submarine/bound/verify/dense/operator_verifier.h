@@ -19,6 +19,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,12 @@ class OperatorVerifier {
   // VerifiedUpper.
   Bound Upper(const FlowProof& proof, const OnProgress& on_progress = {},
               TiltedPlace tilted = nullptr) const;
+
+  // Another bound on T log Z_T from above (fluctuation_bound.h), which needs no flows: of Potts models all of whose kernels are
+  // applied by lattices, at T > 0. None for others, and where fluctuations are too large. Marginals as for Lower.
+  std::optional<Bound> FluctuationUpper(const Matrix<float>& marginals,
+                                        const OnProgress& on_progress = {},
+                                        TiltedPlace tilted = nullptr) const;
 
   // T H(y) - <E>_y, or less: a lower bound on T log Z_T. Rows of the marginals are normalised
   // first; this and the functions below throw InvalidInput for a row that is not a distribution.

@@ -18,6 +18,7 @@ using dense_verifier::ForLeaves;
 using dense_verifier::KernelUlps;
 using dense_verifier::kGrain;
 using dense_verifier::kLeaf;
+using dense_verifier::kUlp;
 
 double LargestOf(const Matrix<double>& distance) {
   return *std::max_element(distance.data(), distance.data() + distance.size());
@@ -38,17 +39,6 @@ void ExpectedCosts(std::span<const double> y, const Matrix<double>& distance, st
     const double* d = distance.row(i).data() + first;
     for (std::size_t j = 0; j < count; ++j) cost[j] += y[i] * d[j];
   }
-}
-
-// The common distance of all pairs of different labels, if there is one.
-std::optional<double> UniformDistance(const Matrix<double>& distance) {
-  const double d = distance.cols() > 1 ? distance(0, 1) : 0.0;
-  for (std::size_t i = 0; i < distance.rows(); ++i) {
-    for (std::size_t j = 0; j < distance.cols(); ++j) {
-      if (distance(i, j) != (i == j ? 0.0 : d)) return std::nullopt;
-    }
-  }
-  return d;
 }
 
 // sum over i != j of y_i y_j.
@@ -286,6 +276,7 @@ class LatticePairs final : public OperatorPairs {
                    const Progress& progress) const override;
   SafeSum Variation(const Matrix<double>& z, std::span<const double> length, double ulps,
                     const Progress& progress) const override;
+  std::optional<SemidefinitePairs> Semidefinite() const override;
 
  private:
   const std::vector<double>& Diagonal() const {
@@ -359,6 +350,22 @@ void LatticePairs::AddFlows(const Flows& flows, const Progress& progress, FlowSu
   for (std::size_t a = 0; a < row_sums_.size(); ++a) {
     sums->ulps[a] += factor_.least * row_sums_[a] * roundings;
   }
+}
+
+// K itself is positive semidefinite (filter/lattice/lattice_stencil.h).
+std::optional<SemidefinitePairs> LatticePairs::Semidefinite() const {
+  SemidefinitePairs pairs;
+  pairs.product = [this](const Matrix<double>& x) {
+    Matrix<double> product = lattice_.Product(x);
+    for (std::size_t k = 0; k < product.size(); ++k) product.data()[k] *= factor_.largest;
+    return product;
+  };
+  pairs.error =
+      1.01 * kUlp * (lattice_.roundings() + 8.0) + (1.0 - factor_.least / factor_.largest);
+  const double more = factor_.largest * (1.0 + 1.01 * kUlp * (lattice_.diagonal_roundings() + 8.0));
+  for (const double k : Diagonal()) pairs.self.push_back(more * k);
+  for (const double sum : row_sums_) pairs.row_sums.push_back(factor_.largest * sum);
+  return pairs;
 }
 
 // Rows whose label has a probability below 0.99999. The self terms of the others are negligible;
@@ -475,6 +482,16 @@ SafeSum LatticePairs::Variation(const Matrix<double>& z, std::span<const double>
 }
 
 }  // namespace
+
+std::optional<double> UniformDistance(const Matrix<double>& distance) {
+  const double d = distance.cols() > 1 ? distance(0, 1) : 0.0;
+  for (std::size_t i = 0; i < distance.rows(); ++i) {
+    for (std::size_t j = 0; j < distance.cols(); ++j) {
+      if (distance(i, j) != (i == j ? 0.0 : d)) return std::nullopt;
+    }
+  }
+  return d;
+}
 
 std::unique_ptr<OperatorPairs> MakeListedPairs(const GaussianKernel& kernel,
                                                const PairFactors& factor, double cutoff) {

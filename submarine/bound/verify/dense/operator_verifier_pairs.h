@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "submarine/base/matrix.h"
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/verify/dense/dense_verifier_internal.h"
+#include "submarine/bound/verify/dense/fluctuation_bound.h"
 #include "submarine/filter/kernel/gaussian_kernel.h"
 #include "submarine/filter/lattice/lattice_stencil.h"
 
@@ -43,7 +45,13 @@ class OperatorPairs {
   // At least sum_{a<b} w_ab sum_c l_c |z_ac - z_bc|; z is in [0, 1], up to rounding by `ulps`.
   virtual SafeSum Variation(const Matrix<double>& z, std::span<const double> length, double ulps,
                             const Progress& progress) const = 0;
+
+  // The weights with the diagonal that makes them positive semidefinite, where one is known. This must outlive them.
+  virtual std::optional<SemidefinitePairs> Semidefinite() const { return std::nullopt; }
 };
+
+// The common distance of all pairs of different labels, if there is one.
+std::optional<double> UniformDistance(const Matrix<double>& distance);
 
 // The factor of k in flows (least) and in costs (largest), see dense_verifier_internal.h.
 struct PairFactors {
