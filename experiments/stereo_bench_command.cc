@@ -142,8 +142,10 @@ void AddStereoBenchCommand(CLI::App* app) {
       {{"default", StereoPreset::kDefault},
        {"paper", StereoPreset::kPaper},
        {"paper-slip", StereoPreset::kPaperSlip}},
-      "default: the plain model of `submarine stereo --unary census`; paper: that of Pansari, Russell "
-      "and Kumar (2018), with their numbers for tsukuba, venus, cones and teddy, and 16 disparities "
+      "default: the plain model of `submarine stereo --unary census`; paper: that of Pansari, "
+      "Russell "
+      "and Kumar (2018), with their numbers for tsukuba, venus, cones and teddy, and 16 "
+      "disparities "
       "for other pairs; paper-slip: the same, "
       "with the right view's colours in the kernel where the authors' runs had them");
   sub->add_option("--methods", command->methods,

@@ -85,8 +85,7 @@ TEST(MatchStereo, AProofLeavesDisparitiesAsTheyAre) {
 // are; and a proof leaves them as they are, too.
 TEST(SolveStereoCrf, SolvesStripsAlike) {
   const Pair pair;
-  const internal::SemiGlobalMatch match =
-      internal::MatchSemiGlobal(pair.left, pair.right, 12, {});
+  const internal::SemiGlobalMatch match = internal::MatchSemiGlobal(pair.left, pair.right, 12, {});
   StereoCrfOptions crf;
   crf.sigma = 4.0;
   SolveOptions options = StereoSolveOptions(Certify::kNone, crf.updates);

@@ -104,8 +104,8 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
   };
   const std::size_t bytes_of_row = sizeof(float) * static_cast<std::size_t>(left.width) *
                                    static_cast<std::size_t>(match.sums.disparities);
-  const int rows = static_cast<int>(
-      std::clamp<std::size_t>(strip_bytes / bytes_of_row, 1, static_cast<std::size_t>(left.height)));
+  const int rows = static_cast<int>(std::clamp<std::size_t>(strip_bytes / bytes_of_row, 1,
+                                                            static_cast<std::size_t>(left.height)));
   if (rows == left.height || options.dense.updates == 0) return whole(options);
   const internal::Stopwatch clock;
   SolveOptions proving = options;
