@@ -4,8 +4,8 @@
 
 int main(int argc, char** argv) {
   using namespace submarine::apps;  // NOLINT: commands
-  return RunProgram(argc, argv, "submarine-experiments",
-                    "the experiments of docs/experiments.md, resumable, as tables",
-                    {AddSynthCommand, AddStereoBenchCommand, AddStereoSearchCommand,
-                     AddSegmentBenchCommand});
+  return RunProgram(
+      argc, argv, "submarine-experiments",
+      "the experiments of docs/experiments.md, resumable, as tables",
+      {AddSynthCommand, AddStereoBenchCommand, AddStereoSearchCommand, AddSegmentBenchCommand});
 }

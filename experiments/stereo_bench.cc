@@ -225,13 +225,20 @@ BenchPair ReadBenchPair(const std::filesystem::path& directory, StereoPreset pre
   pair.settings = PresetSettings(preset, pair.name);
   const Stopwatch clock;
   const ReadingLimits limits(SolveOptions(), clock, LeastBytesPerPixel(2));
-  pair.views = ReadStereoPair((directory / "left.png").string(), (directory / "right.png").string(),
-                              1, limits);
-  const std::filesystem::path truth = directory / "disparity.png";
+  // The names that Middlebury gives its files of 2006, and ours.
+  const auto file = [&](const char* ours, const char* theirs) {
+    return Exists(directory / ours) || !Exists(directory / theirs) ? directory / ours
+                                                                   : directory / theirs;
+  };
+  pair.views = ReadStereoPair(file("left.png", "view1.png").string(),
+                              file("right.png", "view5.png").string(), 1, limits);
+  const std::filesystem::path truth = file("disparity.png", "disp1.png");
   const auto given = truth_factors.find(pair.name);
   if (Exists(truth)) {
-    const std::optional<double> factor =
+    std::optional<double> factor =
         given != truth_factors.end() ? std::optional(given->second) : KnownTruthFactor(pair.name);
+    constexpr double kOfThirdSize = 3.0;
+    if (!factor && truth.filename() == "disp1.png") factor = kOfThirdSize;
     const std::string spec =
         factor ? fmt::format("{},{}", truth.string(), *factor) : truth.string();
     pair.truth = ReadTruth(spec, pair.views, 1, limits);

@@ -30,7 +30,8 @@ struct BenchSettings {
   int mean_field_iterations = 1000;
 };
 
-// left.png, right.png and, if present, disparity.png of a directory.
+// left.png, right.png and, if present, disparity.png of a directory; or view1.png, view5.png and disp1.png, as Middlebury
+// names its pairs of 2006 at a third of their size.
 struct BenchPair {
   std::string name;  // of the directory
   StereoPair views;

@@ -130,8 +130,8 @@ void AddStereoBenchCommand(CLI::App* app) {
       "Stereo pairs by several methods: energies, times, certified intervals, errors");
   sub->add_option(
          "DIR", command->directories,
-         "Directories with left.png, right.png and, for errors, disparity.png; their names are "
-         "those of the pairs")
+         "Directories with left.png, right.png and, for errors, disparity.png (or view1.png, "
+         "view5.png and disp1.png); their names are those of the pairs")
       ->required();
   sub->add_option("-o,--output", command->output,
                   "Directory of results.csv; finished runs are kept in its runs/, and the same "
@@ -142,8 +142,11 @@ void AddStereoBenchCommand(CLI::App* app) {
       {{"default", StereoPreset::kDefault},
        {"paper", StereoPreset::kPaper},
        {"paper-slip", StereoPreset::kPaperSlip}},
-      "default: the settings of `submarine stereo`; paper: those of Pansari, Russell "
-      "and Kumar (2018) for tsukuba, venus, cones and teddy; paper-slip: the same, "
+      "default: the plain model of `submarine stereo --unary census`; paper: that of Pansari, "
+      "Russell "
+      "and Kumar (2018), with their numbers for tsukuba, venus, cones and teddy, and 16 "
+      "disparities "
+      "for other pairs; paper-slip: the same, "
       "with the right view's colours in the kernel where the authors' runs had them");
   sub->add_option("--methods", command->methods,
                   "Separated by commas: mf-published (mean field as the authors ran it; paper "

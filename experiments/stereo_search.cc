@@ -81,8 +81,8 @@ SemiGlobalOptions OptionsOf(const Choice& choice) {
 }
 
 const std::array<const char*, kSearchMeasures> kSearchMeasureNames = {
-    "bad_0.5",         "bad_1",          "bad_2",        "visible_bad_0.5", "visible_bad_1",
-    "visible_bad_2",   "hidden_bad_0.5", "hidden_bad_1", "hidden_bad_2"};
+    "bad_0.5",       "bad_1",          "bad_2",        "visible_bad_0.5", "visible_bad_1",
+    "visible_bad_2", "hidden_bad_0.5", "hidden_bad_1", "hidden_bad_2"};
 
 std::vector<std::uint8_t> VisibleByTruth(const std::vector<float>& truth, int width) {
   std::vector<std::uint8_t> visible(truth.size(), 0);
@@ -108,9 +108,8 @@ std::vector<std::uint8_t> VisibleByTruth(const std::vector<float>& truth, int wi
 }
 
 StereoScores ScoresOf(const BenchPair& pair, const Choice& choice) {
-  const internal::SemiGlobalMatch match =
-      MatchSemiGlobal(pair.views.LeftView(), pair.views.RightView(), pair.settings.disparities,
-                      OptionsOf(choice));
+  const internal::SemiGlobalMatch match = MatchSemiGlobal(
+      pair.views.LeftView(), pair.views.RightView(), pair.settings.disparities, OptionsOf(choice));
   const std::vector<float> disparities = FastDisparities(match);
   std::vector<std::uint8_t> mask = VisibleByTruth(pair.truth, pair.views.width);
   StereoScores scores;
@@ -144,8 +143,8 @@ std::vector<double> MeanRanks(const std::vector<std::vector<StereoScores>>& scor
   return ranks;
 }
 
-Choice SearchConstants(
-    const std::function<std::vector<StereoScores>(const Choice& choice)>& scores, int sweeps) {
+Choice SearchConstants(const std::function<std::vector<StereoScores>(const Choice& choice)>& scores,
+                       int sweeps) {
   Choice best = ChoiceOfLiterature();
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     const Choice before = best;

@@ -47,7 +47,7 @@ std::vector<double> MeanRanks(const std::vector<std::vector<StereoScores>>& scor
 
 // One constant after the other, `sweeps` times, the value of least mean rank: scores(choice) has those of the pairs
 // that may be looked at.
-Choice SearchConstants(
-    const std::function<std::vector<StereoScores>(const Choice& choice)>& scores, int sweeps);
+Choice SearchConstants(const std::function<std::vector<StereoScores>(const Choice& choice)>& scores,
+                       int sweeps);
 
 }  // namespace submarine::apps

@@ -34,9 +34,7 @@ struct SearchCommand {
 class Scores {
  public:
   Scores(const SearchCommand& command, const std::vector<BenchPair>& pairs)
-      : pairs_(pairs),
-        store_(command.output, "stereo-search"),
-        line_(command.quiet) {
+      : pairs_(pairs), store_(command.output, "stereo-search"), line_(command.quiet) {
     for (const BenchPair& pair : pairs) contents_.push_back(fmt::format("{:016x}", pair.contents));
   }
 
@@ -45,10 +43,11 @@ class Scores {
     if (found != known_.end()) return found->second;
     if (Interrupted())
       throw submarine::Interrupted("interrupted: run the same command again to continue");
-    const Row parameters = {{"pair", pairs_[p].name}, {"contents", contents_[p]}, {"choice", choice}};
+    const Row parameters = {
+        {"pair", pairs_[p].name}, {"contents", contents_[p]}, {"choice", choice}};
     const std::string text = parameters.dump();
-    const std::string name =
-        fmt::format("{}-{:016x}", pairs_[p].name, ContentHash(std::span<const char>(text), kEmptyHash));
+    const std::string name = fmt::format("{}-{:016x}", pairs_[p].name,
+                                         ContentHash(std::span<const char>(text), kEmptyHash));
     StereoScores scores;
     if (const auto stored = store_.Find(name, parameters)) {
       scores = stored->get<StereoScores>();
@@ -155,10 +154,10 @@ void RunSearch(const SearchCommand& command) {
 
 void AddStereoSearchCommand(CLI::App* app) {
   auto command = std::make_shared<SearchCommand>();
-  CLI::App* sub = app->add_subcommand(
-      "stereo-search",
-      "Searches the numbers of semi-global matching, and says what a search is worth on pairs that it "
-      "has not seen");
+  CLI::App* sub = app->add_subcommand("stereo-search",
+                                      "Searches the numbers of semi-global matching, and says what "
+                                      "a search is worth on pairs that it "
+                                      "has not seen");
   sub->add_option("DIR", command->directories,
                   "Directories with left.png, right.png and disparity.png, as for stereo-bench")
       ->required();

@@ -220,9 +220,10 @@ GivenArrays ReadGiven(const std::string& costs, const std::vector<std::string>& 
     const auto limit = static_cast<double>(max_bytes > 0 ? max_bytes : DefaultMemory());
     const double bytes = static_cast<double>(sizeof(float)) * static_cast<double>(reader.count());
     if (bytes > limit) {
-      throw TooLarge(fmt::format("reading {} takes {:.3g} MB of memory, more than the limit of {:.3g} MB",
-                                 costs, bytes / 1e6, limit / 1e6),
-                     {.bytes = bytes});
+      throw TooLarge(
+          fmt::format("reading {} takes {:.3g} MB of memory, more than the limit of {:.3g} MB",
+                      costs, bytes / 1e6, limit / 1e6),
+          {.bytes = bytes});
     }
     given.costs.resize(reader.count());
     reader.ReadTo(std::span<float>(given.costs));

@@ -344,11 +344,12 @@ class StereoRun {
 
 // Frames are matched and written, nothing else.
 FrameSettings FrameSettingsOf(const CLI::App& sub, const StereoCommand& command) {
-  for (const char* option :
-       {"--truth", "--mask", "--region", "--no-report", "--focal", "--baseline", "--cost", "--range",
-        "--certify", "--method", "--bilateral", "--top", "--time-limit", "--marginals-of"}) {
+  for (const char* option : {"--truth", "--mask", "--region", "--no-report", "--focal",
+                             "--baseline", "--cost", "--range", "--certify", "--method",
+                             "--bilateral", "--top", "--time-limit", "--marginals-of"}) {
     if (Given(sub, option))
-      throw InvalidInput(fmt::format("{} does not go with --frames, which writes disparities", option));
+      throw InvalidInput(
+          fmt::format("{} does not go with --frames, which writes disparities", option));
   }
   FrameSettings frames;
   frames.matching.disparities = SettingsOf(sub, command).disparities;
@@ -452,16 +453,19 @@ void AddStereoCommand(CLI::App* app) {
   sub->add_flag("--fast", command->fast,
                 "What semi-global matching says, without the CRF: no marginals, no uncertainty, no "
                 "report.html");
-  sub->add_flag("--frames", command->frames,
-                "LEFT and RIGHT are directories: frames pair up in the order of their names, and "
-                "disparities are written, no report.html. The same command continues where one ended");
-  sub->add_option("--cost", command->cost,
-                  "Costs of matches instead of comparing the views: (height, width, disparities), of "
-                  "a network or another matcher; NaN or infinite: unknown")
+  sub->add_flag(
+      "--frames", command->frames,
+      "LEFT and RIGHT are directories: frames pair up in the order of their names, and "
+      "disparities are written, no report.html. The same command continues where one ended");
+  sub->add_option(
+         "--cost", command->cost,
+         "Costs of matches instead of comparing the views: (height, width, disparities), of "
+         "a network or another matcher; NaN or infinite: unknown")
       ->type_name("FILE.npy");
-  sub->add_option("--range", command->range,
-                  "The range that the disparity of each pixel is in: two .npy of (height, width), or "
-                  "numbers; NaN: any")
+  sub->add_option(
+         "--range", command->range,
+         "The range that the disparity of each pixel is in: two .npy of (height, width), or "
+         "numbers; NaN: any")
       ->type_name("LOW,HIGH")
       ->delimiter(',')
       ->expected(2);
@@ -487,7 +491,8 @@ void AddStereoCommand(CLI::App* app) {
       "metres)\n"
       "  submarine stereo left.png right.png -o out --truth disparity.png,16\n"
       "  submarine stereo --frames left/ right/ -o out --fast\n"
-      "  submarine stereo left.png right.png -o out --cost volume.npy          (costs of a network)\n"
+      "  submarine stereo left.png right.png -o out --cost volume.npy          (costs of a "
+      "network)\n"
       "  submarine stereo left.png right.png -o out --preset paper --disparities 16          (the "
       "paper's model of Tsukuba)");
   sub->callback([sub, command] {

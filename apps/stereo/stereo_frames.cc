@@ -72,22 +72,22 @@ std::vector<Frame> FramesOf(const std::string& left, const std::string& right) {
   const std::vector<std::string> lefts = PicturesIn(left);
   const std::vector<std::string> rights = PicturesIn(right);
   if (lefts.size() != rights.size()) {
-    throw InvalidInput(fmt::format("\"{}\" holds {} frames, but \"{}\" holds {}", left, lefts.size(),
-                                   right, rights.size()));
+    throw InvalidInput(fmt::format("\"{}\" holds {} frames, but \"{}\" holds {}", left,
+                                   lefts.size(), right, rights.size()));
   }
   std::vector<Frame> frames;
   std::set<std::string> names;
   for (std::size_t k = 0; k < lefts.size(); ++k) {
     if (NumberIn(lefts[k]) != NumberIn(rights[k])) {
       throw InvalidInput(fmt::format(
-          "in the order of names \"{}\" would pair up with \"{}\", whose number is another", lefts[k],
-          rights[k]));
+          "in the order of names \"{}\" would pair up with \"{}\", whose number is another",
+          lefts[k], rights[k]));
     }
     frames.push_back({lefts[k], rights[k], fs::path(lefts[k]).stem().string()});
     if (!names.insert(frames.back().name).second) {
-      throw InvalidInput(fmt::format(
-          "two frames are called \"{}\", expected names that tell their results apart",
-          frames.back().name));
+      throw InvalidInput(
+          fmt::format("two frames are called \"{}\", expected names that tell their results apart",
+                      frames.back().name));
     }
   }
   return frames;
@@ -167,7 +167,8 @@ class Frames {
     }
     const fs::path file = directory_ / "frames.json";
     try {
-      if (Exists(file)) continues_ = Json::parse(internal::ReadWholeFile(file))["request"] == request_;
+      if (Exists(file))
+        continues_ = Json::parse(internal::ReadWholeFile(file))["request"] == request_;
     } catch (const std::exception&) {  // of something else
     }
     if (!continues_) internal::WriteFileAtomically(file, JsonText({{"request", request_}}));
@@ -177,8 +178,8 @@ class Frames {
     std::error_code error;
     const auto made = fs::last_write_time(File("disparity", frame), error);
     if (error) return false;
-    const bool later = made >= fs::last_write_time(frame.left) &&
-                       made >= fs::last_write_time(frame.right);
+    const bool later =
+        made >= fs::last_write_time(frame.left) && made >= fs::last_write_time(frame.right);
     return continues_ && later;
   }
 
@@ -231,9 +232,11 @@ class Frames {
                bytes(match.uncertainty, 255.0F));
     }
     std::vector<std::uint16_t> samples(match.disparities.size());
-    std::transform(match.disparities.begin(), match.disparities.end(), samples.begin(), [](float d) {
-      return static_cast<std::uint16_t>(std::clamp(std::lround(kFactorOfFrames * d), 0L, 65535L));
-    });
+    std::transform(match.disparities.begin(), match.disparities.end(), samples.begin(),
+                   [](float d) {
+                     return static_cast<std::uint16_t>(
+                         std::clamp(std::lround(kFactorOfFrames * d), 0L, 65535L));
+                   });
     WritePng16(File("disparity", frame), pair.width, pair.height, samples);
   }
 
@@ -242,22 +245,22 @@ class Frames {
     const std::size_t matched = done_ - failed_ - kept_;
     // Of this run: those that were there already were made at a speed that is not known.
     const double rate = static_cast<double>(matched) / seconds;
-    Json summary = {{"request", request_},  {"frames", frames_.size()}, {"failed", failed_},
-                    {"matched", matched},   {"kept", kept_.load()},     {"seconds", seconds},
+    Json summary = {{"request", request_},      {"frames", frames_.size()}, {"failed", failed_},
+                    {"matched", matched},       {"kept", kept_.load()},     {"seconds", seconds},
                     {"frames_per_second", rate}};
     internal::WriteFileAtomically(directory_ / "frames.json", JsonText(summary));
     if (!settings_.quiet) {
-      std::string text = fmt::format("{} frames of {} disparities", matched,
-                                     settings_.matching.disparities);
+      std::string text =
+          fmt::format("{} frames of {} disparities", matched, settings_.matching.disparities);
       if (matched > 0)
         text += fmt::format(" in {}, {:.1f} frames per second", DurationText(seconds), rate);
       if (kept_ > 0) text += fmt::format("; {} were there already", kept_.load());
       PrintLine(fmt::format("{}: {}", text, directory_.string()));
     }
     if (done_ < frames_.size()) {
-      throw submarine::Interrupted(
-          fmt::format("interrupted: {} of {} frames are missing; run the same command again to continue",
-                      frames_.size() - done_, frames_.size()));
+      throw submarine::Interrupted(fmt::format(
+          "interrupted: {} of {} frames are missing; run the same command again to continue",
+          frames_.size() - done_, frames_.size()));
     }
     if (failed_ > 0) {
       throw InvalidInput(fmt::format("{} of {} frames could not be matched; the others are in {}",

@@ -27,7 +27,7 @@ struct StereoResult {
   std::vector<float>
       uncertainty;  // the probability of being off by more than 1 px; empty: not known
   std::vector<std::uint8_t>
-      occluded;  // 1 where the right view does not confirm it; empty: not known
+      occluded;            // 1 where the right view does not confirm it; empty: not known
   std::vector<float> raw;  // before filling and smoothing, NaN where occluded; empty: not known
   std::optional<StereoEvaluation> evaluation;
 };

@@ -137,8 +137,8 @@ Found FindStereo(Options* options, Arrays arrays, const Told& /*told*/) {
   const HeldView right(ArrayAt(arrays, 1));
   // Which of the arrays that follow are costs, low and high ends.
   std::array<std::vector<float>, 3> given;
-  for (const auto& [name, values] : {std::pair("costs", &given[0]), std::pair("low", &given[1]),
-                                     std::pair("high", &given[2])}) {
+  for (const auto& [name, values] :
+       {std::pair("costs", &given[0]), std::pair("low", &given[1]), std::pair("high", &given[2])}) {
     int at = -1;
     options->Read(name, &at);
     if (at >= 0) *values = ToVector<float>(ArrayAt(arrays, static_cast<std::size_t>(at)), name);

@@ -123,8 +123,9 @@ class StereoTest(CommandTest):
                  for _ in range(self.HEIGHT) for x in range(self.WIDTH) for k in range(self.DISPARITIES)]
         write_npy(self.directory / "costs.npy", (self.HEIGHT, self.WIDTH, self.DISPARITIES), costs)
         self.stereo("--cost", "costs.npy")
-        for d in Array(self.directory / "out/disparity.npy").values:
-            self.assertAlmostEqual(d, 5, delta=0.5)
+        for a, d in enumerate(Array(self.directory / "out/disparity.npy").values):
+            if a % self.WIDTH >= 10:  # at the border, 5 is not known
+                self.assertAlmostEqual(d, 5, delta=0.5)
 
     def test_ranges(self):
         pixels = range(self.WIDTH * self.HEIGHT)

@@ -231,9 +231,9 @@ class Filling {
           for (std::size_t j = 0; j < count; ++j)
             votes[static_cast<std::size_t>(before[first + j])] += of_run[j];
         });
-        const std::int64_t total = agrees_[a] == 0
-                                       ? TakePossible(a, x, &votes)
-                                       : std::accumulate(votes.begin(), votes.end(), std::int64_t{0});
+        const std::int64_t total =
+            agrees_[a] == 0 ? TakePossible(a, x, &votes)
+                            : std::accumulate(votes.begin(), votes.end(), std::int64_t{0});
         if (total == 0) continue;
         std::int64_t sum = votes[0];
         int k = 0;

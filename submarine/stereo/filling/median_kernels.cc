@@ -43,8 +43,7 @@ void MediansOfBlock(const float* const* rows, std::size_t from, float* medians) 
 }  // namespace
 
 void MediansOf25(const std::array<const float*, 5>& rows, std::size_t count, float* medians) {
-  for (std::size_t j = 0; j < count; j += kMedianLanes)
-    MediansOfBlock(rows.data(), j, medians + j);
+  for (std::size_t j = 0; j < count; j += kMedianLanes) MediansOfBlock(rows.data(), j, medians + j);
 }
 
 }  // namespace submarine::internal

@@ -20,10 +20,10 @@ float Dot(const float* a, const float* b, std::size_t count) {
 
 // w, w dx and w dy.
 SUBMARINE_FOR_WIDE_REGISTERS
-void Weigh(const float* __restrict dx, const float* __restrict dy, const float* __restrict disparity,
-           const float* __restrict weight, std::size_t count, float at, float slope_x,
-           float slope_y, float tolerance, float* __restrict w, float* __restrict wx,
-           float* __restrict wy) {
+void Weigh(const float* __restrict dx, const float* __restrict dy,
+           const float* __restrict disparity, const float* __restrict weight, std::size_t count,
+           float at, float slope_x, float slope_y, float tolerance, float* __restrict w,
+           float* __restrict wx, float* __restrict wy) {
   for (std::size_t j = 0; j < count; ++j) {
     const float residual = (disparity[j] - at - slope_x * dx[j] - slope_y * dy[j]) / tolerance;
     const float rest = std::max(0.0F, 1.0F - residual * residual);

@@ -34,7 +34,7 @@ void RequireMatchingFits(std::size_t pixels, int disparities, const StereoGiven&
   constexpr double kVolumes = 2.0;  // costs and sums
   const double per_pixel =
       kVolumes * sizeof(std::uint16_t) *
-      static_cast<double>(internal::CostVolume::PaddedDisparities(disparities)) +
+          static_cast<double>(internal::CostVolume::PaddedDisparities(disparities)) +
       (given.costs.empty() ? 0.0 : static_cast<double>(sizeof(float)) * disparities);
   const double bytes = per_pixel * static_cast<double>(pixels);
   const auto limit = static_cast<double>(max_bytes > 0 ? max_bytes : DefaultMemory());
@@ -53,8 +53,9 @@ int DisparitiesOf(const StereoView& left, const StereoView& right, const StereoG
   const auto pixels = static_cast<std::size_t>(left.width) * static_cast<std::size_t>(left.height);
   if (!given.costs.empty()) {
     if (pixels == 0 || given.costs.size() % pixels != 0) {
-      throw InvalidInput(fmt::format("there are {} costs, expected as many for each of the {} pixels",
-                                     given.costs.size(), pixels));
+      throw InvalidInput(
+          fmt::format("there are {} costs, expected as many for each of the {} pixels",
+                      given.costs.size(), pixels));
     }
     return static_cast<int>(std::min<std::size_t>(given.costs.size() / pixels, kMaxLabels + 1));
   }
@@ -71,8 +72,8 @@ int DisparitiesOf(const StereoView& left, const StereoView& right, const StereoG
 StereoMatch MatchStereo(const StereoView& left, const StereoView& right,
                         const StereoMatchOptions& options, const Watch& watch) {
   const internal::ThreadLimit threads(options.limits.threads);
-  const int disparities = options.disparities > 0 ? options.disparities
-                                                  : DisparitiesOf(left, right, options.given);
+  const int disparities =
+      options.disparities > 0 ? options.disparities : DisparitiesOf(left, right, options.given);
   internal::CheckViews(left, right, disparities);
   const auto pixels = static_cast<std::size_t>(left.width) * static_cast<std::size_t>(left.height);
   RequireMatchingFits(pixels, disparities, options.given, options.limits.max_bytes);

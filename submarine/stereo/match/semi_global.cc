@@ -57,10 +57,9 @@ void AddPrior(const Level& coarse, const SemiGlobalOptions& options, CostVolume*
 
 CostVolume SumsOf(const StereoView& left, const StereoView& right, int disparities,
                   const SemiGlobalOptions& options, const StereoGiven& given, int levels) {
-  CostVolume costs = given.costs.empty()
-                         ? CensusDifference(left, right, disparities, options.costs)
-                         : ScaledCosts(given.costs, left.width, left.height, disparities,
-                                       options.costs.outside);
+  CostVolume costs = given.costs.empty() ? CensusDifference(left, right, disparities, options.costs)
+                                         : ScaledCosts(given.costs, left.width, left.height,
+                                                       disparities, options.costs.outside);
   if (given.costs.empty() && levels > 1 && left.width / 2 >= kLeastColumns && left.height >= 2) {
     const auto half = [](const StereoView& view) {
       return ShrinkImage(view.samples, view.width, view.height, view.channels, 2);

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "submarine/stereo/filling/filling.h"
+#include "submarine/stereo/filling/surfaces.h"
 #include "submarine/stereo/matching_cost.h"
 #include "submarine/stereo/semi_global/census_difference.h"
 #include "submarine/stereo/semi_global/cost_volume.h"
-#include "submarine/stereo/filling/filling.h"
 #include "submarine/stereo/semi_global/path_sums.h"
-#include "submarine/stereo/filling/surfaces.h"
 
 namespace submarine::internal {
 

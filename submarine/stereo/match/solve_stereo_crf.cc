@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "submarine/base/argmax.h"
 #include "submarine/base/stopwatch.h"
@@ -103,8 +104,8 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
   };
   const std::size_t bytes_of_row = sizeof(float) * static_cast<std::size_t>(left.width) *
                                    static_cast<std::size_t>(match.sums.disparities);
-  const int rows = static_cast<int>(
-      std::clamp<std::size_t>(strip_bytes / bytes_of_row, 1, static_cast<std::size_t>(left.height)));
+  const int rows = static_cast<int>(std::clamp<std::size_t>(strip_bytes / bytes_of_row, 1,
+                                                            static_cast<std::size_t>(left.height)));
   if (rows == left.height || options.dense.updates == 0) return whole(options);
   const internal::Stopwatch clock;
   SolveOptions proving = options;
@@ -113,8 +114,11 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
   bytes -= std::min(bytes / 2, bytes_of_row * static_cast<std::size_t>(left.height));
   const bool proves = options.dense.certify != Certify::kNone;
   if (proves) {
-    RequireFits(StereoKernels(left, crf), match.sums.cells.rows(),
-                StereoLabels(match.sums.disparities, crf), proving);
+    // Room does not depend on how pairs are scaled, which is not known yet.
+    std::vector<GaussianKernel> kernels = StereoKernels(left, crf);
+    for (GaussianKernel& kernel : kernels) kernel.normalisation = KernelNormalisation::kNone;
+    RequireFits(kernels, match.sums.cells.rows(), StereoLabels(match.sums.disparities, crf),
+                proving);
   }
   SolveResult strips =
       Strips(match, left, crf, options, watch).Solve((left.height + rows - 1) / rows);

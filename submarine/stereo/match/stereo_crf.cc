@@ -96,8 +96,7 @@ DenseCrf StereoCrf(const SemiGlobalMatch& match, std::vector<GaussianKernel> ker
           std::move(kernels), StereoLabels(match.sums.disparities, options), PairCounting::kOnce};
 }
 
-std::vector<float> StereoDisparities(const SemiGlobalMatch& match,
-                                     const Matrix<float>& marginals) {
+std::vector<float> StereoDisparities(const SemiGlobalMatch& match, const Matrix<float>& marginals) {
   std::vector<float> disparities =
       internal::RefineByCosts(match.sums, internal::ArgmaxLabels(marginals));
   for (std::size_t a = 0; a < disparities.size(); ++a) {

@@ -7,8 +7,8 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/model/dense_crf.h"
-#include "submarine/stereo/matching_cost.h"
 #include "submarine/stereo/match/semi_global.h"
+#include "submarine/stereo/matching_cost.h"
 
 namespace submarine {
 

@@ -69,9 +69,10 @@ void CheckGiven(const StereoGiven& given, int width, int height, int disparities
   }
   if (given.low.empty() && given.high.empty()) return;
   if (given.low.size() != pixels || given.high.size() != pixels) {
-    throw InvalidInput(fmt::format("ranges of disparities have {} low and {} high ends, expected {} "
-                                   "of each as the views have pixels",
-                                   given.low.size(), given.high.size(), pixels));
+    throw InvalidInput(
+        fmt::format("ranges of disparities have {} low and {} high ends, expected {} "
+                    "of each as the views have pixels",
+                    given.low.size(), given.high.size(), pixels));
   }
   for (std::size_t a = 0; a < pixels; ++a) {
     if (!HoldsNone(given.low[a], given.high[a], disparities)) continue;
