@@ -241,12 +241,14 @@ void AddSegmentCommand(CLI::App* app) {
       "(scribbles: as pydensecrf); pydensecrf: those of its README, 3,3 and 80,13,10")
       ->group(group);
   AddKernelOptions(sub, &settings.spatial, &settings.bilateral);
-  sub->add_option(
-         "--superpixels", settings.superpixels,
-         "Regions whose pixels are to agree, given once for every scale: SLIC[:SIZE[,COMPACTNESS]],GAMMA,Q computes "
-         "superpixels of about SIZE x SIZE pixels (20, compactness 10), FILE,GAMMA,Q reads a picture with a number for "
-         "every region. A region costs at most GAMMA nats for each of its pixels, and that much once the share Q of them "
-         "disagrees")
+  sub->add_option("--superpixels", settings.superpixels,
+                  "Regions whose pixels are to agree, given once for every scale: "
+                  "SLIC[:SIZE[,COMPACTNESS]],GAMMA,Q computes "
+                  "superpixels of about SIZE x SIZE pixels (20, compactness 10), FILE,GAMMA,Q "
+                  "reads a picture with a number for "
+                  "every region. A region costs at most GAMMA nats for each of its pixels, and "
+                  "that much once the share Q of them "
+                  "disagrees")
       ->type_name("TEXT")
       ->allow_extra_args(false)
       ->group(group);

@@ -26,7 +26,7 @@ struct SegmentSettings {
   std::vector<double> spatial;    // sigma, weight; empty: as in the parameters
   std::vector<double> bilateral;  // sigma, colour sigma, weight; likewise
   KernelNormalisation normalisation = KernelNormalisation::kSymmetric;
-  bool ordered = false;  // pairs counted twice
+  bool ordered = false;                  // pairs counted twice
   std::vector<std::string> superpixels;  // as ParseSuperpixels takes them
   DenseCommand dense;
   std::optional<ReportOptions> report = ReportOptions();

@@ -79,8 +79,7 @@ Matrix<Real> CliqueExtension::Neutral() const {
 }
 
 template <class Real>
-void CliqueExtension::MoveTowardsGreedy(const Matrix<Real>& y, double rate,
-                                        Matrix<Real>* q) const {
+void CliqueExtension::MoveTowardsGreedy(const Matrix<Real>& y, double rate, Matrix<Real>* q) const {
   ParallelFor(cliques_.size(), kCliqueGrain, [&](std::size_t first, std::size_t last) {
     Column<Real> column;
     for (std::size_t c = first; c < last; ++c) {
@@ -128,8 +127,7 @@ double CliqueExtension::LovaszAt(const Matrix<Real>& y) const {
 }
 
 template <class Real>
-void CliqueExtension::AddModularRow(const Matrix<Real>& q, std::size_t a,
-                                    std::span<Real> s) const {
+void CliqueExtension::AddModularRow(const Matrix<Real>& q, std::size_t a, std::span<Real> s) const {
   for (std::size_t k = incident_begin_[a]; k < incident_begin_[a + 1]; ++k) {
     const std::size_t m = incident_[k];
     const auto theta = static_cast<Real>(theta_[m]);
@@ -235,14 +233,14 @@ double CliqueExtension::Step(const Matrix<Real>& y, double step, Matrix<Real>* q
   });
 }
 
-#define SUBMARINE_CLIQUES_OF(Real)                                                              \
-  template Matrix<Real> CliqueExtension::Neutral<Real>() const;                                 \
-  template void CliqueExtension::MoveTowardsGreedy<Real>(const Matrix<Real>&, double,           \
-                                                         Matrix<Real>*) const;                  \
-  template double CliqueExtension::LovaszAt<Real>(const Matrix<Real>&) const;                   \
-  template void CliqueExtension::AddModularRow<Real>(const Matrix<Real>&, std::size_t,          \
-                                                     std::span<Real>) const;                    \
-  template void CliqueExtension::AddModular<Real>(const Matrix<Real>&, Matrix<Real>*) const;    \
+#define SUBMARINE_CLIQUES_OF(Real)                                                           \
+  template Matrix<Real> CliqueExtension::Neutral<Real>() const;                              \
+  template void CliqueExtension::MoveTowardsGreedy<Real>(const Matrix<Real>&, double,        \
+                                                         Matrix<Real>*) const;               \
+  template double CliqueExtension::LovaszAt<Real>(const Matrix<Real>&) const;                \
+  template void CliqueExtension::AddModularRow<Real>(const Matrix<Real>&, std::size_t,       \
+                                                     std::span<Real>) const;                 \
+  template void CliqueExtension::AddModular<Real>(const Matrix<Real>&, Matrix<Real>*) const; \
   template double CliqueExtension::Step<Real>(const Matrix<Real>&, double, Matrix<Real>*) const;
 SUBMARINE_CLIQUES_OF(float)
 SUBMARINE_CLIQUES_OF(double)

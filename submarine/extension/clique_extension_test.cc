@@ -16,8 +16,7 @@ using testing::NextLabeling;
 using testing::RandomModels;
 
 // F of all cliques by its definition, for elements (a, l) at a * labels + l.
-double Value(const std::vector<Clique>& cliques, std::size_t labels,
-             std::span<const char> in_set) {
+double Value(const std::vector<Clique>& cliques, std::size_t labels, std::span<const char> in_set) {
   double value = 0.0;
   for (const Clique& clique : cliques) {
     for (std::size_t l = 0; l < labels; ++l) {
@@ -137,8 +136,8 @@ void CompareSteps(double tolerance) {
           for (std::size_t k = 0; k < members; ++k) {
             r.push_back(std::min(clique.weight(k), clique.truncation));
             p.push_back(static_cast<double>(before(m + k, l)) -
-                        eta * r.back() * static_cast<double>(
-                                  y(static_cast<std::size_t>(clique.members[k]), l)));
+                        eta * r.back() *
+                            static_cast<double>(y(static_cast<std::size_t>(clique.members[k]), l)));
             u.push_back(clique.weight(k));
           }
           const double t = Shift(p, r, u, clique.truncation);

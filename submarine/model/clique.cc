@@ -72,8 +72,7 @@ void CheckCliques(std::span<const Clique> cliques, std::size_t num_variables) {
                                        c, a, num_variables - 1));
       }
       std::size_t& last = seen[static_cast<std::size_t>(a)];
-      if (last == c + 1)
-        throw InvalidInput(fmt::format("clique {} names variable {} twice", c, a));
+      if (last == c + 1) throw InvalidInput(fmt::format("clique {} names variable {} twice", c, a));
       last = c + 1;
     }
     CheckNumbers(c, cliques[c]);
@@ -121,7 +120,8 @@ template class CliqueCrf<DenseCrf>;
 double CliqueTableEntries(std::span<const Clique> cliques, int num_labels) {
   double entries = 0.0;
   for (const Clique& clique : cliques)
-    entries += std::pow(static_cast<double>(num_labels), static_cast<double>(clique.members.size()));
+    entries +=
+        std::pow(static_cast<double>(num_labels), static_cast<double>(clique.members.size()));
   return entries;
 }
 

@@ -19,7 +19,7 @@
 namespace submarine {
 
 struct Clique {
-  std::vector<int> members;         // distinct variables
+  std::vector<int> members;          // distinct variables
   std::vector<double> weights = {};  // u, one per member; empty: 1
   double gamma = 1.0;
   double truncation = 1.0;  // Q, at most half the sum of the weights

@@ -81,8 +81,8 @@ class Slic {
         region_(width_ * height_) {
     for (std::size_t y = 0; y < height_; ++y) {
       for (std::size_t x = 0; x < width_; ++x)
-        region_[y * width_ + x] = static_cast<int>(Cell(y, rows_, height_) * columns_ +
-                                                   Cell(x, columns_, width_));
+        region_[y * width_ + x] =
+            static_cast<int>(Cell(y, rows_, height_) * columns_ + Cell(x, columns_, width_));
     }
     for (int k = 0; k < kIterations; ++k) {
       MoveCentres();
@@ -91,8 +91,8 @@ class Slic {
   }
 
   std::vector<int> Connected() const {
-    const double expected = static_cast<double>(width_ * height_) /
-                            static_cast<double>(columns_ * rows_);
+    const double expected =
+        static_cast<double>(width_ * height_) / static_cast<double>(columns_ * rows_);
     const auto least = static_cast<std::size_t>(kLeastShare * expected);
     std::vector<int> found(region_.size(), -1);
     std::vector<std::size_t> component;
@@ -193,8 +193,8 @@ class Slic {
 
 void CheckTerms(const RegionTerms& terms) {
   if (!std::isfinite(terms.gamma) || terms.gamma < 0.0) {
-    throw InvalidInput(fmt::format(
-        "the gamma of superpixels is {}, expected a finite number >= 0", terms.gamma));
+    throw InvalidInput(
+        fmt::format("the gamma of superpixels is {}, expected a finite number >= 0", terms.gamma));
   }
   if (!(terms.share > 0.0 && terms.share <= 0.5)) {
     throw InvalidInput(fmt::format(
@@ -226,8 +226,7 @@ std::vector<int> Superpixels(const PictureView& picture, const SuperpixelOptions
         "the compactness of superpixels is {}, expected a finite number > 0", options.compactness));
   }
   for (const float sample : picture.samples) {
-    if (!std::isfinite(sample))
-      throw InvalidInput("superpixels need a picture of finite samples");
+    if (!std::isfinite(sample)) throw InvalidInput("superpixels need a picture of finite samples");
   }
   return Slic(picture, options).Connected();
 }

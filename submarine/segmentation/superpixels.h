@@ -26,7 +26,8 @@ std::vector<int> Superpixels(const PictureView& picture, const SuperpixelOptions
 // A clique for every region of a map of regions: pixels of the same number.
 struct RegionTerms {
   double gamma = 0.2;  // what a region costs at most, in nats for each of its pixels
-  double share = 0.1;  // Q: the share of its pixels that disagree where it does; above 0, at most 0.5
+  double share =
+      0.1;  // Q: the share of its pixels that disagree where it does; above 0, at most 0.5
 
   bool operator==(const RegionTerms&) const = default;
 };

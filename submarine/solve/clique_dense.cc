@@ -195,8 +195,7 @@ class DenseCliqueSolve {
     if (lower && lower->certificate.model == upper.certificate.model) {
       TakeEnergy(model, above, &*lower);
       if (lower->energy) KeepLarger(Negated(*lower->energy), &upper.certificate.lower);
-      if (lower->certificate.lower)
-        KeepLarger(*lower->certificate.lower, &upper.certificate.lower);
+      if (lower->certificate.lower) KeepLarger(*lower->certificate.lower, &upper.certificate.lower);
       if (!labels && lower->energy && (!upper.energy || *lower->energy < *upper.energy)) {
         upper.energy = lower->energy;
         upper.labels = lower->labels;
@@ -274,8 +273,9 @@ class DenseCliqueSolve {
       const auto finite = [](double value) {
         return std::isfinite(value) ? std::optional(value) : std::nullopt;
       };
-      return budget.Tell("flows and cliques", {record.k, begin + record.seconds,
-                                               finite(record.upper), finite(record.dual), {}});
+      return budget.Tell(
+          "flows and cliques",
+          {record.k, begin + record.seconds, finite(record.upper), finite(record.dual), {}});
     };
     DenseResult found = SolvePdhg(*state.extension, solver);
     return found.cliques.size() > 0 ? std::move(found.cliques) : std::move(neutral);

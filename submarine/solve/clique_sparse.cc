@@ -36,9 +36,9 @@ using internal::IterationRecord;
 using internal::PairsAbove;
 using internal::PairsBelow;
 using internal::PlanExact;
-using internal::SparsePolicy;
 using internal::RoundMarginals;
 using internal::SolveTask;
+using internal::SparsePolicy;
 using internal::StopCheck;
 using internal::Stopwatch;
 using internal::TiltedPlace;
@@ -65,8 +65,7 @@ class SparseCliqueSolve {
     std::vector<int> cheapest(model_.num_variables());
     for (std::size_t a = 0; a < cheapest.size(); ++a) {
       const auto row = model_.pairs().unary().row(a);
-      cheapest[a] =
-          static_cast<int>(std::min_element(row.begin(), row.end()) - row.begin());
+      cheapest[a] = static_cast<int>(std::min_element(row.begin(), row.end()) - row.begin());
     }
     TakeLabels(std::move(cheapest));
     if (options_.method != Method::kMeanField) FindUpper();
@@ -81,8 +80,7 @@ class SparseCliqueSolve {
 
  private:
   double Left() const {
-    return stopped_ ? 0.0
-                    : std::max(0.0, options_.limits.time_limit_seconds - clock_.Seconds());
+    return stopped_ ? 0.0 : std::max(0.0, options_.limits.time_limit_seconds - clock_.Seconds());
   }
   bool Tell(std::string_view phase, SolveRecord record, double begin) {
     record.seconds += begin;
@@ -172,8 +170,7 @@ class SparseCliqueSolve {
     const double begin = clock_.Seconds();
     solver.on_iteration = [this, begin](const IterationRecord& record) {
       const SolveRecord told{record.k, record.seconds, record.upper,
-                             std::isfinite(record.dual) ? std::optional(record.dual)
-                                                        : std::nullopt,
+                             std::isfinite(record.dual) ? std::optional(record.dual) : std::nullopt,
                              std::nullopt};
       solved_.records.push_back(told);
       return Tell("flows and cliques", told, begin);
@@ -189,8 +186,8 @@ class SparseCliqueSolve {
   }
   // Trees replace the flows; only the evidence of the cliques stays.
   internal::PdhgOptions PdhgLimits(bool trees) {
-    auto solver = Limits<internal::PdhgOptions>(
-        kShareOfFlows, DefaultGap(Method::kPdhg, ModelKind::kSparse));
+    auto solver =
+        Limits<internal::PdhgOptions>(kShareOfFlows, DefaultGap(Method::kPdhg, ModelKind::kSparse));
     if (options_.limits.deterministic)
       solver.seconds_between_evaluations = std::numeric_limits<double>::infinity();
     if (trees && options_.method == Method::kTrw)
@@ -251,9 +248,9 @@ class SparseCliqueSolve {
       seen.push_back(holders);
       SolveResult found = Inner(PairsAbove(model_, holders), Method::kMeanField,
                                 1.0 / static_cast<double>(kRoundsOfHolders - round));
-      const bool better = found.certificate.lower && (!solved_.certificate.lower ||
-                                                      *found.certificate.lower >
-                                                          *solved_.certificate.lower);
+      const bool better =
+          found.certificate.lower &&
+          (!solved_.certificate.lower || *found.certificate.lower > *solved_.certificate.lower);
       if (found.certificate.lower) TakeLower(*found.certificate.lower);
       TakeLabels(std::move(found.labels));
       auto& marginals = std::get<Matrix<double>>(found.marginals);

@@ -253,8 +253,7 @@ SolveResult Solve(const CliqueCrf<SparseCrf>& model, const SolveOptions& given,
   return SolveWithCliques(model, ModelKind::kSparse, given, watch);
 }
 
-SolveResult Solve(const CliqueCrf<DenseCrf>& model, const SolveOptions& given,
-                  const Watch& watch) {
+SolveResult Solve(const CliqueCrf<DenseCrf>& model, const SolveOptions& given, const Watch& watch) {
   return SolveWithCliques(model, ModelKind::kDense, given, watch);
 }
 

@@ -81,14 +81,15 @@ TEST(Cliques, SparseIntervalsHoldTheExactValue) {
       options.method = Method::kExact;
       const SolveResult found = Solve(model, options);
       ExpectBrackets(model, found, exact, 0.0);
-      EXPECT_NEAR(*found.certificate.upper, *found.certificate.lower, 1e-8 * (1.0 + std::abs(exact)));
+      EXPECT_NEAR(*found.certificate.upper, *found.certificate.lower,
+                  1e-8 * (1.0 + std::abs(exact)));
     }
   }
 }
 
 TEST(Cliques, DenseIntervalsHoldTheExactValue) {
   RandomModels random(344);
-  constexpr Method kMethods[] = {Method::kAuto, Method::kPdhg, Method::kFrankWolfe,
+  constexpr Method kMethods[] = {Method::kAuto,   Method::kPdhg,      Method::kFrankWolfe,
                                  Method::kRouted, Method::kMeanField, Method::kExact};
   for (int trial = 0; trial < 1000 && !HasFailure(); ++trial) {
     const int variables = random.Integer(1, 6);

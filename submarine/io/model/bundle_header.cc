@@ -35,8 +35,8 @@ Clique CliqueFrom(const Json& json, const std::string& where, std::size_t num_va
     return member.is_number_integer() && member >= 0 && member < num_variables;
   };
   if (!members.is_array() || !std::all_of(members.begin(), members.end(), is_variable)) {
-    fields.Refuse("members", fmt::format("must be a list of variables from 0 to {}",
-                                         num_variables - 1));
+    fields.Refuse("members",
+                  fmt::format("must be a list of variables from 0 to {}", num_variables - 1));
   }
   clique.members = members.get<std::vector<int>>();
   clique.gamma = fields.Number("gamma");
@@ -151,9 +151,8 @@ std::vector<Clique> BundleHeader::ReadCliques(std::size_t num_variables) const {
 std::string WriteCliques(const std::filesystem::path& header, std::span<const Clique> cliques) {
   Json list = Json::array();
   for (const Clique& clique : cliques) {
-    Json json = {{"members", clique.members},
-                 {"gamma", clique.gamma},
-                 {"truncation", clique.truncation}};
+    Json json = {
+        {"members", clique.members}, {"gamma", clique.gamma}, {"truncation", clique.truncation}};
     if (!clique.weights.empty()) json["weights"] = clique.weights;
     list.push_back(std::move(json));
   }

@@ -374,7 +374,11 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
   for (std::size_t m = 0; m < list.size(); ++m) kernels.push_back(reader.Read(list[m], m));
   try {
     return {DenseCrf(std::move(unary), std::move(kernels), std::move(space), counting, constant),
-            extent.width, extent.height, extent.depth, std::move(warnings), std::move(cliques)};
+            extent.width,
+            extent.height,
+            extent.depth,
+            std::move(warnings),
+            std::move(cliques)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: {}", path.string(), error.what()));
   }

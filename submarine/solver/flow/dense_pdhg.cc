@@ -56,8 +56,7 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
   for (std::size_t a = 0; a < n; ++a) {
     pull[a] = static_cast<float>(extension.reach() *
                                  (extension.degrees()[a] + extension.self_weights()[a]));
-    if (options.cliques != nullptr)
-      pull[a] += static_cast<float>(options.cliques->strength()[a]);
+    if (options.cliques != nullptr) pull[a] += static_cast<float>(options.cliques->strength()[a]);
     mean_pull += pull[a] / static_cast<double>(n);
   }
   const double T = options.temperature;
@@ -124,8 +123,7 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
         for (std::size_t a = begin; a < end; ++a)
           step_potentials(a, y.row(a), BalanceAt(options.balance, 0));
       });
-      if (cliques != nullptr)
-        cliques->Step(y, 0.5 * eta * BalanceAt(options.balance, 0), &q);
+      if (cliques != nullptr) cliques->Step(y, 0.5 * eta * BalanceAt(options.balance, 0), &q);
     }
     for (int k = 1;; ++k) {
       const bool looks = progress.IsLast(k) || LooksAtMarginals(k);
@@ -147,15 +145,16 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
           }
           step_potentials(a, {y_new.data(), labels}, next_rho);
           if (cliques != nullptr)
-            std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels), extrapolated_y.row(a).begin());
+            std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels),
+                      extrapolated_y.row(a).begin());
         }
       });
       if (cliques != nullptr) cliques->Step(extrapolated_y, 0.5 * eta * next_rho, &q);
       if (looks) offer_marginals(y);
       if (!progress.Continue(k)) break;
     }
-    if (result.labels.empty()) offer_marginals(y);            // stopped
-  } catch (const Interrupted&) {                            // y is complete in any case
+    if (result.labels.empty()) offer_marginals(y);  // stopped
+  } catch (const Interrupted&) {                    // y is complete in any case
     progress.Abandon();
   }
   result.marginals = y;

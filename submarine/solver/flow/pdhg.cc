@@ -85,18 +85,19 @@ class PrimalDual {
     const std::vector<Edge>& edges = model_.edges();
     const double of_cliques =
         cliques_ != nullptr ? cliques_->Step(zbar_, step, &flow_.cliques) : 0.0;
-    return of_cliques + ParallelSum(edges.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
-      double moved = 0.0;
-      for (std::size_t k = begin; k < end; ++k) {
-        const Edge& e = edges[k];
-        double* q = flow_.edge.row(k).data();
-        moved += e.weight * StepFlowRow(q, zbar_.row(static_cast<std::size_t>(e.a)).data(),
-                                        zbar_.row(static_cast<std::size_t>(e.b)).data(),
-                                        model_.metric(e).length.data(), mobility_.data(), step,
-                                        zbar_.cols(), q);
-      }
-      return moved;
-    });
+    return of_cliques +
+           ParallelSum(edges.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+             double moved = 0.0;
+             for (std::size_t k = begin; k < end; ++k) {
+               const Edge& e = edges[k];
+               double* q = flow_.edge.row(k).data();
+               moved += e.weight * StepFlowRow(q, zbar_.row(static_cast<std::size_t>(e.a)).data(),
+                                               zbar_.row(static_cast<std::size_t>(e.b)).data(),
+                                               model_.metric(e).length.data(), mobility_.data(),
+                                               step, zbar_.cols(), q);
+             }
+             return moved;
+           });
   }
 
   struct Movement {
@@ -151,8 +152,8 @@ class PrimalDual {
 
 }  // namespace
 
-bool AverageOverFreeRegions(const SparseCrf& model, const CliqueExtension* cliques, const Flow& flow,
-                            const Matrix<double>& y, Matrix<double>* averaged) {
+bool AverageOverFreeRegions(const SparseCrf& model, const CliqueExtension* cliques,
+                            const Flow& flow, const Matrix<double>& y, Matrix<double>* averaged) {
   std::vector<std::size_t> parent(y.rows());
   std::iota(parent.begin(), parent.end(), std::size_t{0});
   const auto root = [&](std::size_t a) {

@@ -51,7 +51,7 @@ BoundResult SolvePdhg(const SparseCrf& pairs, const CliqueExtension& cliques,
 
 // Averages the marginals over the connected regions joined by edges none of whose flows is
 // saturated, and by cliques between their variables none of whose evidence is 0 or u. Returns false when there are none.
-bool AverageOverFreeRegions(const SparseCrf& model, const CliqueExtension* cliques, const Flow& flow,
-                            const Matrix<double>& y, Matrix<double>* averaged);
+bool AverageOverFreeRegions(const SparseCrf& model, const CliqueExtension* cliques,
+                            const Flow& flow, const Matrix<double>& y, Matrix<double>* averaged);
 
 }  // namespace submarine::internal

@@ -259,8 +259,8 @@ TEST_F(FreeRegionsTest, AveragesEverythingWhenAllIsFree) {
 TEST_F(FreeRegionsTest, SaysSoWhenNothingIsFree) {
   for (std::size_t e = 0; e < 3; ++e) flow_(e, e) = e % 2 == 0 ? 1.0 : -1.0;
   EXPECT_FALSE(AverageOverFreeRegions(*model_, nullptr, {flow_}, y_, &averaged_));
-  EXPECT_FALSE(AverageOverFreeRegions(SparseCrf(Matrix<double>(4, 3), {}, PottsLabels(3)),
-                                      nullptr, {Matrix<double>(0, 3)}, y_, &averaged_));
+  EXPECT_FALSE(AverageOverFreeRegions(SparseCrf(Matrix<double>(4, 3), {}, PottsLabels(3)), nullptr,
+                                      {Matrix<double>(0, 3)}, y_, &averaged_));
 }
 
 }  // namespace

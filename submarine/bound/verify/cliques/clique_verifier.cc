@@ -31,7 +31,8 @@ class Unaries {
  public:
   template <class Real>
   explicit Unaries(const Matrix<Real>& given)
-      : sum_(given.rows(), given.cols()), magnitude_(given.rows(), given.cols()),
+      : sum_(given.rows(), given.cols()),
+        magnitude_(given.rows(), given.cols()),
         terms_(given.rows(), 1.0) {
     for (std::size_t k = 0; k < given.size(); ++k) {
       sum_.data()[k] = static_cast<double>(given.data()[k]);
@@ -50,8 +51,10 @@ class Unaries {
     Matrix<Real> unary(sum_.rows(), sum_.cols());
     for (std::size_t a = 0; a < sum_.rows(); ++a) {
       for (std::size_t i = 0; i < sum_.cols(); ++i) {
-        const double error = terms_[a] == 1.0 ? 0.0 : kUlp * (terms_[a] + 4.0) *
-                                                    (magnitude_(a, i) + std::numeric_limits<double>::min());
+        const double error = terms_[a] == 1.0
+                                 ? 0.0
+                                 : kUlp * (terms_[a] + 4.0) *
+                                       (magnitude_(a, i) + std::numeric_limits<double>::min());
         unary(a, i) = Rounded<Real>(sum_(a, i) + sign * error, sign);
       }
     }
@@ -131,8 +134,8 @@ Pairs Above(const CliqueCrf<Pairs>& model, std::span<const int> holders) {
       continue;
     }
     if (holders[c] < 0 || holders[c] >= model.num_labels()) {
-      throw InvalidInput(fmt::format("the holder of clique {} is {}, expected a label or none", c,
-                                     holders[c]));
+      throw InvalidInput(
+          fmt::format("the holder of clique {} is {}, expected a label or none", c, holders[c]));
     }
     for (std::size_t k = 0; k < clique.members.size(); ++k) {
       const auto a = static_cast<std::size_t>(clique.members[k]);
@@ -151,8 +154,8 @@ Bound Energy(const CliqueCrf<Pairs>& model, const Pairs& known, const Bound& ene
              std::span<const int> labeling) {
   const std::size_t n = model.num_variables();
   if (labeling.size() != n || known.num_variables() != n) {
-    throw InvalidInput(fmt::format("the labeling has {} labels, the model has {} variables",
-                                   labeling.size(), n));
+    throw InvalidInput(
+        fmt::format("the labeling has {} labels, the model has {} variables", labeling.size(), n));
   }
   for (std::size_t a = 0; a < n; ++a) {
     if (labeling[a] < 0 || labeling[a] >= model.num_labels()) {

@@ -87,8 +87,7 @@ TEST(CliqueVerifier, EnergyOfLabelings) {
   for (int trial = 0; trial < 300 && !HasFailure(); ++trial) {
     const int variables = random.Integer(1, 6);
     const CliqueCrf<SparseCrf> model(random.Model(variables, 3), random.Cliques(variables));
-    const SparseCrf known =
-        PairsBelow(model, RandomEvidence<double>(model.cliques(), 3, &random));
+    const SparseCrf known = PairsBelow(model, RandomEvidence<double>(model.cliques(), 3, &random));
     std::vector<int> labeling(model.num_variables());
     for (int& label : labeling) label = random.Integer(0, 2);
     const Bound given = VerifiedEnergy(known, labeling);
