@@ -95,6 +95,7 @@ DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameter
   const auto num_labels = static_cast<int>(picture->unary.cols());
   const std::vector<float> samples = ColourValues(image);
   const PictureView view{image.width, image.height, image.channels, samples};
+  if (settings.superpixels.empty()) *cliques = SegmentationCliques(view, parameters);
   for (const std::string& text : settings.superpixels) {
     for (Clique& clique : CliquesOf(ParseSuperpixels(text), view))
       cliques->push_back(std::move(clique));
@@ -128,6 +129,9 @@ void AddKernels(const SegmentationParameters& parameters, Json* json) {
   (*json)["spatial"] = {parameters.position_sigma, parameters.position_weight};
   (*json)["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
                           parameters.bilateral_weight};
+  if (parameters.superpixel_sizes.empty()) return;
+  (*json)["superpixel_sizes"] = parameters.superpixel_sizes;
+  (*json)["superpixel_terms"] = {parameters.superpixel_gamma, parameters.superpixel_share};
 }
 
 // Those that made a difference.

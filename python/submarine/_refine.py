@@ -492,6 +492,9 @@ def refine(
         result = _by_matrix(costs, fitted, matrix, many, steps)
         return refined(costs.calibrated(result) if adapts else result, costs.label_axis)
     crf = model_of(costs, fitted, metric, steps)
+    if len(superpixels) == 0:
+        terms = f"{fitted.superpixel_gamma!r},{fitted.superpixel_share!r}"
+        superpixels = [f"SLIC:{size!r},{terms}" for size in fitted.superpixel_sizes]
     add_superpixels(crf, superpixels, costs.picture)
     options: Dict[str, Any] = dict(
         certify=wanted, gap=gap, max_iterations=max_iterations, marginals_of="mean-field",

@@ -35,6 +35,8 @@ struct FitOptions {
   int evaluations = 60;    // of each search
   int pixels = 40000;      // searches use pictures shrunk to at most this many
   std::uint64_t seed = 1;  // for the folds and the first steps
+  // Of superpixels, in pixels, one for every scale; gamma and Q are then searched for, too.
+  std::vector<double> superpixel_sizes = {};
 };
 
 // Of one picture, from which the score of any set of pictures follows.

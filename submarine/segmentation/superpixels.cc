@@ -248,6 +248,18 @@ std::vector<Clique> RegionCliques(std::span<const int> regions, const RegionTerm
   return cliques;
 }
 
+std::vector<Clique> SegmentationCliques(const PictureView& picture,
+                                        const SegmentationParameters& parameters) {
+  std::vector<Clique> cliques;
+  for (const double size : parameters.superpixel_sizes) {
+    for (Clique& clique :
+         RegionCliques(Superpixels(picture, {.size = size}),
+                       {parameters.superpixel_gamma, parameters.superpixel_share}))
+      cliques.push_back(std::move(clique));
+  }
+  return cliques;
+}
+
 SuperpixelSpec ParseSuperpixels(const std::string& text) {
   const auto refuse = [&]() -> InvalidInput {
     return InvalidInput(fmt::format(

@@ -35,6 +35,10 @@ struct RegionTerms {
 // gamma is 0.
 std::vector<Clique> RegionCliques(std::span<const int> regions, const RegionTerms& terms);
 
+// Those of all scales of the parameters.
+std::vector<Clique> SegmentationCliques(const PictureView& picture,
+                                        const SegmentationParameters& parameters);
+
 // What the command and Python take: "SLIC[:SIZE[,COMPACTNESS]],GAMMA,Q" or "FILE,GAMMA,Q".
 struct SuperpixelSpec {
   std::optional<SuperpixelOptions> slic;  // none: of a file

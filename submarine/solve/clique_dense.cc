@@ -15,6 +15,7 @@
 #include "submarine/bound/verify/cliques/clique_verifier.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/extension/clique_extension.h"
+#include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_pairs.h"
 #include "submarine/solve/classic_updates.h"
 #include "submarine/solve/registry.h"
@@ -75,8 +76,9 @@ class DenseCliqueSolve {
       updated = Updated();
       if (options_.dense.certify == Certify::kNone || stopped_) return Finish(*std::move(updated));
     }
-    return Finish(options_.method == Method::kMeanField ? Lower(std::move(updated))
-                                                        : Interval(std::move(updated)));
+    const bool lower_only =
+        options_.method == Method::kMeanField || options_.dense.certify == Certify::kLower;
+    return Finish(lower_only ? Lower(std::move(updated)) : Interval(std::move(updated)));
   }
 
  private:
@@ -85,6 +87,9 @@ class DenseCliqueSolve {
     if (certificate.model.empty()) certificate.model = given_.pairs().Description();
     certificate.model = given_.Described(certificate.model);
     if (stopped_) solved.termination = Termination::kInterrupted;
+    // Cliques cost nothing or more.
+    if (options_.expectations && !solved.tilted)
+      internal::UnaryUpper(given_.pairs(), options_.temperature, &solved.tilted);
     solved.method = options_.method;
     return solved;
   }
@@ -146,9 +151,11 @@ class DenseCliqueSolve {
     std::vector<int> holders(model.cliques().size(), internal::kNoHolder);
     if (updated) holders = HoldersOf(model.cliques(), updated->labels, Labels());
     std::optional<SolveResult> best;
-    for (int round = 0; round < (updated ? 1 : kRounds) && !stopped_; ++round) {
+    for (int round = 0; round == 0 || (round < (updated ? 1 : kRounds) && !stopped_); ++round) {
       const DenseCrf above = PairsAbove(model, holders);
-      SolveResult found = SolvePairs(above, Until(Deadline((round + 1.0) / kRounds)),
+      SolveOptions options = Until(Deadline((round + 1.0) / kRounds));
+      options.method = Method::kMeanField;
+      SolveResult found = SolvePairs(above, options,
                                      updated ? &updated->labels : nullptr);
       std::vector<int> now = HoldersAt(model.cliques(), std::get<Matrix<float>>(found.marginals));
       TakeEnergy(model, above, &found);

@@ -15,6 +15,7 @@
 #include "submarine/solve/method/policy.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solve/solve.h"
+#include "submarine/solve/sparse_portfolio.h"
 #include "submarine/solver/common/progress.h"
 #include "submarine/solver/exact/elimination_order.h"
 #include "submarine/solver/flow/frank_wolfe.h"
@@ -36,6 +37,7 @@ using internal::IterationRecord;
 using internal::PairsAbove;
 using internal::PairsBelow;
 using internal::PlanExact;
+using internal::RequireRoom;
 using internal::RoundMarginals;
 using internal::SolveTask;
 using internal::SparsePolicy;
@@ -45,7 +47,9 @@ using internal::TiltedPlace;
 using internal::TiltedUpper;
 using internal::VerifiedDual;
 using internal::VerifiedEnergy;
+using internal::VerifiedUnaryUpper;
 using internal::VerifiedUpper;
+using internal::ViewOf;
 
 // Of the time that is left: the search for flows and evidence, and trees on what it leaves.
 constexpr double kShareOfFlows = 0.55;
@@ -58,7 +62,15 @@ class SparseCliqueSolve {
       : model_(task.model), options_(task.options), watch_(task.watch), clock_(task.clock) {}
 
   SolveResult Run() {
-    if (options_.method == Method::kExact || IsSmall()) return Exactly();
+    if (options_.method == Method::kExact) return Exactly(options_.limits.time_limit_seconds);
+    if (IsSmall()) {
+      try {
+        return Exactly(SparsePolicy::kShareForExact * options_.limits.time_limit_seconds);
+      } catch (const TimeLimit&) {  // it took longer than estimated
+      } catch (const Interrupted&) {
+        stopped_ = true;
+      }
+    }
     const bool smooth = options_.method == Method::kTrw || options_.method == Method::kMeanField;
     if (smooth) internal::RequirePositiveTemperature(options_.temperature);
     solved_.method = options_.method;
@@ -70,8 +82,12 @@ class SparseCliqueSolve {
     TakeLabels(std::move(cheapest));
     if (options_.method != Method::kMeanField) FindUpper();
     if (options_.temperature > 0.0) FindLower();  // at 0 labelings are all there is
-    if (options_.expectations && options_.method != Method::kMeanField)
+    if (options_.expectations) {
       solved_.mean_field = mean_field_;
+      // Cliques cost nothing or more.
+      if (!solved_.tilted)
+        VerifiedUnaryUpper(model_.pairs(), options_.temperature, &solved_.tilted);
+    }
     solved_.marginals = marginals_.size() > 0 ? std::move(marginals_) : std::move(mean_field_);
     if (stopped_) solved_.termination = Termination::kInterrupted;
     solved_.certificate.model = model_.Description();
@@ -99,11 +115,12 @@ class SparseCliqueSolve {
     return plan.complete && plan.table_entries <= SparsePolicy::kCheapEntries;
   }
 
-  SolveResult Exactly() {
+  SolveResult Exactly(double time_limit) {
     double error = 0.0;
     const FactorGraph graph = ToFactorGraph(model_, &error);
     SolveOptions options = options_;
     options.method = Method::kExact;
+    options.limits.time_limit_seconds = time_limit;
     SolveResult solved = Solve(graph, options, watch_);
     Certificate& certificate = solved.certificate;
     certificate.upper = Raised(*certificate.upper, error);
@@ -139,11 +156,13 @@ class SparseCliqueSolve {
     const CliqueExtension cliques(model_.cliques(), model_.num_variables(),
                                   static_cast<std::size_t>(model_.num_labels()));
     const bool frank_wolfe = options_.method == Method::kFrankWolfe;
+    RequireMemory(frank_wolfe ? Method::kFrankWolfe : Method::kPdhg, cliques.num_memberships());
     const bool trees = options_.temperature > 0.0 &&
                        (options_.method == Method::kTrw || options_.method == Method::kAuto);
     BoundResult found = frank_wolfe ? SolveFrankWolfe(model_.pairs(), cliques, FrankWolfeLimits())
                                     : SolvePdhg(model_.pairs(), cliques, PdhgLimits(trees));
     solved_.termination = found.termination;
+    if (options_.method == Method::kAuto) solved_.method = Method::kPdhg;
     const SparseCrf below = PairsBelow(model_, found.flow.cliques);
     std::shared_ptr<const TiltedUpper> tilted;
     const TiltedPlace place = options_.expectations ? &tilted : nullptr;
@@ -157,6 +176,17 @@ class SparseCliqueSolve {
     found.flow = {};
     TakeMarginals(std::move(found.marginals));
     if (trees && Left() > 0.0) FindTrees(below);
+  }
+
+  // What the solver takes beside the evidence of the cliques, which is held three times.
+  void RequireMemory(Method method, std::size_t memberships) const {
+    constexpr double kHeld = 3.0;
+    const double evidence = kHeld * static_cast<double>(sizeof(double) * memberships) *
+                            static_cast<double>(model_.num_labels());
+    SolveOptions options = options_;
+    options.method = method;
+    RequireRoom(ViewOf(options, internal::SizeOf(model_.pairs(), options.temperature),
+                       static_cast<double>(options.limits.max_bytes) - evidence));
   }
 
   template <class Options>
