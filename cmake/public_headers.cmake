@@ -15,6 +15,7 @@ set(PUBLIC_HEADERS
   submarine/filter/gaussian_filter.h
   submarine/filter/kernel/gaussian_kernel.h
   submarine/filter/kernel/operator_options.h
+  submarine/model/clique.h
   submarine/model/dense_crf.h
   submarine/model/factor_graph.h
   submarine/model/image_features.h
@@ -27,6 +28,7 @@ set(PUBLIC_HEADERS
   submarine/segmentation/calibration.h
   submarine/segmentation/segmentation_model.h
   submarine/segmentation/softmax.h
+  submarine/segmentation/superpixels.h
   submarine/solve/method/expectations.h
   submarine/solve/method/method.h
   submarine/solve/method/options.h

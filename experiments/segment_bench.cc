@@ -10,10 +10,12 @@
 
 #include "apps/fit/fit_output.h"
 #include "submarine/base/argmax.h"
+#include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/fit/fit.h"
 #include "submarine/segmentation/evaluation.h"
 #include "submarine/segmentation/softmax.h"
+#include "submarine/segmentation/superpixels.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/mean_field/pydensecrf_mean_field.h"
 
@@ -47,7 +49,8 @@ double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 
 Solved SolveModel(const LabelledPicture& picture, const SegmentationParameters& parameters,
                   const SolveOptions& options, const Watch& watch) {
-  const DenseCrf model = SegmentationModel(picture.softmax, picture.view(), parameters);
+  const CliqueCrf<DenseCrf> model(SegmentationModel(picture.softmax, picture.view(), parameters),
+                                  SegmentationCliques(picture.view(), parameters));
   SolveResult run = Solve(model, options, [&](std::string_view phase, const SolveRecord& record) {
     std::string text = fmt::format("{:.1f} s  {}", record.seconds, phase);
     if (record.k >= 0) text += fmt::format(" {}", record.k);
@@ -72,6 +75,8 @@ PydensecrfMeanField PackageMeanField(const LabelledPicture& picture,
   PydensecrfMeanField mean_field(picture.softmax.rows(), picture.softmax.cols());
   mean_field.SetUnary(UnariesFromSoftmax(picture.softmax, parameters.softmax_temperature));
   if (!with_kernels) return mean_field;
+  if (!parameters.superpixel_sizes.empty())
+    throw InvalidInput("the method pydensecrf has no superpixels, which the parameters ask for");
   for (const GaussianKernel& kernel : SegmentationKernels(picture.view(), parameters)) {
     mean_field.AddTerm(SinglePrecisionFeatures(kernel), kernel.normalisation,
                        {static_cast<float>(-kernel.weight)});

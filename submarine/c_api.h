@@ -158,6 +158,16 @@ SM_API sm_status sm_factor_graph(const sm_array* cardinality, const sm_array* sc
 SM_API sm_status sm_dense_model(const sm_array* unary, const char* options, const sm_array* arrays,
                                 size_t num_arrays, const sm_object* labels, sm_object** model);
 
+/* The same model with robust P^n Potts terms beside its pairs, and those it had: min(gamma, gamma / truncation times the
+ * weight that deviates from the label of most) of every clique. members: the variables of all cliques one after the other;
+ * sizes: of each; gamma, truncation: (cliques), a truncation at most half the weight; weights: as members, or null for 1.
+ * Of the kind of the model; described by "num_cliques", too. Further views: "clique_members", "clique_sizes",
+ * "clique_gamma", "clique_truncation", "clique_weights". */
+SM_API sm_status sm_add_cliques(const sm_object* model, const sm_array* members,
+                                const sm_array* sizes, const sm_array* gamma,
+                                const sm_array* truncation, const sm_array* weights,
+                                sm_object** with);
+
 /* A bundle (.json), a UAI file or one of libDAI (.fg). `evidence` is a file, or null or "" for none. */
 SM_API sm_status sm_read_model(const char* path, const char* evidence, sm_object** model);
 /* Tables as they are for a path that ends in .uai, else a bundle, for which options say: "metric"; "width",

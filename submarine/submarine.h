@@ -24,6 +24,7 @@
 #include "submarine/labels/label_cuts.h"
 #include "submarine/labels/label_tree.h"
 #include "submarine/labels/metric_fit.h"
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/image_features.h"

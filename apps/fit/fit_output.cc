@@ -43,12 +43,18 @@ std::string Shown(double value, FitScore score) {
 }
 
 std::string ParameterText(const SegmentationParameters& p) {
-  return fmt::format(
+  std::string text = fmt::format(
       "position {:.4g} px weight {:.4g}, bilateral {:.4g} px / {:.4g} levels weight {:.4g}, "
       "softmax "
       "temperature {:.4g}",
       p.position_sigma, p.position_weight, p.bilateral_sigma, p.colour_sigma, p.bilateral_weight,
       p.softmax_temperature);
+  if (!p.superpixel_sizes.empty()) {
+    text += fmt::format(", superpixels of {:g} px, gamma {:.4g}, Q {:.4g}",
+                        fmt::join(p.superpixel_sizes, " and "), p.superpixel_gamma,
+                        p.superpixel_share);
+  }
+  return text;
 }
 
 // Of all held-out pictures together.
@@ -202,7 +208,7 @@ Json FitProvenance(const FitResult& result, const FitOptions& settings) {
 }
 
 Json ToJson(const SegmentationParameters& parameters) {
-  return {{"position_sigma", parameters.position_sigma},
+  Json json = {{"position_sigma", parameters.position_sigma},
           {"position_weight", parameters.position_weight},
           {"bilateral_sigma", parameters.bilateral_sigma},
           {"colour_sigma", parameters.colour_sigma},
@@ -210,6 +216,12 @@ Json ToJson(const SegmentationParameters& parameters) {
           {"normalisation",
            parameters.normalisation == KernelNormalisation::kNone ? "none" : "symmetric"},
           {"softmax_temperature", parameters.softmax_temperature}};
+  if (!parameters.superpixel_sizes.empty()) {
+    json["superpixel_sizes"] = parameters.superpixel_sizes;
+    json["superpixel_gamma"] = parameters.superpixel_gamma;
+    json["superpixel_share"] = parameters.superpixel_share;
+  }
+  return json;
 }
 
 Json FitSummary(const FitResult& result, const FitOptions& settings) {

@@ -108,6 +108,10 @@ SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
   if (!command.parameters.empty()) TakeParameters(sub, command.parameters, &settings);
   if (!settings.position.empty()) CheckKernelOption("--position", settings.position);
   if (!settings.bilateral.empty()) CheckKernelOption("--bilateral", settings.bilateral);
+  for (const std::string& text : settings.superpixels) {
+    if (!ParseSuperpixels(text).file.empty() && command.inputs.several())
+      throw InvalidInput("--superpixels takes the regions of a file for a single picture only");
+  }
   if (!command.classes.empty()) settings.reading.classes = ReadClassNames(command.classes);
   if (!command.palette.empty() && command.palette != "voc")
     settings.reading.palette = ReadPalette(command.palette);
@@ -247,6 +251,17 @@ void AddSegmentCommand(CLI::App* app) {
       "(scribbles: as pydensecrf); pydensecrf: those of its README, 3,3 and 80,13,10")
       ->group(group);
   AddKernelOptions(sub, &settings.position, &settings.bilateral);
+  sub->add_option("--superpixels", settings.superpixels,
+                  "Regions whose pixels are to agree, given once for every scale: "
+                  "SLIC[:SIZE[,COMPACTNESS]],GAMMA,Q computes "
+                  "superpixels of about SIZE x SIZE pixels (20, compactness 10), FILE,GAMMA,Q "
+                  "reads a picture with a number for "
+                  "every region. A region costs at most GAMMA nats for each of its pixels, and "
+                  "that much once the share Q of them "
+                  "disagrees")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group(group);
   AddChoice<KernelNormalisation>(
       sub, "--normalisation", &settings.normalisation,
       {{"symmetric", KernelNormalisation::kSymmetric}, {"none", KernelNormalisation::kNone}},

@@ -17,6 +17,7 @@
 #include "apps/solve/solve_output.h"
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/io/image/image.h"
 #include "submarine/io/model/metric_spec.h"
 #include "submarine/model/image_features.h"
 #include "submarine/segmentation/calibration.h"
@@ -110,13 +111,30 @@ std::vector<GaussianKernel> VolumeKernels(const Volume& volume, std::span<const 
   return kernels;
 }
 
+// One scale of superpixels, or the regions of a file.
+std::vector<Clique> CliquesOf(const SuperpixelSpec& spec, const PictureView& picture) {
+  if (spec.slic) return RegionCliques(Superpixels(picture, *spec.slic), spec.terms);
+  ImageReading reading;
+  reading.expected = ImageSize{picture.width, picture.height};
+  const Image regions = ReadLabelImage(spec.file, reading);
+  return RegionCliques(std::vector<int>(regions.samples.begin(), regions.samples.end()),
+                       spec.terms);
+}
+
 // Moves the unaries, which are the largest part of the picture.
 DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameters& parameters,
-                    SegmentPicture* picture) {
+                    SegmentPicture* picture, std::vector<Clique>* cliques) {
   const Image& image = picture->image;
   const auto num_labels = static_cast<int>(picture->unary.cols());
   const std::vector<float> samples = ColourValues(image);
   const PictureView view{image.width, image.height, image.channels, samples};
+  if (picture->volume && !(settings.superpixels.empty() && parameters.superpixel_sizes.empty()))
+    throw InvalidInput("superpixels are regions of pictures, and this is a volume");
+  if (settings.superpixels.empty()) *cliques = SegmentationCliques(view, parameters);
+  for (const std::string& text : settings.superpixels) {
+    for (Clique& clique : CliquesOf(ParseSuperpixels(text), view))
+      cliques->push_back(std::move(clique));
+  }
   return DenseCrf(std::move(picture->unary),
                   picture->volume ? VolumeKernels(*picture->volume, samples, parameters)
                                   : SegmentationKernels(view, parameters),
@@ -140,6 +158,7 @@ Json SettingsJson(const SegmentSettings& settings, const SegmentFiles& files) {
   json["normalisation"] =
       settings.normalisation == KernelNormalisation::kSymmetric ? "symmetric" : "none";
   json["count"] = settings.ordered ? "ordered" : "once";
+  if (!settings.superpixels.empty()) json["superpixels"] = settings.superpixels;
   return json;
 }
 
@@ -147,6 +166,9 @@ void AddKernels(const SegmentationParameters& parameters, Json* json) {
   (*json)["position"] = {parameters.position_sigma, parameters.position_weight};
   (*json)["bilateral"] = {parameters.bilateral_sigma, parameters.colour_sigma,
                           parameters.bilateral_weight};
+  if (parameters.superpixel_sizes.empty()) return;
+  (*json)["superpixel_sizes"] = parameters.superpixel_sizes;
+  (*json)["superpixel_terms"] = {parameters.superpixel_gamma, parameters.superpixel_share};
 }
 
 // Those that made a difference.
@@ -169,6 +191,7 @@ void AddParameters(const SegmentSettings& settings, const SegmentationParameters
   if (settings.normalisation != KernelNormalisation::kSymmetric)
     page->AddParameter("normalisation", "none");
   if (settings.ordered) page->AddParameter("pairs counted", "twice");
+  for (const std::string& text : settings.superpixels) page->AddParameter("superpixels", text);
   if (settings.reading.softmax_temperature != 1.0)
     page->AddParameter("softmax temperature",
                        fmt::format("{:g}", settings.reading.softmax_temperature));
@@ -195,6 +218,10 @@ Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
        {&files.image, &files.softmax, &files.unary, &files.scribbles, &files.truth, &files.region})
     json["stamps"].push_back(file->empty() ? Json(nullptr) : Stamp(*file));
   if (const auto metric = MetricFileOf(settings.metric)) json["stamps"].push_back(Stamp(*metric));
+  for (const std::string& text : settings.superpixels) {
+    const SuperpixelSpec spec = ParseSuperpixels(text);
+    if (!spec.file.empty()) json["stamps"].push_back(Stamp(spec.file));
+  }
   const SolveOptions& solve = settings.dense.solve;
   json["solve"] = {
       {"method", ToString(solve.method)},
@@ -228,7 +255,7 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   done.picture = ReadSegmentPicture(job.files, settings.reading, limits);
   ModelInput input;
   const SegmentationParameters parameters = ParametersOf(settings, &done.picture);
-  input.dense = BuildModel(settings, parameters, &done.picture);
+  input.dense = BuildModel(settings, parameters, &done.picture, &input.cliques);
   done.groups = input.dense->labels().groups;
   if (settings.reading.classes.empty() && job.files.scribbles.empty() &&
       !input.dense->labels().names.empty())

@@ -13,6 +13,7 @@
 #include "apps/segment/segment_proof.h"
 #include "apps/solve/solve_progress.h"
 #include "submarine/segmentation/segmentation_model.h"
+#include "submarine/segmentation/superpixels.h"
 
 namespace submarine::apps {
 
@@ -25,7 +26,8 @@ struct SegmentSettings {
   std::vector<double> position;   // sigma, weight; empty: as in the parameters
   std::vector<double> bilateral;  // sigma, colour sigma, weight; likewise
   KernelNormalisation normalisation = KernelNormalisation::kSymmetric;
-  bool ordered = false;  // pairs counted twice
+  bool ordered = false;                  // pairs counted twice
+  std::vector<std::string> superpixels;  // as ParseSuperpixels takes them
   DenseCommand dense;
   std::optional<ReportOptions> report = ReportOptions();
 };

@@ -24,6 +24,7 @@ void ReadBundleTo(const std::string& file, bool strict_hst, const ReadingLimits&
     input->width = loaded.width;
     input->height = loaded.height;
     input->warnings = std::move(loaded.warnings);
+    input->cliques = std::move(loaded.cliques);
     return std::move(loaded.model);
   };
   if (ReadBundleKind(file) == "dense") {
@@ -61,6 +62,10 @@ ModelInput ReadModel(const std::string& file, const std::string& evidence, bool 
 }
 
 SolveResult Solve(const ModelInput& input, const SolveOptions& options, const Watch& watch) {
+  if (input.dense && !input.cliques.empty())
+    return submarine::Solve(CliqueCrf<DenseCrf>(*input.dense, input.cliques), options, watch);
+  if (input.crf && !input.cliques.empty())
+    return submarine::Solve(CliqueCrf<SparseCrf>(*input.crf, input.cliques), options, watch);
   if (input.dense) return submarine::Solve(*input.dense, options, watch);
   if (input.crf) return submarine::Solve(*input.crf, options, watch);
   return submarine::Solve(*input.graph, options, watch);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "submarine/base/stopwatch.h"
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
@@ -18,6 +19,7 @@ struct ModelInput {
   std::optional<FactorGraph> graph;  // from .uai and .fg
   std::optional<SparseCrf> crf;      // from .json of kind "grid" and "graph"
   std::optional<DenseCrf> dense;     // from .json of kind "dense"
+  std::vector<Clique> cliques;       // of either, beside its pairs
   int width = 0;                     // 0 unless the variables form a grid
   int height = 0;
   int depth = 0;  // 0 unless they are voxels

@@ -26,6 +26,7 @@ from ._result import Expectation, Record, Result
 from ._segmenter import Segmenter
 from ._solve import Method, methods, set_threads, solve
 from ._stereo import StereoResult, compare_disparities, guess_disparities, matching_costs, refined_disparities, stereo
+from ._superpixels import superpixels
 from ._volumes import RefinedVolume, refine_volume
 
 __all__ = [
@@ -36,5 +37,5 @@ __all__ = [
     "features", "fit", "grid_edges", "guess_disparities", "matching_costs", "methods", "position",
     "probabilities_of", "read", "read_parameters", "read_points", "refine", "refine_logits", "refine_many",
     "refine_points", "refine_volume", "refine_volumes", "refined_disparities", "set_threads", "solve",
-    "stereo",
+    "stereo", "superpixels",
 ]

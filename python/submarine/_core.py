@@ -77,6 +77,7 @@ for _name, _types in {
     "sm_sparse_model": (_arrays, _arrays, _arrays, _arrays, _object, _double),
     "sm_factor_graph": (_arrays,) * 5,
     "sm_dense_model": (_arrays, _text, _arrays, _size, _object),
+    "sm_add_cliques": (_object,) + (_arrays,) * 5,
     "sm_read_model": (_text, _text),
     "sm_write_model": (_object, _text, _text, _arrays, _size),
     "sm_energy": (_object, _arrays, _double, ctypes.POINTER(_double)),
@@ -369,6 +370,21 @@ class _Model:
         ))
         return lower.value, loss.value
 
+    def with_cliques(
+        self, members: Array, sizes: Array, gamma: Array, truncation: Array, weights: Optional[Array]
+    ) -> Any:
+        return type(self)(_made(
+            _lib.sm_add_cliques, self.held._pointer, _given(members), _given(sizes), _given(gamma), _given(truncation),
+            None if weights is None else _given(weights),
+        ))
+
+    def cliques(self) -> Tuple[Array, ...]:
+        """What with_cliques takes; empty where there are none."""
+        if "num_cliques" not in self.held.facts:
+            return ()
+        names = ("members", "sizes", "gamma", "truncation", "weights")
+        return tuple(np.array(self.held.view("clique_" + name)) for name in names)
+
     def write(self, path: str, options: Dict[str, Any], arrays: Sequence[Array] = ()) -> None:
         _check(_lib.sm_write_model(self.held._pointer, _path(path), _json(options), _given_all(arrays), len(arrays)))
 
@@ -391,7 +407,7 @@ class SparseModel(_Model):
 
     def __reduce__(self) -> Any:
         state = self.unary, self.edges, self.weights, self.edge_metrics, self.labels, self.constant
-        return SparseModel, state
+        return _with_cliques, (SparseModel, state, self.cliques())
 
     @property
     def edges(self) -> Array:
@@ -407,6 +423,11 @@ class SparseModel(_Model):
 
     def lower_bound(self, marginals: Array, temperature: float) -> float:
         return self._lower_bound(marginals, temperature, 0.0)[0]
+
+
+def _with_cliques(kind: Any, state: Tuple[Any, ...], cliques: Tuple[Array, ...]) -> Any:
+    model = kind(*state)
+    return model.with_cliques(*cliques) if cliques else model
 
 
 class FactorModel(_Model):
@@ -503,7 +524,8 @@ class DenseModel(_Model):
         ))
 
     def __reduce__(self) -> Any:
-        return DenseModel, (self.unary, (), self.kernels(), self.labels, self.ordered, self.constant)
+        state = self.unary, (), self.kernels(), self.labels, self.ordered, self.constant
+        return _with_cliques, (DenseModel, state, self.cliques())
 
     @property
     def ordered(self) -> bool:
@@ -703,6 +725,14 @@ def matching_costs(
 ) -> Array:
     options = dict(disparities=disparities, kind=kind, truncate=truncate, factor=factor)
     return _values(_call("matching_costs", options, [left, right]))
+
+
+def superpixels(picture: Array, size: float, compactness: float) -> Array:
+    return _call("superpixels", dict(size=size, compactness=compactness), [picture]).view("values").copy()
+
+
+def superpixel_spec(text: str) -> Dict[str, Any]:
+    return dict(_call("superpixel_spec", dict(text=text), []).facts)
 
 
 def guess_disparities(left: Array, right: Array) -> int:

@@ -1,4 +1,4 @@
-"""Models: what there is to label, and what labelings cost. They are immutable, compare by identity, and pickle."""
+"""Models: what there is to label, and what labelings cost. But for add_cliques they never change; they compare by identity, and pickle."""
 
 from __future__ import annotations
 
@@ -136,6 +136,64 @@ class _PairModel(Model):
     def distances(self) -> List[Array]:
         """d(i, j) of every metric, each of shape (labels, labels)."""
         return list(self._core.labels.distances)
+
+    @property
+    def num_cliques(self) -> int:
+        """How many cliques were added."""
+        return int(self._core.held.facts.get("num_cliques", 0))
+
+    @checked_keywords
+    def add_cliques(self, members: Any, gamma: Any, truncation: Any, weights: Any = None) -> None:
+        """Adds robust P^n Potts terms, which ask the variables of a clique to agree.
+
+        A clique costs min(gamma, gamma / truncation * w), w the weight of its variables that have another label than most
+        of them: nothing where all agree, gamma once ``truncation`` of them do not.
+
+        Parameters
+        ----------
+        members : sequence of arrays of int
+            The variables of every clique (pixel (x, y) is y * width + x), or an array of shape (cliques, variables).
+            Cliques may overlap.
+        gamma : float or array
+            What a clique costs at most, >= 0; one number, or one per clique.
+        truncation : float or array
+            Above 0 and at most half the sum of the clique's weights; one number, or one per clique. At most the least
+            weight: P^n Potts.
+        weights : sequence of arrays, optional
+            The weight of every variable, > 0, as ``members``; 1 unless given.
+
+        Raises
+        ------
+        InvalidInput
+            For a clique without variables, one that names a variable twice or outside the model, and numbers out of
+            range; the model stays as it was.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> model = GraphCrf(np.zeros((3, 2)), np.zeros((0, 2), int))
+        >>> model.add_cliques([[0, 1, 2]], gamma=3.0, truncation=1.0)
+        >>> model.energy([0, 0, 0]), model.energy([0, 0, 1])
+        (0.0, 3.0)
+        """
+        arrays = [as_array(clique, "a clique").reshape(-1) for clique in members]
+        cliques = [as_integers(array, "a clique") if array.size else np.zeros(0, np.int64) for array in arrays]
+        sizes = np.array([len(clique) for clique in cliques], np.int32)
+        flat = np.concatenate([np.zeros(0, np.int64), *cliques])
+        heavy = None
+        if weights is not None:
+            parts = [as_array(part, "weights").astype(np.float64).reshape(-1) for part in weights]
+            if [len(part) for part in parts] != sizes.tolist():
+                raise InvalidInput("weights has other lengths than members, expected a number for each")
+            heavy = np.concatenate([np.zeros(0), *parts])
+
+        def each(value: Any, name: str) -> Array:
+            values = as_array(value, name).astype(np.float64)
+            if values.shape not in ((), sizes.shape):
+                raise InvalidInput(f"{name} has shape {values.shape}, expected a number or one for each of {len(sizes)} cliques")
+            return np.broadcast_to(values, sizes.shape).copy()
+
+        self._core = self._core.with_cliques(flat, sizes, each(gamma, "gamma"), each(truncation, "truncation"), heavy)
 
     def _marginals(self, marginals: Any) -> Array:
         array = as_array(marginals, "the marginals")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Union
+from typing import NamedTuple, Sequence, Union
 
 from . import _core
 from ._keywords import checked_keywords
@@ -20,6 +20,9 @@ class SegmentationParameters(NamedTuple):
     iterations: int = 5
     normalised: bool = True
     softmax_temperature: float = 1.0
+    superpixel_sizes: Sequence[float] = ()
+    superpixel_gamma: float = 0.1
+    superpixel_share: float = 0.2
 
 
 @checked_keywords

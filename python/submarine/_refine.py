@@ -22,6 +22,7 @@ from ._models import DenseCrf, Metric
 from ._parameters import SegmentationParameters, read_parameters
 from ._result import Expectation, Result
 from ._solve import Bar, current_threads, solve
+from ._superpixels import add_superpixels
 
 
 _MOST_OFF = 0.01  # probabilities are from 0 to 1, and sum to 1, up to this: the precision of half floats and of bytes, as in the command
@@ -386,6 +387,7 @@ def refine(
     softmax_temperature: Optional[float] = None,
     metric: Metric = "potts",
     compatibility: Any = None,
+    superpixels: Any = (),
     label_axis: Optional[int] = None,
     channel_axis: Optional[int] = None,
     spacing: Union[None, Number, Sequence[Number]] = None,
@@ -441,6 +443,9 @@ def refine(
     compatibility : array, optional
         Instead of a metric, what two labels cost side by side, of shape (labels, labels): symmetric, of any sign. Labels and
         probabilities are mean field's then, without a proof.
+    superpixels : str or sequence, optional
+        Regions whose pixels are to agree, one for every scale: texts as ``submarine segment --superpixels`` takes them,
+        "SLIC:20,0.2,0.1", or (regions, gamma, Q) with an array of region numbers, such as :func:`superpixels` returns.
     label_axis : int, optional
         The axis of ``probabilities`` that is the labels', where both fit.
     channel_axis : int, optional
@@ -511,12 +516,18 @@ def refine(
     fitted = fitted._replace(**changes)
     many = 0 if least_energy else fitted.iterations if updates is None else as_whole(updates, "updates")
     if compatibility is not None:
-        if wanted != "none" or method != "mf" or metric != "potts" or many < 1:
-            raise InvalidInput("a compatibility goes with updates of mean field alone, without a metric, method or proof")
+        if wanted != "none" or method != "mf" or metric != "potts" or many < 1 or len(superpixels) > 0:
+            raise InvalidInput(
+                "a compatibility goes with updates of mean field alone, without a metric, superpixels, method or proof"
+            )
         matrix = _compatible(compatibility, costs.values.shape[costs.label_axis])
         result = _by_matrix(costs, fitted, matrix, many, steps)
         return refined(costs.calibrated(result) if adapts else result, costs.label_axis, steps)
     crf = model_of(costs, fitted, metric, steps)
+    if len(superpixels) == 0:
+        terms = f"{fitted.superpixel_gamma!r},{fitted.superpixel_share!r}"
+        superpixels = [f"SLIC:{size!r},{terms}" for size in fitted.superpixel_sizes]
+    add_superpixels(crf, superpixels, costs.picture)
     options: Dict[str, Any] = dict(
         certify=wanted, gap=gap, max_iterations=max_iterations, marginals_of="mean-field",
         updates=many, progress=progress,
@@ -573,6 +584,7 @@ def refine_many(
     softmax_temperature: Optional[float] = None,
     metric: Metric = "potts",
     compatibility: Any = None,
+    superpixels: Any = (),
     label_axis: Optional[int] = None,
     channel_axis: Optional[int] = None,
     spacing: Union[None, Number, Sequence[Number]] = None,
@@ -588,7 +600,7 @@ def refine_many(
     workers : int, optional
         How many pictures are refined at a time; all cores unless given.
     certify, least_energy, method, updates, max_iterations, gap, time_limit, preset, parameters, position_sigma, position_weight, \
-bilateral_sigma, colour_sigma, bilateral_weight, normalised, softmax_temperature, metric, compatibility, label_axis, \
+bilateral_sigma, colour_sigma, bilateral_weight, normalised, softmax_temperature, metric, compatibility, superpixels, label_axis, \
 channel_axis, spacing, clip
         As for :func:`refine`.
     progress : bool

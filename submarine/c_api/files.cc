@@ -19,15 +19,23 @@
 namespace submarine::c_api {
 namespace {
 
+template <class Object, class Both, class Pairs>
+std::unique_ptr<ModelObject> WithCliques(Pairs pairs, std::vector<Clique> cliques) {
+  if (cliques.empty()) return std::make_unique<Object>(std::move(pairs));
+  return std::make_unique<Both>(CliqueCrf<Pairs>(std::move(pairs), std::move(cliques)));
+}
+
 std::unique_ptr<ModelObject> ReadBundleModel(const std::string& path) {
   if (ReadBundleKind(path) == "dense") {
     LoadedDense loaded = ReadDenseBundle(path);
-    auto object = std::make_unique<DenseObject>(std::move(loaded.model));
+    auto object = WithCliques<DenseObject, DenseCliquesObject>(std::move(loaded.model),
+                                                               std::move(loaded.cliques));
     object->set_file({loaded.width, loaded.height, loaded.depth, std::move(loaded.warnings)});
     return object;
   }
   LoadedModel loaded = ReadBundle(path);
-  auto object = std::make_unique<SparseObject>(std::move(loaded.model));
+  auto object = WithCliques<SparseObject, SparseCliquesObject>(std::move(loaded.model),
+                                                               std::move(loaded.cliques));
   object->set_file({loaded.width, loaded.height, 0, std::move(loaded.warnings)});
   return object;
 }
@@ -75,23 +83,37 @@ class Writer {
     WriteUai(path_, object.graph());
   }
 
-  void operator()(const SparseObject& object) {
-    if (path_.ends_with(".uai")) return WriteUai(path_, ToFactorGraph(object.model()));
+  void operator()(const SparseObject& object) { WriteSparse(object.model(), {}); }
+  void operator()(const SparseCliquesObject& object) {
+    WriteSparse(object.pairs().model(), object.cliques());
+  }
+  void operator()(const DenseObject& object) { WriteDense(object.model(), {}); }
+  void operator()(const DenseCliquesObject& object) {
+    WriteDense(object.pairs().model(), object.cliques());
+  }
+
+ private:
+  void WriteSparse(const SparseCrf& model, const std::vector<Clique>& cliques) {
+    if (path_.ends_with(".uai")) {
+      double rounding = 0.0;
+      return WriteUai(path_, ToFactorGraph(CliqueCrf<SparseCrf>(model, cliques), &rounding));
+    }
     int width = 0, height = 0, connectivity = 4;
     options_.Read("width", &width);
     options_.Read("height", &height);
     options_.Read("connectivity", &connectivity);
     options_.CheckEmpty();
-    Beside(object.model().labels());
+    Beside(model.labels());
     if (width > 0) {
-      WriteGridBundle(path_, object.model(), width, height, connectivity, metric_);
+      WriteGridBundle(path_, model, width, height, connectivity, metric_, cliques);
     } else {
-      WriteGraphBundle(path_, object.model(), metric_);
+      WriteGraphBundle(path_, model, metric_, cliques);
     }
   }
 
-  void operator()(const DenseObject& object) {
+  void WriteDense(const DenseCrf& model, const std::vector<Clique>& cliques) {
     DenseSpec spec;
+    spec.cliques = cliques;
     std::vector<int> size;
     options_.Read("size", &size);
     if (size.size() >= 2) {
@@ -99,9 +121,9 @@ class Writer {
       spec.height = size[1];
       spec.depth = size.size() > 2 ? size[2] : 0;
     }
-    spec.unary = object.model().unary();
-    spec.counting = object.model().counting();
-    spec.constant = object.model().constant();
+    spec.unary = model.unary();
+    spec.counting = model.counting();
+    spec.constant = model.constant();
     options_.Read("channels", &spec.channels);
     std::optional<int> image;
     options_.Read("image", &image);
@@ -110,12 +132,11 @@ class Writer {
     for (Options& kernel : options_.ReadList("kernels"))
       spec.kernels.push_back(KernelSpecFrom(&kernel, arrays_));
     options_.CheckEmpty();
-    Beside(object.model().labels());
+    Beside(model.labels());
     spec.metric = metric_;
     WriteDenseBundle(path_, spec);
   }
 
- private:
   void Beside(const LabelSpace& labels) {
     if (labels.metrics.size() == 1)
       metric_ = internal::MetricBesideHeader(path_, metric_, labels.metrics.front());

@@ -24,6 +24,7 @@
 #include "submarine/io/segmentation/segmentation_parameters.h"
 #include "submarine/segmentation/calibration.h"
 #include "submarine/segmentation/segmentation_model.h"
+#include "submarine/segmentation/superpixels.h"
 #include "submarine/solve/solve.h"
 #include "submarine/stereo/disparity.h"
 #include "submarine/stereo/match/match_stereo.h"
@@ -234,6 +235,34 @@ Found FindColours(Options* options, Arrays arrays, const Told& /*told*/) {
   return ValuesOf(std::move(bytes), std::move(shape));
 }
 
+// Of a picture (height, width) or (height, width, channels), samples from 0 to 255.
+Found FindSuperpixels(Options* options, Arrays arrays, const Told& /*told*/) {
+  const HeldView picture(ArrayAt(arrays, 0));
+  SuperpixelOptions slic;
+  options->Read("size", &slic.size);
+  options->Read("compactness", &slic.compactness);
+  options->CheckEmpty();
+  const StereoView& view = picture.view;
+  std::vector<std::int32_t> regions =
+      Superpixels({view.width, view.height, view.channels, picture.samples}, slic);
+  return ValuesOf(std::move(regions),
+                  {static_cast<std::size_t>(view.height), static_cast<std::size_t>(view.width)});
+}
+
+// What a text of the command's --superpixels says.
+Found FindSuperpixelSpec(Options* options, Arrays /*arrays*/, const Told& /*told*/) {
+  std::string text;
+  options->Read("text", &text);
+  options->CheckEmpty();
+  const SuperpixelSpec spec = ParseSuperpixels(text);
+  Json found = {{"gamma", spec.terms.gamma}, {"share", spec.terms.share}, {"file", spec.file}};
+  if (spec.slic) {
+    found["size"] = spec.slic->size;
+    found["compactness"] = spec.slic->compactness;
+  }
+  return ValuesOf(std::move(found));
+}
+
 struct Function {
   std::string_view name;
   Found (*run)(Options* options, Arrays arrays, const Told& told);
@@ -252,6 +281,8 @@ constexpr Function kFunctions[] = {
     {"read_parameters", &FindParametersIn},
     {"refined_disparities", &FindRefinedDisparities},
     {"stereo", &FindStereo},
+    {"superpixel_spec", &FindSuperpixelSpec},
+    {"superpixels", &FindSuperpixels},
 };
 
 const Function& FunctionOf(std::string_view name) {

@@ -124,7 +124,10 @@ Json ParametersJson(const SegmentationParameters& found) {
           {"bilateral_weight", found.bilateral_weight},
           {"iterations", found.iterations},
           {"normalised", found.normalisation == KernelNormalisation::kSymmetric},
-          {"softmax_temperature", found.softmax_temperature}};
+          {"softmax_temperature", found.softmax_temperature},
+          {"superpixel_sizes", found.superpixel_sizes},
+          {"superpixel_gamma", found.superpixel_gamma},
+          {"superpixel_share", found.superpixel_share}};
 }
 
 std::unique_ptr<sm_object> FindComparison(Options* options, Arrays arrays, const Told& /*told*/) {

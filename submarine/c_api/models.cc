@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -252,6 +254,15 @@ double EnergyOf(const DenseObject& object, const std::vector<int>& labels, doubl
   return EnergyBound(object.Normalised(), labels, tolerance).value();
 }
 
+template <class Object, class Pairs>
+double EnergyOf(const CliquesObject<Object, Pairs>& object, const std::vector<int>& labels,
+                double tolerance) {
+  double energy = EnergyOf(object.pairs(), labels, tolerance);
+  for (const Clique& clique : object.cliques())
+    energy += clique.Energy(labels, static_cast<std::size_t>(object.pairs().model().num_labels()));
+  return energy;
+}
+
 struct Lower {
   double bound;
   double loss;
@@ -271,10 +282,67 @@ Lower LowerOf(const DenseObject& object, const sm_array* marginals, double tempe
   return {found.lower.value(), found.loss};
 }
 
+template <class Object, class Pairs>
+Lower LowerOf(const CliquesObject<Object, Pairs>&, const sm_array*, double, double) {
+  throw NotExpressible("bounds of given marginals are for models without cliques");
+}
+
 const LabelSpace& LabelsOf(const SparseObject& object) { return object.model().labels(); }
 const LabelSpace& LabelsOf(const DenseObject& object) { return object.model().labels(); }
+template <class Object, class Pairs>
+const LabelSpace& LabelsOf(const CliquesObject<Object, Pairs>& object) {
+  return LabelsOf(object.pairs());
+}
 const LabelSpace& LabelsOf(const TablesObject&) {
   throw NotExpressible("a model of tables has no label space");
+}
+
+// Beside those that the model has.
+template <class Made, class Pairs>
+std::unique_ptr<sm_object> WithCliques(const Pairs& pairs, std::vector<Clique> before,
+                                       std::vector<Clique> more) {
+  CheckCliques(more, pairs.num_variables());  // numbered as they were given
+  before.insert(before.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  return std::make_unique<Made>(CliqueCrf<Pairs>(pairs, std::move(before)));
+}
+std::unique_ptr<sm_object> Added(const SparseObject& object, std::vector<Clique> cliques) {
+  return WithCliques<SparseCliquesObject>(object.model(), {}, std::move(cliques));
+}
+std::unique_ptr<sm_object> Added(const DenseObject& object, std::vector<Clique> cliques) {
+  return WithCliques<DenseCliquesObject>(object.model(), {}, std::move(cliques));
+}
+template <class Object, class Pairs>
+std::unique_ptr<sm_object> Added(const CliquesObject<Object, Pairs>& object,
+                                 std::vector<Clique> cliques) {
+  return WithCliques<CliquesObject<Object, Pairs>>(object.pairs().model(), object.cliques(),
+                                                   std::move(cliques));
+}
+std::unique_ptr<sm_object> Added(const TablesObject&, const std::vector<Clique>&) {
+  throw NotExpressible("cliques are for sparse and dense models; tables may have any factors");
+}
+
+std::vector<Clique> CliquesFrom(const sm_array* members, const sm_array* sizes,
+                                const sm_array* gamma, const sm_array* truncation,
+                                const sm_array* weights) {
+  Runs<std::int32_t> member(members, "members");
+  std::optional<Runs<double>> weight;
+  if (weights != nullptr) weight.emplace(weights, "weights");
+  const auto size = ToVector<std::int32_t>(sizes, "sizes");
+  const auto most = ToVector<double>(gamma, "gamma");
+  const auto share = ToVector<double>(truncation, "truncation");
+  if (most.size() != size.size() || share.size() != size.size()) {
+    throw InvalidInput(fmt::format("there are {} gammas and {} truncations for {} cliques",
+                                   most.size(), share.size(), size.size()));
+  }
+  std::vector<Clique> cliques;
+  for (std::size_t c = 0; c < size.size(); ++c) {
+    cliques.push_back({member.Next(size[c]), weight ? weight->Next(size[c]) : std::vector<double>(),
+                       most[c], share[c]});
+  }
+  member.CheckEnd();
+  if (weight) weight->CheckEnd();
+  return cliques;
 }
 
 // One field of every edge.
@@ -482,6 +550,18 @@ sm_status sm_dense_model(const sm_array* unary, const char* options, const sm_ar
   return Made(model, [&] {
     return std::make_unique<DenseObject>(DenseFrom(
         unary, options, {arrays, num_arrays}, As<LabelsObject>(labels, "the label space").space()));
+  });
+}
+
+sm_status sm_add_cliques(const sm_object* model, const sm_array* members, const sm_array* sizes,
+                         const sm_array* gamma, const sm_array* truncation, const sm_array* weights,
+                         sm_object** with) {
+  return Made(with, [&] {
+    std::unique_ptr<sm_object> made;
+    WithModel(model, [&](const auto& object) {
+      made = Added(object, CliquesFrom(members, sizes, gamma, truncation, weights));
+    });
+    return made;
   });
 }
 

@@ -191,6 +191,10 @@ class ResultObject final : public sm_object {
 const SparseCrf& ToSolve(const SparseObject& object) { return object.model(); }
 const FactorGraph& ToSolve(const TablesObject& object) { return object.graph(); }
 const DenseCrf& ToSolve(const DenseObject& object) { return object.model(); }
+template <class Object, class Pairs>
+CliqueCrf<Pairs> ToSolve(const CliquesObject<Object, Pairs>& object) {
+  return object.model();
+}
 
 std::vector<Expectation> Proven(const SolveResult& result, std::string_view what,
                                 const sm_array* argument) {

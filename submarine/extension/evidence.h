@@ -17,7 +17,9 @@ struct Flow {
   // edges x cuts, in [-1, 1]: the part of w_ab l_c that runs from (a,c) to (b,c).
   Matrix<double> edge;
   // variables x labels, in [0, 1]: the part of phi_a(i) that runs from i to i+1. Alternate only.
-  Matrix<double> cycle;
+  Matrix<double> cycle = {};
+  // memberships x labels: what the cliques beside the pairs have (extension/clique_extension.h). Empty: there are none.
+  Matrix<double> cliques = {};
 };
 
 // --- Dense extension (extension/dense_extension.h): potentials, whose flows are never stored.

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -17,6 +18,7 @@
 #include "submarine/fit/nelder_mead.h"
 #include "submarine/segmentation/calibration.h"
 #include "submarine/segmentation/softmax.h"
+#include "submarine/segmentation/superpixels.h"
 #include "submarine/solve/solve.h"
 
 namespace submarine::internal {
@@ -38,25 +40,36 @@ constexpr Coordinate kCoordinates[] = {
     {&SegmentationParameters::colour_sigma, 2.0, 100.0},
     {&SegmentationParameters::bilateral_weight, 0.01, 100.0},
     {&SegmentationParameters::softmax_temperature, 0.2, 5.0},
+    // With superpixels only.
+    {&SegmentationParameters::superpixel_gamma, 0.001, 10.0},
+    {&SegmentationParameters::superpixel_share, 0.02, 0.5},
 };
+constexpr std::size_t kOfSuperpixels = 2;
+std::span<const Coordinate> Coordinates(const std::vector<double>& superpixel_sizes) {
+  const std::span<const Coordinate> all(kCoordinates);
+  return superpixel_sizes.empty() ? all.first(all.size() - kOfSuperpixels) : all;
+}
 constexpr double kFirstStep = 0.7;  // about a factor of two
 
-SegmentationParameters ParametersAt(const Point& point, int iterations) {
+SegmentationParameters ParametersAt(const Point& point, const FitOptions& options) {
   SegmentationParameters parameters;
-  parameters.iterations = iterations;
+  parameters.iterations = options.iterations;
+  parameters.superpixel_sizes = options.superpixel_sizes;
   for (std::size_t d = 0; d < point.size(); ++d) {
     // Four digits: more make no difference, and files stay readable.
     const double value = std::exp(point[d]);
     const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3.0);
-    parameters.*kCoordinates[d].field = std::round(value / unit) * unit;
+    // Rounding may not lead out of the bounds.
+    parameters.*kCoordinates[d].field = std::min(std::round(value / unit) * unit, kCoordinates[d].high);
   }
   return parameters;
 }
 
 std::string KeyOf(const SegmentationParameters& parameters) {
   std::string key;
-  for (const Coordinate& coordinate : kCoordinates)
+  for (const Coordinate& coordinate : Coordinates(parameters.superpixel_sizes))
     key += fmt::format("{}{:.4g}", key.empty() ? "" : " ", parameters.*coordinate.field);
+  for (const double size : parameters.superpixel_sizes) key += fmt::format(" {:g}", size);
   return key;
 }
 
@@ -64,6 +77,7 @@ std::string KeyOf(const SegmentationParameters& parameters) {
 SegmentationParameters AtScale(SegmentationParameters parameters, int factor) {
   parameters.position_sigma /= factor;
   parameters.bilateral_sigma /= factor;
+  for (double& size : parameters.superpixel_sizes) size = std::max(2.0, size / factor);
   return parameters;
 }
 
@@ -141,12 +155,13 @@ class Evaluations {
 
 // Where searches begin: the geometric mean of the pictures' defaults.
 Point MeanDefaults(std::span<const LabelledPicture> pictures,
-                   const std::vector<std::size_t>& chosen, int iterations) {
-  Point mean(std::size(kCoordinates));
+                   const std::vector<std::size_t>& chosen, const FitOptions& options) {
+  const std::span<const Coordinate> coordinates = Coordinates(options.superpixel_sizes);
+  Point mean(coordinates.size());
   for (const std::size_t p : chosen) {
-    const SegmentationParameters defaults = DefaultsFor(pictures[p], iterations);
+    const SegmentationParameters defaults = DefaultsFor(pictures[p], options.iterations);
     for (std::size_t d = 0; d < mean.size(); ++d) {
-      const Coordinate& c = kCoordinates[d];
+      const Coordinate& c = coordinates[d];
       mean[d] += std::log(std::clamp(defaults.*c.field, c.low, c.high)) /
                  static_cast<double>(chosen.size());
     }
@@ -157,21 +172,21 @@ Point MeanDefaults(std::span<const LabelledPicture> pictures,
 FitSearch Search(std::span<const LabelledPicture> pictures, const std::vector<std::size_t>& chosen,
                  const std::string& name, const FitOptions& options, Evaluations* evaluations) {
   Point low, high;
-  for (const Coordinate& coordinate : kCoordinates) {
+  for (const Coordinate& coordinate : Coordinates(options.superpixel_sizes)) {
     low.push_back(std::log(coordinate.low));
     high.push_back(std::log(coordinate.high));
   }
   int done = 0;
   const auto cost = [&](const Point& point) {
     evaluations->Tell(fmt::format("{}: {} of {} evaluations", name, done++, options.evaluations));
-    return -evaluations->Value(chosen, ParametersAt(point, options.iterations));
+    return -evaluations->Value(chosen, ParametersAt(point, options));
   };
-  const Point start = MeanDefaults(pictures, chosen, options.iterations);
+  const Point start = MeanDefaults(pictures, chosen, options);
   const NelderMeadResult found = MinimiseByNelderMead(
       cost, start, Point(start.size(), kFirstStep), low, high,
       {.max_evaluations = options.evaluations, .tolerance = 0.01, .seed = options.seed});
   FitSearch search;
-  search.parameters = ParametersAt(found.point, options.iterations);
+  search.parameters = ParametersAt(found.point, options);
   search.value = -found.value;
   for (const double value : found.best_so_far) search.best_so_far.push_back(-value);
   return search;
@@ -281,8 +296,10 @@ SolveOptions MeanFieldOptions(int iterations) {
 Matrix<float> MeanFieldMarginals(const LabelledPicture& picture,
                                  const SegmentationParameters& parameters, int iterations,
                                  const std::optional<LabelSpace>& labels) {
-  SolveResult solved = Solve(SegmentationModel(picture.softmax, picture.view(), parameters, labels),
-                             MeanFieldOptions(iterations));
+  SolveResult solved = Solve(
+      CliqueCrf<DenseCrf>(SegmentationModel(picture.softmax, picture.view(), parameters, labels),
+                          SegmentationCliques(picture.view(), parameters)),
+      MeanFieldOptions(iterations));
   return std::get<Matrix<float>>(std::move(solved.marginals));
 }
 
@@ -291,6 +308,7 @@ SegmentationParameters FitResult::Advised() const {
   if (advice == FitAdvice::kLeaveAlone) {
     advised.position_weight = advised.bilateral_weight = 0.0;
     advised.softmax_temperature = 1.0;
+    advised.superpixel_sizes.clear();
   }
   return advised;
 }

@@ -36,6 +36,8 @@ struct FitOptions {
   int pixels = 40000;                     // searches use pictures shrunk to at most this many
   std::uint64_t seed = 1;                 // for the folds and the first steps
   std::optional<LabelSpace> labels = {};  // the metric; without it Potts
+  // Of superpixels, in pixels, one for every scale; gamma and Q are then searched for, too.
+  std::vector<double> superpixel_sizes = {};
 };
 
 // Of one picture, from which the score of any set of pictures follows.

@@ -11,6 +11,7 @@
 
 #include "submarine/labels/label_cuts.h"
 #include "submarine/labels/label_tree.h"
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/sparse_crf.h"
 
@@ -107,6 +108,26 @@ class RandomModels {
     const PairCounting counting = Integer(0, 1) == 0 ? PairCounting::kOrdered : PairCounting::kOnce;
     return {std::move(unary), std::move(kernels), std::move(labels), counting,
             Integer(0, 3) == 0 ? Real(-5.0, 5.0) : 0.0};
+  }
+
+  // One to four cliques that may overlap, some of weights that differ, some P^n Potts, some that cost nothing.
+  std::vector<Clique> Cliques(int variables) {
+    std::vector<Clique> cliques(static_cast<std::size_t>(Integer(1, 4)));
+    for (Clique& clique : cliques) {
+      std::vector<int> all(static_cast<std::size_t>(variables));
+      for (int a = 0; a < variables; ++a) all[static_cast<std::size_t>(a)] = a;
+      std::shuffle(all.begin(), all.end(), rng_);
+      clique.members.assign(all.begin(), all.begin() + Integer(1, variables));
+      double total = static_cast<double>(clique.members.size());
+      if (Integer(0, 1) == 0) {
+        total = 0.0;
+        for (std::size_t k = 0; k < clique.members.size(); ++k)
+          total += clique.weights.emplace_back(Real(0.1, 3.0));
+      }
+      clique.truncation = total * (Integer(0, 3) == 0 ? 0.01 : Real(0.05, 0.5));
+      clique.gamma = Integer(0, 9) == 0 ? 0.0 : Real(0.0, 10.0);
+    }
+    return cliques;
   }
 
   Matrix<double> Points(std::size_t rows, std::size_t cols, double low, double high) {

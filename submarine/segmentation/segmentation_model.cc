@@ -124,6 +124,14 @@ void CheckParameters(const SegmentationParameters& parameters) {
   CheckPositive("colour_sigma", parameters.colour_sigma);
   CheckWeight("bilateral_weight", parameters.bilateral_weight);
   CheckPositive("softmax_temperature", parameters.softmax_temperature);
+  for (const double size : parameters.superpixel_sizes) CheckPositive("a superpixel size", size);
+  CheckWeight("superpixel_gamma", parameters.superpixel_gamma);
+  if (!(parameters.superpixel_share > 0.0 && parameters.superpixel_share <= 0.5)) {
+    throw InvalidInput(
+        fmt::format("segmentation parameters: superpixel_share is {:g}, expected a number above 0 "
+                    "and at most 0.5",
+                    parameters.superpixel_share));
+  }
   if (parameters.iterations < 0 || parameters.iterations > kMaxIterations) {
     throw InvalidInput(
         fmt::format("segmentation parameters: iterations is {}, expected 0 (until it converges) to "

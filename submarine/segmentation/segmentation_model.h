@@ -24,6 +24,11 @@ struct SegmentationParameters {
   int iterations = 5;  // of mean field; 0: until it converges
   KernelNormalisation normalisation = KernelNormalisation::kSymmetric;  // or kNone
   double softmax_temperature = 1.0;  // above 1: the classifier is trusted less
+  // Of superpixels, as pixels along a side, one for every scale; none: there are no superpixels. All scales have the same
+  // terms (superpixels.h).
+  std::vector<double> superpixel_sizes = {};
+  double superpixel_gamma = 0.1;
+  double superpixel_share = 0.2;
 
   bool operator==(const SegmentationParameters&) const = default;
 };
@@ -68,7 +73,7 @@ struct PictureView {
 std::vector<GaussianKernel> SegmentationKernels(const PictureView& picture,
                                                 const SegmentationParameters& parameters);
 
-// Pairs are counted once. `softmax` has one row per pixel (softmax.h) and is not checked again;
+// Without superpixels, which SegmentationCliques (superpixels.h) makes. Pairs are counted once. `softmax` has one row per pixel (softmax.h) and is not checked again;
 // without `labels` the metric is Potts. Throws InvalidInput for wrong sizes or parameters.
 DenseCrf SegmentationModel(const Matrix<float>& softmax, const PictureView& picture,
                            const SegmentationParameters& parameters,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include "submarine/solve/candidate/dense_state.h"
 #include "submarine/solve/method/dense_memory.h"
 #include "submarine/solve/method/times.h"
+#include "submarine/solver/mean_field/clique_holders.h"
 #include "submarine/solver/mean_field/streamed_updates.h"
 
 namespace submarine::internal {
@@ -31,8 +33,9 @@ namespace {
 
 class ClassicRun {
  public:
-  explicit ClassicRun(const SolveTask<DenseCrf>& task)
+  ClassicRun(const SolveTask<DenseCrf>& task, std::span<const Clique> cliques)
       : model_(task.model),
+        cliques_(cliques),
         options_(task.options),
         budget_(task.clock, options_, task.watch),
         proves_(options_.dense.certify == Certify::kLower) {}
@@ -178,13 +181,20 @@ class ClassicRun {
     };
     const int iterations = options_.dense.updates;
     const LabelBand band = *BandOf(model_.metric());
+    std::optional<HeldUnaries> held;
+    std::function<void(const Matrix<float>&)> hold;
+    if (!cliques_.empty()) {
+      held.emplace(cliques_, model_.unary());
+      hold = [&held](const Matrix<float>& y) { held->Update(y); };
+    }
     StreamedMarginals found = internal::RunUpdates(
-        {.unary = model_.unary(),
+        {.unary = held ? held->unary() : model_.unary(),
          .temperature = static_cast<float>(options_.temperature),
          .factor = static_cast<float>(-band.diameter),
          .band = band.neighbours,
          .iterations = iterations,
-         .go_on = [&](int k) { return tell(k) && budget_.Seconds() < deadline; }},
+         .go_on = [&](int k) { return tell(k) && budget_.Seconds() < deadline; },
+         .before_update = hold},
         stream.get());
     if (found.iterations == iterations) tell(iterations);
     evidence_.mean_field = std::move(found.marginals);
@@ -228,6 +238,7 @@ class ClassicRun {
   }
 
   const DenseCrf& model_;
+  const std::span<const Clique> cliques_;
   const SolveOptions& options_;
   Budget budget_;
   const bool proves_;                                 // the lower bound
@@ -259,7 +270,9 @@ bool IsClassic(const DenseCrf& model, const SolveOptions& options) {
          !(NeedsNormalisation(model) && NormalisesExactly(model, {.max_seconds = 0.0}));
 }
 
-SolveResult SolveClassic(const SolveTask<DenseCrf>& task) { return ClassicRun(task).Solve(); }
+SolveResult SolveClassic(const SolveTask<DenseCrf>& task, std::span<const Clique> cliques) {
+  return ClassicRun(task, cliques).Solve();
+}
 
 SolveResult ProveUpdates(const SolveTask<DenseCrf>& task) {
   SolveOptions updating = task.options;

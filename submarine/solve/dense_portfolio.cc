@@ -91,11 +91,17 @@ SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
 
 }  // namespace
 
+DenseCrf NormalisedInTime(const SolveTask<DenseCrf>& task) {
+  if (!NeedsNormalisation(task.model)) return task.model;
+  RequireMemoryFor(task.model, task.options, EntryOf(task.options.method).dense.traits);
+  DenseCrf normalised = WithNormalisation(task.model, NormalisationFor(task));
+  ReturnFreedMemory();
+  return normalised;
+}
+
 SolveResult SolveDense(const SolveTask<DenseCrf>& task) {
   if (!NeedsNormalisation(task.model)) return SolveNormalised(task, false);
-  RequireMemoryFor(task.model, task.options, EntryOf(task.options.method).dense.traits);
-  const DenseCrf normalised = WithNormalisation(task.model, NormalisationFor(task));
-  ReturnFreedMemory();
+  const DenseCrf normalised = NormalisedInTime(task);
   return SolveNormalised({normalised, task.options, task.clock, task.watch, task.labels}, true);
 }
 

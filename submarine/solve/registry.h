@@ -67,6 +67,14 @@ SolveResult SolveSparse(const SolveTask<SparseCrf>& task, double bytes_of_tables
 
 // --- dense_portfolio.cc: candidates find evidence, which is certified, until nothing is left to gain within the limits
 SolveResult SolveDense(const SolveTask<DenseCrf>& task);
+// The model with the scale factors that its kernels are marked for, by the row sums that the limits have time for.
+DenseCrf NormalisedInTime(const SolveTask<DenseCrf>& task);
+
+// --- clique_sparse.cc, clique_dense.cc: evidence for cliques makes models of pairs that bound the given one from below and
+// from above (bound/verify/cliques), which the solves above take: upper bounds come from the one, lower bounds from the
+// other
+SolveResult SolveCliques(const SolveTask<CliqueCrf<SparseCrf>>& task);
+SolveResult SolveCliques(const SolveTask<CliqueCrf<DenseCrf>>& task);
 
 // --- exact_solve.cc: variable elimination; for `auto` only if it takes about a second, no more than a third of the time limit,
 // and not too much memory

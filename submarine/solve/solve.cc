@@ -37,6 +37,7 @@ using internal::RecogniseSparseCrf;
 using internal::RequirePositiveTemperature;
 using internal::SizeOf;
 using internal::SolveClassic;
+using internal::SolveCliques;
 using internal::SolveSparse;
 using internal::SolveTables;
 using internal::SolveTask;
@@ -232,6 +233,29 @@ SolveResult Solve(const DenseCrf& model, const SolveOptions& given, const Watch&
   if (options.expectations && !result.tilted)
     UnaryUpper(model, options.temperature, &result.tilted);
   return call.Finish(WithMetricLoss(model, std::move(result)));
+}
+
+template <class Pairs>
+SolveResult SolveWithCliques(const CliqueCrf<Pairs>& model, ModelKind kind,
+                             const SolveOptions& given, const Watch& watch) {
+  if (model.cliques().empty()) return Solve(model.pairs(), given, watch);
+  Call call(given);
+  SolveOptions& options = call.options();
+  RequireAccepted(options.method, kind);
+  if (options.sparse.extension != ExtensionKind::kOptimal)
+    throw InvalidInput("the alternate extension is not for models with cliques");
+  options.limits.threads = 0;  // the limit is that of this call
+  return call.Finish(
+      SolveCliques(SolveTask<CliqueCrf<Pairs>>{model, options, call.clock(), watch}));
+}
+
+SolveResult Solve(const CliqueCrf<SparseCrf>& model, const SolveOptions& given,
+                  const Watch& watch) {
+  return SolveWithCliques(model, ModelKind::kSparse, given, watch);
+}
+
+SolveResult Solve(const CliqueCrf<DenseCrf>& model, const SolveOptions& given, const Watch& watch) {
+  return SolveWithCliques(model, ModelKind::kDense, given, watch);
 }
 
 void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
@@ -38,6 +39,12 @@ std::size_t DefaultMemory();
 SolveResult Solve(const SparseCrf& model, const SolveOptions& options = {},
                   const Watch& watch = {});
 SolveResult Solve(const DenseCrf& model, const SolveOptions& options = {}, const Watch& watch = {});
+// Cliques beside the pairs. The alternate extension is refused (InvalidInput), and so is exact inference on large cliques
+// (TooLarge).
+SolveResult Solve(const CliqueCrf<SparseCrf>& model, const SolveOptions& options = {},
+                  const Watch& watch = {});
+SolveResult Solve(const CliqueCrf<DenseCrf>& model, const SolveOptions& options = {},
+                  const Watch& watch = {});
 // Throws the TooLarge that Solve would throw for such a model, before time is spent on computing
 // its unaries.
 void RequireFits(std::span<const GaussianKernel> kernels, std::size_t num_variables,

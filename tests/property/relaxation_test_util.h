@@ -6,15 +6,18 @@
 
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "submarine/model/clique.h"
 #include "submarine/model/sparse_crf.h"
 
 namespace submarine::internal::testing {
 
 // min <phi,y> + sum w l t,  t >= +-(y_a(S) - y_b(S)),  rows of y in the simplex.
-inline double RelaxationBySimplex(const SparseCrf& model) {
+// A clique adds gamma + theta min { -Q tau + <u, s> : s_a >= tau - y_a(l), s >= 0 } of every label l.
+inline double RelaxationBySimplex(const SparseCrf& model, std::span<const Clique> cliques = {}) {
   const LabelCuts& cuts = *model.labels().cuts;
   const auto variables = static_cast<int>(model.num_variables());
   const int labels = model.num_labels();
@@ -49,6 +52,22 @@ inline double RelaxationBySimplex(const SparseCrf& model) {
       }
     }
   }
+  double constant = model.constant();
+  for (const Clique& clique : cliques) {
+    constant += clique.gamma;
+    for (int i = 0; i < labels; ++i) {
+      const int tau = static_cast<int>(cost.size());
+      cost.push_back(-clique.theta() * clique.truncation);
+      for (std::size_t k = 0; k < clique.members.size(); ++k) {
+        const int s = static_cast<int>(cost.size());
+        cost.push_back(clique.theta() * clique.weight(k));
+        rows.emplace_back(std::vector<int>{s, tau, clique.members[k] * labels + i},
+                          std::vector<double>{1.0, -1.0, 1.0});
+        row_lower.push_back(0.0);
+        row_upper.push_back(COIN_DBL_MAX);
+      }
+    }
+  }
   const int columns = static_cast<int>(cost.size());
   matrix.setDimensions(0, columns);
   for (const auto& [indices, values] : rows) {
@@ -62,7 +81,7 @@ inline double RelaxationBySimplex(const SparseCrf& model) {
                       row_lower.data(), row_upper.data());
   simplex.primal();
   EXPECT_TRUE(simplex.isProvenOptimal());
-  return simplex.objectiveValue() + model.constant();
+  return simplex.objectiveValue() + constant;
 }
 
 }  // namespace submarine::internal::testing

@@ -238,6 +238,8 @@ def _kernels(given: Dict[str, Any], softmax: Source, extent: Sequence[int]) -> T
     if parameters is None and preset != "pydensecrf":
         fitted = _adapted(softmax, extent, changes.get("softmax_temperature", 1.0), given["clip"])
     fitted = fitted._replace(**changes)
+    if len(fitted.superpixel_sizes) > 0:
+        raise InvalidInput("the parameters ask for superpixels, and blocks have none; use refine, or parameters without them")
     spacing = [1.0] * len(extent) if given["spacing"] is None else [as_number(s, "spacing") for s in given["spacing"]]
     if len(spacing) != len(extent) or not all(0 < s < math.inf for s in spacing):
         raise InvalidInput(f"spacing is {given['spacing']}, expected {len(extent)} numbers > 0, one per axis")

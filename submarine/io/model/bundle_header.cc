@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "submarine/base/error.h"
 #include "submarine/io/file/atomic_file.h"
@@ -25,6 +27,26 @@ std::string Place(std::size_t k, const NpyShape& shape) {
     k /= static_cast<std::size_t>(shape[d]);
   }
   return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+using Json = nlohmann::json;
+
+Clique CliqueFrom(const Json& json, const std::string& where, std::size_t num_variables) {
+  const JsonFields fields(json, where, {"members", "gamma", "truncation", "weights"});
+  Clique clique;
+  const Json& members = fields.At("members");
+  const auto is_variable = [&](const Json& member) {
+    return member.is_number_integer() && member >= 0 && member < num_variables;
+  };
+  if (!members.is_array() || !std::all_of(members.begin(), members.end(), is_variable)) {
+    fields.Refuse("members",
+                  fmt::format("must be a list of variables from 0 to {}", num_variables - 1));
+  }
+  clique.members = members.get<std::vector<int>>();
+  clique.gamma = fields.Number("gamma");
+  clique.truncation = fields.Number("truncation");
+  if (fields.Has("weights")) clique.weights = fields.Numbers("weights");
+  return clique;
 }
 
 }  // namespace
@@ -134,6 +156,48 @@ LabelSpace BundleHeader::ReadMetric(int num_labels, bool strict_hst,
 
 double BundleHeader::ReadConstant() const {
   return fields.Has("constant") ? fields.Number("constant") : 0.0;
+}
+
+std::vector<Clique> BundleHeader::ReadCliques(std::size_t num_variables) const {
+  std::vector<Clique> cliques;
+  if (!fields.Has("cliques")) return cliques;
+  std::string where = fields.where();
+  Json read;
+  const Json* list = &fields.At("cliques");
+  if (list->is_string()) {
+    const std::filesystem::path file = FilePath("cliques");
+    read = ReadJsonFile(file);
+    list = &read;
+    where = file.string();
+  }
+  if (!list->is_array()) {
+    throw FileError(fmt::format(
+        "{}: cliques must be a list of objects, or the name of a JSON file that holds one", where));
+  }
+  for (const Json& json : *list) {
+    cliques.push_back(
+        CliqueFrom(json, fmt::format("{}: clique {}", where, cliques.size()), num_variables));
+  }
+  try {
+    CheckCliques(cliques, num_variables);
+  } catch (const InvalidInput& error) {
+    throw FileError(fmt::format("{}: {}", where, error.what()));
+  }
+  return cliques;
+}
+
+std::string WriteCliques(const std::filesystem::path& header, std::span<const Clique> cliques) {
+  Json list = Json::array();
+  for (const Clique& clique : cliques) {
+    Json json = {
+        {"members", clique.members}, {"gamma", clique.gamma}, {"truncation", clique.truncation}};
+    if (!clique.weights.empty()) json["weights"] = clique.weights;
+    list.push_back(std::move(json));
+  }
+  std::filesystem::path file = header;
+  file.replace_extension(".cliques.json");
+  WriteFileAtomically(file, list.dump() + "\n");
+  return file.filename().string();
 }
 
 std::filesystem::path BesideHeader(const std::filesystem::path& header, std::string_view what) {

@@ -18,6 +18,7 @@
 #include "submarine/io/file/json_file.h"
 #include "submarine/io/file/npy.h"
 #include "submarine/labels/label_cuts.h"
+#include "submarine/model/clique.h"
 
 namespace submarine::internal {
 
@@ -80,6 +81,9 @@ struct BundleHeader {
   // "metric", "constant" (default 0).
   LabelSpace ReadMetric(int num_labels, bool strict_hst, std::vector<std::string>* warnings) const;
   double ReadConstant() const;
+  // "cliques" (default none): a list of {"members": [...], "gamma": ..., "truncation": ..., "weights": [...]}, or the name of
+  // a JSON file that holds one.
+  std::vector<Clique> ReadCliques(std::size_t num_variables) const;
 
  private:
   template <class T, class Read>
@@ -102,5 +106,8 @@ struct BundleHeader {
 
 // NAME.what.npy for a header NAME.json.
 std::filesystem::path BesideHeader(const std::filesystem::path& header, std::string_view what);
+
+// Writes NAME.cliques.json for a header NAME.json and returns its name.
+std::string WriteCliques(const std::filesystem::path& header, std::span<const Clique> cliques);
 
 }  // namespace submarine::internal

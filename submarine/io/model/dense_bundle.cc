@@ -29,6 +29,7 @@ using internal::kMaxHeaderBytes;
 using internal::NpyShape;
 using internal::ReadJsonFile;
 using internal::ShapeText;
+using internal::WriteCliques;
 using internal::WriteFileAtomically;
 using internal::WriteNpy;
 
@@ -350,7 +351,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
   }
   const JsonFields fields(json, path.string(),
                           {"submarine", "width", "height", "depth", "variables", "labels", "unary",
-                           "metric", "count", "constant", "image", "kernels"});
+                           "metric", "count", "constant", "image", "kernels", "cliques"});
   const BundleHeader header{fields, path.parent_path()};
   const Extent extent = ReadExtent(fields);
   const std::int64_t labels = fields.Integer("labels", 2, kMaxLabels);
@@ -366,13 +367,18 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
   std::vector<std::string> warnings;
   LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
   Matrix<float> unary = ReadUnary(header, extent, labels);
+  std::vector<Clique> cliques = header.ReadCliques(unary.rows());
 
   KernelReader reader(header, extent, unary.rows(), picture);
   std::vector<GaussianKernel> kernels;
   for (std::size_t m = 0; m < list.size(); ++m) kernels.push_back(reader.Read(list[m], m));
   try {
     return {DenseCrf(std::move(unary), std::move(kernels), std::move(space), counting, constant),
-            extent.width, extent.height, extent.depth, std::move(warnings)};
+            extent.width,
+            extent.height,
+            extent.depth,
+            std::move(warnings),
+            std::move(cliques)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: {}", path.string(), error.what()));
   }
@@ -428,6 +434,7 @@ DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& direc
 void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec) {
   CheckBundleMetric(spec.metric, path.parent_path());
   BuildDenseCrf(spec, path.parent_path());
+  CheckCliques(spec.cliques, spec.unary.rows());
   const Extent extent{spec.width, spec.height, spec.depth};
   const bool flat = extent.axes() == 0;
   const auto variables = static_cast<std::int64_t>(spec.unary.rows());
@@ -458,6 +465,7 @@ void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec) 
   for (std::size_t m = 0; m < spec.kernels.size(); ++m) {
     header["kernels"].push_back(KernelHeader(path, spec.kernels[m], m));
   }
+  if (!spec.cliques.empty()) header["cliques"] = WriteCliques(path, spec.cliques);
   WriteFileAtomically(path, header.dump(2) + "\n");
 }
 

@@ -17,6 +17,7 @@
 #include "submarine/base/matrix.h"
 #include "submarine/filter/kernel/gaussian_kernel.h"
 #include "submarine/io/image/image.h"
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 
 namespace submarine {
@@ -29,6 +30,7 @@ struct LoadedDense {
   int height = 0;
   int depth = 0;                           // 0 for pictures
   std::vector<std::string> warnings = {};  // about the metric, see ParseMetricSpec
+  std::vector<Clique> cliques = {};        // beside the pairs, as in grid_bundle.h
 };
 
 // Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that
@@ -64,6 +66,7 @@ struct DenseSpec {
   int channels = 0;               // of the image; 0 if there is none
   std::vector<float> image = {};  // in the order of the variables, channels innermost
   std::vector<DenseKernelSpec> kernels = {};
+  std::vector<Clique> cliques = {};
 };
 
 // The kernels of `spec`, which do not depend on its unaries. Throws InvalidInput as below.

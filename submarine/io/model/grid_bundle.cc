@@ -28,6 +28,7 @@ using internal::kMaxHeaderBytes;
 using internal::NpyShape;
 using internal::ReadJsonFile;
 using internal::ShapeText;
+using internal::WriteCliques;
 using internal::WriteFileAtomically;
 using internal::WriteNpy;
 
@@ -96,7 +97,7 @@ std::vector<Edge> ReadEdges(const BundleHeader& header, std::int64_t num_variabl
 LoadedModel ReadGrid(const Json& json, const std::filesystem::path& path, bool strict_hst) {
   const JsonFields fields(json, path.string(),
                           {"submarine", "width", "height", "labels", "connectivity", "weight",
-                           "weights", "metric", "unary", "constant"});
+                           "weights", "metric", "unary", "constant", "cliques"});
   const BundleHeader header{fields, path.parent_path()};
   const std::int64_t width = fields.Integer("width", 1, kMaxBundleVariables);
   const std::int64_t height = fields.Integer("height", 1, kMaxBundleVariables);
@@ -115,13 +116,14 @@ LoadedModel ReadGrid(const Json& json, const std::filesystem::path& path, bool s
                                       static_cast<int>(connectivity), 1.0);
   ReadWeights(header, edges);
   return {SparseCrf(std::move(unary), std::move(edges), std::move(space), constant),
-          static_cast<int>(width), static_cast<int>(height), std::move(warnings)};
+          static_cast<int>(width), static_cast<int>(height), std::move(warnings),
+          header.ReadCliques(static_cast<std::size_t>(width * height))};
 }
 
 LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path, bool strict_hst) {
   const JsonFields fields(json, path.string(),
                           {"submarine", "variables", "labels", "edges", "weight", "weights",
-                           "metric", "unary", "constant"});
+                           "metric", "unary", "constant", "cliques"});
   const BundleHeader header{fields, path.parent_path()};
   const std::int64_t variables = fields.Integer("variables", 1, kMaxBundleVariables);
   const std::int64_t labels = fields.Integer("labels", 2, kMaxLabels);
@@ -133,7 +135,7 @@ LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path, bool 
   std::vector<Edge> edges = ReadEdges(header, variables);
   ReadWeights(header, edges);
   return {SparseCrf(std::move(unary), std::move(edges), std::move(space), constant), 0, 0,
-          std::move(warnings)};
+          std::move(warnings), header.ReadCliques(static_cast<std::size_t>(variables))};
 }
 
 // ---- Writing ----
@@ -164,7 +166,8 @@ void WriteWeights(const std::filesystem::path& path, const SparseCrf& model, Jso
 }
 
 void WriteRest(const std::filesystem::path& path, const SparseCrf& model, const NpyShape& shape,
-               const std::string& metric_spec, Json header) {
+               const std::string& metric_spec, std::span<const Clique> cliques, Json header) {
+  CheckCliques(cliques, model.num_variables());
   const std::filesystem::path unary = BesideHeader(path, "unary");
   WriteNpy(unary, model.unary(), shape);
   WriteWeights(path, model, header);
@@ -172,6 +175,7 @@ void WriteRest(const std::filesystem::path& path, const SparseCrf& model, const 
   header["metric"] = metric_spec;
   header["unary"] = unary.filename().string();
   if (model.constant() != 0.0) header["constant"] = model.constant();
+  if (!cliques.empty()) header["cliques"] = WriteCliques(path, cliques);
   WriteFileAtomically(path, header.dump(2) + "\n");
 }
 
@@ -189,7 +193,8 @@ LoadedModel ReadBundle(const std::filesystem::path& path, bool strict_hst) {
 }
 
 void WriteGridBundle(const std::filesystem::path& path, const SparseCrf& model, int width,
-                     int height, int connectivity, const std::string& metric_spec) {
+                     int height, int connectivity, const std::string& metric_spec,
+                     std::span<const Clique> cliques) {
   CheckMetric(path, model, metric_spec);
   const std::vector<Edge> expected = GridEdges(width, height, connectivity, 1.0);
   const auto same_ends = [](const Edge& e, const Edge& f) { return e.a == f.a && e.b == f.b; };
@@ -201,7 +206,7 @@ void WriteGridBundle(const std::filesystem::path& path, const SparseCrf& model, 
                     "record",
                     connectivity, width, height));
   }
-  WriteRest(path, model, {height, width, model.num_labels()}, metric_spec,
+  WriteRest(path, model, {height, width, model.num_labels()}, metric_spec, cliques,
             {{"submarine", "grid"},
              {"width", width},
              {"height", height},
@@ -209,7 +214,7 @@ void WriteGridBundle(const std::filesystem::path& path, const SparseCrf& model, 
 }
 
 void WriteGraphBundle(const std::filesystem::path& path, const SparseCrf& model,
-                      const std::string& metric_spec) {
+                      const std::string& metric_spec, std::span<const Clique> cliques) {
   CheckMetric(path, model, metric_spec);
   std::vector<std::int32_t> ends;
   for (const Edge& edge : model.edges()) ends.insert(ends.end(), {edge.a, edge.b});
@@ -217,7 +222,7 @@ void WriteGraphBundle(const std::filesystem::path& path, const SparseCrf& model,
   WriteNpy(file, std::span<const std::int32_t>(ends),
            NpyShape{static_cast<std::int64_t>(ends.size() / 2), 2});
   WriteRest(path, model, {static_cast<std::int64_t>(model.num_variables()), model.num_labels()},
-            metric_spec,
+            metric_spec, cliques,
             {{"submarine", "graph"},
              {"variables", model.num_variables()},
              {"edges", file.filename().string()}});

@@ -25,7 +25,8 @@ SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& p
   const JsonFields fields(
       object, path.string(),
       {"submarine", "position_sigma", "position_weight", "bilateral_sigma", "colour_sigma",
-       "bilateral_weight", "iterations", "normalisation", "softmax_temperature", "fit"});
+       "bilateral_weight", "iterations", "normalisation", "softmax_temperature",
+       "superpixel_sizes", "superpixel_gamma", "superpixel_share", "fit"});
   if (fields.String("submarine") != kKind)
     fields.Refuse("submarine", "must be \"segmentation\" in a file of segmentation parameters");
   SegmentationParameters parameters;
@@ -38,6 +39,9 @@ SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& p
   read("colour_sigma", &parameters.colour_sigma);
   read("bilateral_weight", &parameters.bilateral_weight);
   read("softmax_temperature", &parameters.softmax_temperature);
+  if (fields.Has("superpixel_sizes")) parameters.superpixel_sizes = fields.Numbers("superpixel_sizes");
+  read("superpixel_gamma", &parameters.superpixel_gamma);
+  read("superpixel_share", &parameters.superpixel_share);
   if (fields.Has("iterations"))
     parameters.iterations = static_cast<int>(fields.Integer("iterations", 0, kMaxIterations));
   if (fields.Has("normalisation")) {
@@ -69,6 +73,11 @@ void WriteSegmentationParameters(const std::filesystem::path& path,
       {"normalisation",
        parameters.normalisation == KernelNormalisation::kNone ? "none" : "symmetric"},
       {"softmax_temperature", parameters.softmax_temperature}};
+  if (!parameters.superpixel_sizes.empty()) {
+    json["superpixel_sizes"] = parameters.superpixel_sizes;
+    json["superpixel_gamma"] = parameters.superpixel_gamma;
+    json["superpixel_share"] = parameters.superpixel_share;
+  }
   if (!fit.empty()) {
     json["fit"] = nlohmann::ordered_json::parse(fit, nullptr, /*allow_exceptions=*/false);
     if (json["fit"].is_discarded())

@@ -32,7 +32,9 @@ struct DenseResult {
   Termination termination = Termination::kNotRun;
   double upper = std::numeric_limits<double>::infinity();
   double dual = -std::numeric_limits<double>::infinity();
-  FlowProof proof;           // of `upper`
+  FlowProof proof;  // of `upper`
+  Matrix<float> cliques =
+      {};  // likewise, of the cliques beside the pairs (extension/clique_extension.h), if there are any
   Matrix<float> modular;     // the s of `upper`
   Matrix<float> marginals;   // the last iterate
   Matrix<float> dual_point;  // marginals of the best dual value seen, sometimes a labeling

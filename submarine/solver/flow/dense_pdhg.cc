@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/extension/simplex_kernels.h"
@@ -49,6 +50,7 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
   for (std::size_t a = 0; a < n; ++a) {
     pull[a] = static_cast<float>(extension.reach() *
                                  (extension.degrees()[a] + extension.self_weights()[a]));
+    if (options.cliques != nullptr) pull[a] += static_cast<float>(options.cliques->strength()[a]);
     mean_pull += pull[a] / static_cast<double>(n);
   }
   const double T = options.temperature;
@@ -67,6 +69,36 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
   DenseResult result;
   DenseProgress progress(extension, options, &result, options.keeps_evidence);
 
+  // Of cliques: their evidence, the extrapolated marginals that move it, and values that count them.
+  const CliqueExtension* const cliques = options.cliques;
+  Matrix<float> q = cliques != nullptr ? cliques->Neutral<float>() : Matrix<float>();
+  Matrix<float> extrapolated_y =
+      cliques != nullptr ? Matrix<float>::Unset(n, labels) : Matrix<float>();
+  const auto offer_upper = [&] {
+    if (cliques == nullptr) return progress.OfferUpper(s, v, FlowShape::kClip);
+    const double before = result.upper;
+    const double before_of_s = before + cliques->offset();
+    result.upper = before_of_s;
+    progress.OfferUpper(s, v, FlowShape::kClip);
+    const bool better = result.upper < before_of_s;
+    result.upper = better ? result.upper - cliques->offset() : before;
+    if (better) result.cliques = q;
+  };
+  const auto offer_marginals = [&](const Matrix<float>& point) {
+    if (cliques == nullptr) return progress.OfferMarginals(point);
+    const auto dual_at = [&](const Matrix<float>& at) {
+      return extension.Dual(at, T) - cliques->LovaszAt(at) - cliques->offset();
+    };
+    std::vector<int> rounded = ArgmaxLabels(point);
+    const Matrix<float> certain = Indicator(rounded, labels);
+    const double energy = -dual_at(certain);  // entropies are 0
+    result.dual = std::max({result.dual, dual_at(point), -energy});
+    if (energy < result.energy) {
+      result.energy = energy;
+      result.labels = std::move(rounded);
+    }
+  };
+
   // v <- v + step z(point), for one variable.
   const auto step_potentials = [&](std::size_t a, std::span<const float> point, double rho) {
     extension.StepPotentials(point, static_cast<float>(0.5 * eta * rho), v.row(a));
@@ -79,15 +111,18 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
       } else {
         CopyMatrix(extension.model().unary(), &s);  // no flows yet
       }
-      progress.OfferUpper(s, v, FlowShape::kClip);
+      if (cliques != nullptr) cliques->AddModular(q, &s);
+      offer_upper();
       ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
         for (std::size_t a = begin; a < end; ++a) step_potentials(a, y.row(a), BalanceAt(0));
       });
+      if (cliques != nullptr) cliques->Step(y, 0.5 * eta * BalanceAt(0), &q);
     }
     for (int k = 1;; ++k) {
       const bool looks = progress.IsLast(k) || LooksAtMarginals(k);
       extension.LabelModular(v, FlowShape::kClip, &s);
-      if (looks || options.keeps_evidence) progress.OfferUpper(s, v, FlowShape::kClip);
+      if (cliques != nullptr) cliques->AddModular(q, &s);
+      if (looks || options.keeps_evidence) offer_upper();
       const double rho = BalanceAt(before + k - 1);
       const double next_rho = BalanceAt(before + k);
       ParallelFor(n, kRowGrain, [&](std::size_t begin, std::size_t end) {
@@ -102,13 +137,17 @@ DenseResult SolvePdhg(const DenseExtension& extension, const DensePdhgOptions& o
             y_new[i] = extrapolated;
           }
           step_potentials(a, {y_new.data(), labels}, next_rho);
+          if (cliques != nullptr)
+            std::copy(y_new.begin(), y_new.begin() + static_cast<std::ptrdiff_t>(labels),
+                      extrapolated_y.row(a).begin());
         }
       });
-      if (looks) progress.OfferMarginals(y);
+      if (cliques != nullptr) cliques->Step(extrapolated_y, 0.5 * eta * next_rho, &q);
+      if (looks) offer_marginals(y);
       if (!progress.Continue(k)) break;
     }
-    if (result.labels.empty()) progress.OfferMarginals(y);  // stopped
-  } catch (const Interrupted&) {                            // y is complete in any case
+    if (result.labels.empty()) offer_marginals(y);  // stopped
+  } catch (const Interrupted&) {                    // y is complete in any case
     progress.Abandon();
   }
   result.marginals = y;

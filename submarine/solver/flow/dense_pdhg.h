@@ -18,8 +18,12 @@
 //    step allows for.
 //  - rho falls from 3 to 1 within some 60 iterations: large flow steps first, balance later.
 //    Over-relaxation and growing rho (acceleration) both diverge or stall on potentials.
+//  - Cliques beside the pairs have evidence of their own, which is stored and moves by projection:
+//
+//   q     <- projection of q - eta rho/2 r ybar onto the capped simplices (extension/clique_extension.h)
 #pragma once
 
+#include "submarine/extension/clique_extension.h"
 #include "submarine/solver/common/dense_result.h"
 
 namespace submarine::internal {
@@ -29,6 +33,7 @@ struct DensePdhgOptions : BoundOptions {
   // progress), even the upper bound is evaluated only as often as the dual value and the labels.
   bool keeps_evidence = true;
   DenseStart start = {};
+  const CliqueExtension* cliques = nullptr;  // beside the pairs, if there are any
 };
 
 // T >= 0, where T = 0 solves the linear programme. Throws InvalidInput for other T and for a start of

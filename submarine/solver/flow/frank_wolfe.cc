@@ -1,5 +1,7 @@
 #include "submarine/solver/flow/frank_wolfe.h"
 
+#include <utility>
+
 #include "submarine/extension/sparse_extension.h"
 #include "submarine/solver/common/progress.h"
 #include "submarine/solver/flow/frank_wolfe_loop.h"
@@ -34,19 +36,37 @@ struct SparseBook {
   void Abandon() { progress.Abandon(); }
 };
 
+// Moves the evidence along with the result's bounds.
+template <class Evidence>
+Evidence Run(const Extension<double, Evidence>& extension, const FrankWolfeOptions& options,
+             BoundResult* result) {
+  Evidence evidence = extension.Start();
+  Progress progress(options, result);
+  Matrix<double> s(extension.num_variables(), extension.num_labels());
+  extension.LabelModular(evidence, &s);
+  Matrix<double> y(s.rows(), s.cols());
+  SparseBook book{progress, options.step == FrankWolfeStep::kLineSearch};
+  FrankWolfeLoop(extension, options.step, options.temperature, &s, &y, &evidence, &book);
+  return evidence;
+}
+
 }  // namespace
 
 BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options) {
   RequirePositiveTemperature(options.temperature);
-  const SparseExtension extension(model, options.extension);
   BoundResult result;
-  result.flow = extension.Start();
-  Progress progress(options, &result);
-  Matrix<double> s(model.unary().rows(), model.unary().cols());
-  extension.LabelModular(result.flow, &s);
-  Matrix<double> y(s.rows(), s.cols());
-  SparseBook book{progress, options.step == FrankWolfeStep::kLineSearch};
-  FrankWolfeLoop(extension, options.step, options.temperature, &s, &y, &result.flow, &book);
+  result.flow = Run(SparseExtension(model, options.extension), options, &result);
+  return result;
+}
+
+BoundResult SolveFrankWolfe(const SparseCrf& pairs, const CliqueExtension& cliques,
+                            const FrankWolfeOptions& options) {
+  RequirePositiveTemperature(options.temperature);
+  const SparseExtension of_pairs(pairs, options.extension);
+  BoundResult result;
+  auto evidence = Run(ExtensionWithCliques<double, Flow>(of_pairs, cliques), options, &result);
+  result.flow = std::move(evidence.pairs);
+  result.flow.cliques = std::move(evidence.cliques);
   return result;
 }
 

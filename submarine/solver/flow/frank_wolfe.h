@@ -9,6 +9,7 @@
 // result carries a proof. One loop serves every extension (frank_wolfe_loop.h).
 #pragma once
 
+#include "submarine/extension/clique_extension.h"
 #include "submarine/solver/common/bound_solver.h"
 
 namespace submarine::internal {
@@ -22,5 +23,8 @@ struct FrankWolfeOptions : BoundOptions {
 
 // Throws InvalidInput for T <= 0.
 BoundResult SolveFrankWolfe(const SparseCrf& model, const FrankWolfeOptions& options);
+// With cliques beside the pairs; their evidence is in the flow of the result.
+BoundResult SolveFrankWolfe(const SparseCrf& pairs, const CliqueExtension& cliques,
+                            const FrankWolfeOptions& options);
 
 }  // namespace submarine::internal

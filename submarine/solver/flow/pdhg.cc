@@ -15,7 +15,7 @@ namespace {
 // D_a: how strongly the flows at a variable can change the costs of its labels: the sum over its
 // edges of w times the largest total length of cuts that share a label. Never zero, so that
 // isolated variables have a prox, too.
-std::vector<double> CouplingOfVariables(const SparseCrf& model,
+std::vector<double> CouplingOfVariables(const SparseCrf& model, const CliqueExtension* cliques,
                                         const std::vector<double>& mobility) {
   std::vector<double> reach;
   for (const LabelMetric& metric : model.labels().metrics) {
@@ -31,6 +31,10 @@ std::vector<double> CouplingOfVariables(const SparseCrf& model,
     coupling[static_cast<std::size_t>(e.a)] += strength;
     coupling[static_cast<std::size_t>(e.b)] += strength;
   }
+  // A clique of two variables moves them as an edge of weight theta does.
+  if (cliques != nullptr) {
+    for (std::size_t a = 0; a < coupling.size(); ++a) coupling[a] += 0.5 * cliques->strength()[a];
+  }
   const double mean =
       std::accumulate(coupling.begin(), coupling.end(), 0.0) / static_cast<double>(coupling.size());
   const double least = mean > 0.0 ? 1e-3 * mean : 1.0;
@@ -41,16 +45,21 @@ std::vector<double> CouplingOfVariables(const SparseCrf& model,
 // The iterates, and the two half-steps on them.
 class PrimalDual {
  public:
-  PrimalDual(const SparseExtension& extension, double temperature)
+  PrimalDual(const SparseExtension& extension, const CliqueExtension* cliques, double temperature)
       : extension_(extension),
+        cliques_(cliques),
         model_(extension.model()),
         mobility_(MobilityOfCuts(*model_.labels().cuts)),
-        coupling_(CouplingOfVariables(model_, mobility_)),
+        coupling_(CouplingOfVariables(model_, cliques, mobility_)),
         flow_(extension.NeutralFlow()),
         s_(model_.unary()),
         u_(model_.unary()),
         y_(u_.rows(), u_.cols()),
         zbar_(u_.rows(), static_cast<std::size_t>(model_.num_cuts())) {
+    if (cliques_ != nullptr) {
+      flow_.cliques = cliques_->Neutral<double>();
+      cliques_->AddModular(flow_.cliques, &s_);
+    }
     const double start_temperature = temperature > 0.0 ? temperature : MeanCoupling();
     for (std::size_t a = 0; a < y_.rows(); ++a) {
       for (double& u : u_.row(a)) u /= start_temperature;
@@ -67,21 +76,25 @@ class PrimalDual {
            static_cast<double>(coupling_.size());
   }
 
-  // q <- clip(q + step (zbar_a - zbar_b)); returns sum w l (change of q)^2.
+  // q <- clip(q + step (zbar_a - zbar_b)); returns sum w l (change of q)^2. Of cliques: sum theta (change of q)^2 / r,
+  // which is the same for a clique that is an edge.
   double StepFlows(double step) {
     const std::vector<Edge>& edges = model_.edges();
-    return ParallelSum(edges.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
-      double moved = 0.0;
-      for (std::size_t k = begin; k < end; ++k) {
-        const Edge& e = edges[k];
-        double* q = flow_.edge.row(k).data();
-        moved += e.weight * StepFlowRow(q, zbar_.row(static_cast<std::size_t>(e.a)).data(),
-                                        zbar_.row(static_cast<std::size_t>(e.b)).data(),
-                                        model_.metric(e).length.data(), mobility_.data(), step,
-                                        zbar_.cols(), q);
-      }
-      return moved;
-    });
+    const double of_cliques =
+        cliques_ != nullptr ? cliques_->Step(zbar_, step, &flow_.cliques) : 0.0;
+    return of_cliques +
+           ParallelSum(edges.size(), kRowGrain, [&](std::size_t begin, std::size_t end) {
+             double moved = 0.0;
+             for (std::size_t k = begin; k < end; ++k) {
+               const Edge& e = edges[k];
+               double* q = flow_.edge.row(k).data();
+               moved += e.weight * StepFlowRow(q, zbar_.row(static_cast<std::size_t>(e.a)).data(),
+                                               zbar_.row(static_cast<std::size_t>(e.b)).data(),
+                                               model_.metric(e).length.data(), mobility_.data(),
+                                               step, zbar_.cols(), q);
+             }
+             return moved;
+           });
   }
 
   struct Movement {
@@ -99,6 +112,8 @@ class PrimalDual {
       std::vector<double> y_new(y_.cols());
       for (std::size_t a = begin; a < end; ++a) {
         extension_.LabelModularRow(flow_, static_cast<int>(a), scratch, s_new);
+        if (cliques_ != nullptr)
+          cliques_->AddModularRow(flow_.cliques, a, std::span<double>(s_new));
         const EntropicStep step = EntropicStepRow(
             s_new.data(), s_.row(a).data(), u_.row(a).data(), y_.row(a).data(), temperature,
             weight * coupling_[a], y_.cols(), u_.row(a).data(), y_new.data());
@@ -121,6 +136,7 @@ class PrimalDual {
 
  private:
   const SparseExtension& extension_;
+  const CliqueExtension* cliques_;  // or none
   const SparseCrf& model_;
   std::vector<double> mobility_;
   std::vector<double> coupling_;
@@ -133,8 +149,8 @@ class PrimalDual {
 
 }  // namespace
 
-bool AverageOverFreeRegions(const SparseCrf& model, const Matrix<double>& edge_flow,
-                            const Matrix<double>& y, Matrix<double>* averaged) {
+bool AverageOverFreeRegions(const SparseCrf& model, const CliqueExtension* cliques,
+                            const Flow& flow, const Matrix<double>& y, Matrix<double>* averaged) {
   std::vector<std::size_t> parent(y.rows());
   std::iota(parent.begin(), parent.end(), std::size_t{0});
   const auto root = [&](std::size_t a) {
@@ -147,11 +163,17 @@ bool AverageOverFreeRegions(const SparseCrf& model, const Matrix<double>& edge_f
     const std::vector<double>& length = model.metric(e).length;
     bool free = true;
     for (std::size_t c = 0; c < length.size() && free; ++c)
-      free = length[c] == 0.0 || std::abs(edge_flow(k, c)) < 1.0;
+      free = length[c] == 0.0 || std::abs(flow.edge(k, c)) < 1.0;
     if (free) {
       parent[root(static_cast<std::size_t>(e.a))] = root(static_cast<std::size_t>(e.b));
       any = true;
     }
+  }
+  if (cliques != nullptr) {
+    cliques->ForFreePairs(flow.cliques, [&](std::size_t a, std::size_t b) {
+      parent[root(a)] = root(b);
+      any = true;
+    });
   }
   if (!any) return false;
   *averaged = Matrix<double>(y.rows(), y.cols());
@@ -172,26 +194,34 @@ bool AverageOverFreeRegions(const SparseCrf& model, const Matrix<double>& edge_f
   return true;
 }
 
-BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
+namespace {
+
+BoundResult Solve(const SparseCrf& model, const CliqueExtension* cliques,
+                  const PdhgOptions& options) {
   const double T = options.temperature;
   if (T != 0.0) RequirePositiveTemperature(T);
   BoundResult result;
   Progress progress(options, &result);
   const SparseExtension extension(model, ExtensionKind::kOptimal);
-  PrimalDual iterate(extension, T);
+  PrimalDual iterate(extension, cliques, T);
+  const double offset = cliques != nullptr ? cliques->offset() : 0.0;
+  const auto dual_value = [&](const Matrix<double>& y) {
+    const double of_cliques = cliques != nullptr ? cliques->LovaszAt(y) + offset : 0.0;
+    return DualValue(extension, y, T) - of_cliques;
+  };
   const double mean_coupling = iterate.MeanCoupling();
   Matrix<double> averaged;
 
   Pace pace(progress);
   const auto evaluate = [&](int k) {
     pace.Begin();
-    const double upper = BoundValue(extension, iterate.s(), T);
+    const double upper = BoundValue(extension, iterate.s(), T) - offset;
     if (k == 0 || upper < result.upper) result.flow = iterate.flow();
     if (!progress.stop().Stopped() &&
-        AverageOverFreeRegions(model, iterate.flow().edge, iterate.y(), &averaged)) {
-      progress.OfferMarginals(DualValue(extension, averaged, T), averaged);
+        AverageOverFreeRegions(model, cliques, iterate.flow(), iterate.y(), &averaged)) {
+      progress.OfferMarginals(dual_value(averaged), averaged);
     }
-    const double dual = DualValue(extension, iterate.y(), T);
+    const double dual = dual_value(iterate.y());
     pace.EndEvaluation();
     return progress.Record(k, std::min(upper, result.upper), dual, iterate.y(),
                            pace.SecondsToNext());
@@ -221,6 +251,17 @@ BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
     pace.EndIteration();
   }
   return result;
+}
+
+}  // namespace
+
+BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options) {
+  return Solve(model, nullptr, options);
+}
+
+BoundResult SolvePdhg(const SparseCrf& pairs, const CliqueExtension& cliques,
+                      const PdhgOptions& options) {
+  return Solve(pairs, &cliques, options);
 }
 
 }  // namespace submarine::internal

@@ -27,6 +27,7 @@
 //    before their total variation vanishes.
 #pragma once
 
+#include "submarine/extension/clique_extension.h"
 #include "submarine/solver/common/bound_solver.h"
 
 namespace submarine::internal {
@@ -41,10 +42,15 @@ struct PdhgOptions : BoundOptions {
 // Optimal extension; T >= 0, where T = 0 solves the linear programme (P-LP, T-LP). Throws
 // InvalidInput for other T.
 BoundResult SolvePdhg(const SparseCrf& model, const PdhgOptions& options);
+// With cliques beside the pairs. Their evidence, which the flow of the result holds, moves as flows do:
+//
+//   q <- projection of q - eta rho/2 r ybar onto the capped simplices (extension/clique_extension.h)
+BoundResult SolvePdhg(const SparseCrf& pairs, const CliqueExtension& cliques,
+                      const PdhgOptions& options);
 
 // Averages the marginals over the connected regions joined by edges none of whose flows is
-// saturated. Returns false when there is no such edge.
-bool AverageOverFreeRegions(const SparseCrf& model, const Matrix<double>& edge_flow,
-                            const Matrix<double>& y, Matrix<double>* averaged);
+// saturated, and by cliques between their variables none of whose evidence is 0 or u. Returns false when there are none.
+bool AverageOverFreeRegions(const SparseCrf& model, const CliqueExtension* cliques,
+                            const Flow& flow, const Matrix<double>& y, Matrix<double>* averaged);
 
 }  // namespace submarine::internal

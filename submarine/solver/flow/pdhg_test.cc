@@ -238,7 +238,7 @@ class FreeRegionsTest : public ::testing::Test {
 TEST_F(FreeRegionsTest, AveragesWhereNoFlowIsSaturated) {
   flow_(1, 2) = -1.0;
   flow_(2, 3) = 1.0;  // of no length: does not count
-  ASSERT_TRUE(AverageOverFreeRegions(*model_, flow_, y_, &averaged_));
+  ASSERT_TRUE(AverageOverFreeRegions(*model_, nullptr, {flow_}, y_, &averaged_));
   for (std::size_t a = 0; a < 4; ++a) {
     EXPECT_NEAR(averaged_(a, 0), a < 2 ? 0.1 : 0.5, 1e-15);
     EXPECT_NEAR(averaged_(a, 1), a < 2 ? 0.9 : 0.5, 1e-15);
@@ -247,15 +247,15 @@ TEST_F(FreeRegionsTest, AveragesWhereNoFlowIsSaturated) {
 }
 
 TEST_F(FreeRegionsTest, AveragesEverythingWhenAllIsFree) {
-  ASSERT_TRUE(AverageOverFreeRegions(*model_, flow_, y_, &averaged_));
+  ASSERT_TRUE(AverageOverFreeRegions(*model_, nullptr, {flow_}, y_, &averaged_));
   for (std::size_t a = 0; a < 4; ++a) EXPECT_NEAR(averaged_(a, 0), 0.3, 1e-15);
 }
 
 TEST_F(FreeRegionsTest, SaysSoWhenNothingIsFree) {
   for (std::size_t e = 0; e < 3; ++e) flow_(e, e) = e % 2 == 0 ? 1.0 : -1.0;
-  EXPECT_FALSE(AverageOverFreeRegions(*model_, flow_, y_, &averaged_));
-  EXPECT_FALSE(AverageOverFreeRegions(SparseCrf(Matrix<double>(4, 3), {}, PottsLabels(3)),
-                                      Matrix<double>(0, 3), y_, &averaged_));
+  EXPECT_FALSE(AverageOverFreeRegions(*model_, nullptr, {flow_}, y_, &averaged_));
+  EXPECT_FALSE(AverageOverFreeRegions(SparseCrf(Matrix<double>(4, 3), {}, PottsLabels(3)), nullptr,
+                                      {Matrix<double>(0, 3)}, y_, &averaged_));
 }
 
 }  // namespace

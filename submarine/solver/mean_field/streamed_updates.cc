@@ -18,7 +18,7 @@ class StreamedRun {
       : updates_(std::move(updates)),
         unary_(updates_.unary),
         stream_(*stream),
-        keeps_(stream->needs_x() || updates_.go_on != nullptr),
+        keeps_(stream->needs_x() || updates_.go_on != nullptr || updates_.before_update != nullptr),
         y_(std::move(updates_.start)) {}
 
   StreamedMarginals Run() {
@@ -33,6 +33,7 @@ class StreamedRun {
     });
     int k = 0;
     while (k < updates_.iterations && (!updates_.go_on || updates_.go_on(k))) {
+      if (updates_.before_update) updates_.before_update(y_);
       Blur(++k);
       Pass(k, [&](std::size_t first, std::size_t last, float* block) {
         Slice(first, last, block);

@@ -22,6 +22,8 @@ struct StreamedUpdates {
   // Before every update, with the number of those that were made; return false to stop. If given,
   // marginals are kept from update to update.
   std::function<bool(int made)> go_on = {};
+  // Before every update, with the marginals by now, which are then kept likewise: it may change the unaries.
+  std::function<void(const Matrix<float>& marginals)> before_update = {};
   // When the lattices' vertices are not needed any more, and when rows first..last-1 of the result
   // are done: whole ranges (LatticeStream::range_rows), by several threads. Not called if stopped.
   std::function<void()> after_blur = {};

@@ -1,0 +1,252 @@
+#include "submarine/bound/verify/cliques/clique_verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/safe_sum.h"
+#include "submarine/bound/bound_internal.h"
+
+namespace submarine::internal {
+namespace {
+
+constexpr double kUlp = std::numeric_limits<double>::epsilon();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// In the precision of the model's unaries, at most (sign < 0) or at least (sign > 0) x.
+template <class Real>
+Real Rounded(double x, double sign) {
+  const auto near = static_cast<Real>(x);
+  const bool safe = sign > 0.0 ? static_cast<double>(near) >= x : static_cast<double>(near) <= x;
+  return safe ? near : std::nextafter(near, static_cast<Real>(sign > 0.0 ? kInfinity : -kInfinity));
+}
+
+// Unaries as sums of a few terms, with the sum of their magnitudes, which bounds the rounding.
+class Unaries {
+ public:
+  template <class Real>
+  explicit Unaries(const Matrix<Real>& given)
+      : sum_(given.rows(), given.cols()),
+        magnitude_(given.rows(), given.cols()),
+        terms_(given.rows(), 1.0) {
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      sum_.data()[k] = static_cast<double>(given.data()[k]);
+      magnitude_.data()[k] = std::abs(sum_.data()[k]);
+    }
+  }
+  void Add(std::size_t a, std::size_t label, double x) {
+    sum_(a, label) += x;
+    magnitude_(a, label) += std::abs(x);
+  }
+  void CountTerm(std::size_t a) { terms_[a] += 1.0; }
+
+  // Every term has two roundings of its own, and every addition one, of at most the magnitudes.
+  template <class Real>
+  Matrix<Real> Take(double sign) const {
+    Matrix<Real> unary(sum_.rows(), sum_.cols());
+    for (std::size_t a = 0; a < sum_.rows(); ++a) {
+      for (std::size_t i = 0; i < sum_.cols(); ++i) {
+        const double error = terms_[a] == 1.0
+                                 ? 0.0
+                                 : kUlp * (terms_[a] + 4.0) *
+                                       (magnitude_(a, i) + std::numeric_limits<double>::min());
+        unary(a, i) = Rounded<Real>(sum_(a, i) + sign * error, sign);
+      }
+    }
+    return unary;
+  }
+
+ private:
+  Matrix<double> sum_;
+  Matrix<double> magnitude_;
+  std::vector<double> terms_;
+};
+
+SparseCrf WithUnaries(const SparseCrf& pairs, const Unaries& unaries, double sign,
+                      double constant) {
+  return {unaries.Take<double>(sign), pairs.edges(), pairs.labels(), constant};
+}
+DenseCrf WithUnaries(const DenseCrf& pairs, const Unaries& unaries, double sign, double constant) {
+  return {unaries.Take<float>(sign), pairs.kernels(), pairs.labels(), pairs.counting(), constant};
+}
+
+template <class Pairs, class Real>
+Pairs Below(const CliqueCrf<Pairs>& model, const Matrix<Real>& q) {
+  std::size_t memberships = 0;
+  for (const Clique& clique : model.cliques()) memberships += clique.members.size();
+  const auto labels = static_cast<std::size_t>(model.num_labels());
+  if (q.rows() != memberships || q.cols() != labels) {
+    throw InvalidInput(
+        fmt::format("the evidence of the cliques is {} x {}, the model has {} variables in cliques "
+                    "and {} labels",
+                    q.rows(), q.cols(), memberships, labels));
+  }
+  Unaries unaries(model.pairs().unary());
+  SafeSum constant;
+  constant.Add(model.pairs().constant());
+  std::size_t m = 0;
+  for (const Clique& clique : model.cliques()) {
+    const double theta = clique.theta();
+    std::vector<SafeSum> mass(labels);
+    for (std::size_t k = 0; k < clique.members.size(); ++k, ++m) {
+      const auto a = static_cast<std::size_t>(clique.members[k]);
+      for (std::size_t i = 0; i < labels; ++i) {
+        const auto given = static_cast<double>(q(m, i));
+        if (std::isnan(given)) {
+          throw InvalidInput(fmt::format(
+              "the evidence of variable {}, label {} in a clique is NaN, expected a number", a, i));
+        }
+        const double share = std::clamp(given, 0.0, clique.weight(k));
+        mass[i].Add(share);
+        unaries.Add(a, i, -theta * share);
+      }
+      unaries.CountTerm(a);
+    }
+    // At most gamma is lacking: psi >= 0 >= gamma - theta sum q - theta Q.
+    double lacking = 0.0;
+    for (const SafeSum& sum : mass)
+      lacking = std::max(lacking, clique.truncation - std::max(0.0, sum.Below()));
+    constant.Add(clique.gamma);
+    // The quotient theta has a rounding, by which theta q may exceed its limit.
+    constant.Add(-theta * lacking, 4.0 * clique.gamma, 8.0);
+  }
+  return WithUnaries(model.pairs(), unaries, -1.0, constant.Below());
+}
+
+template <class Pairs>
+Pairs Above(const CliqueCrf<Pairs>& model, std::span<const int> holders) {
+  if (holders.size() != model.cliques().size()) {
+    throw InvalidInput(fmt::format("there are holders of {} cliques, the model has {}",
+                                   holders.size(), model.cliques().size()));
+  }
+  Unaries unaries(model.pairs().unary());
+  SafeSum constant;
+  constant.Add(model.pairs().constant());
+  for (std::size_t c = 0; c < holders.size(); ++c) {
+    const Clique& clique = model.cliques()[c];
+    if (holders[c] == kNoHolder) {
+      constant.Add(clique.gamma);
+      continue;
+    }
+    if (holders[c] < 0 || holders[c] >= model.num_labels()) {
+      throw InvalidInput(
+          fmt::format("the holder of clique {} is {}, expected a label or none", c, holders[c]));
+    }
+    for (std::size_t k = 0; k < clique.members.size(); ++k) {
+      const auto a = static_cast<std::size_t>(clique.members[k]);
+      const double cost = clique.theta() * clique.weight(k);
+      // theta u [x_a != h] = theta u - theta u [x_a = h]
+      constant.Add(cost, 0.0, 4.0);
+      unaries.Add(a, static_cast<std::size_t>(holders[c]), -cost);
+      unaries.CountTerm(a);
+    }
+  }
+  return WithUnaries(model.pairs(), unaries, 1.0, constant.Above());
+}
+
+template <class Pairs>
+Bound Energy(const CliqueCrf<Pairs>& model, const Pairs& known, const Bound& energy,
+             std::span<const int> labeling) {
+  const std::size_t n = model.num_variables();
+  if (labeling.size() != n || known.num_variables() != n) {
+    throw InvalidInput(
+        fmt::format("the labeling has {} labels, the model has {} variables", labeling.size(), n));
+  }
+  for (std::size_t a = 0; a < n; ++a) {
+    if (labeling[a] < 0 || labeling[a] >= model.num_labels()) {
+      throw InvalidInput(fmt::format("variable {} has the label {}, expected one of 0..{}", a,
+                                     labeling[a], model.num_labels() - 1));
+    }
+  }
+  SafeSum sum;
+  sum.Add(energy.value());
+  sum.Add(model.pairs().constant());
+  sum.Add(-known.constant());
+  for (std::size_t a = 0; a < n; ++a) {
+    const auto i = static_cast<std::size_t>(labeling[a]);
+    sum.Add(static_cast<double>(model.pairs().unary()(a, i)));
+    sum.Add(-static_cast<double>(known.unary()(a, i)));
+  }
+  for (const Clique& clique : model.cliques()) {
+    std::vector<SafeSum> deviating(static_cast<std::size_t>(model.num_labels()));
+    SafeSum total;
+    for (std::size_t k = 0; k < clique.members.size(); ++k) {
+      const int label = labeling[static_cast<std::size_t>(clique.members[k])];
+      deviating[static_cast<std::size_t>(label)].Add(-clique.weight(k));
+      total.Add(clique.weight(k));
+    }
+    double least = kInfinity;
+    for (SafeSum& of_label : deviating) {
+      of_label.Add(total);
+      least = std::min(least, std::max(0.0, of_label.Above()));
+    }
+    sum.Add(std::min(clique.gamma, clique.theta() * least), 0.0, 4.0);
+  }
+  return BoundMaker::Like(energy, sum.Above());
+}
+
+}  // namespace
+
+SparseCrf PairsBelow(const CliqueCrf<SparseCrf>& model, const Matrix<double>& q) {
+  return Below(model, q);
+}
+DenseCrf PairsBelow(const CliqueCrf<DenseCrf>& model, const Matrix<float>& q) {
+  return Below(model, q);
+}
+SparseCrf PairsAbove(const CliqueCrf<SparseCrf>& model, std::span<const int> holders) {
+  return Above(model, holders);
+}
+DenseCrf PairsAbove(const CliqueCrf<DenseCrf>& model, std::span<const int> holders) {
+  return Above(model, holders);
+}
+
+Bound EnergyFrom(const CliqueCrf<SparseCrf>& model, const SparseCrf& known, const Bound& energy,
+                 std::span<const int> labeling) {
+  return Energy(model, known, energy, labeling);
+}
+Bound EnergyFrom(const CliqueCrf<DenseCrf>& model, const DenseCrf& known, const Bound& energy,
+                 std::span<const int> labeling) {
+  return Energy(model, known, energy, labeling);
+}
+
+Bound DualFrom(const CliqueCrf<SparseCrf>& model, const Bound& of_pairs,
+               const Matrix<double>& marginals) {
+  const auto labels = static_cast<std::size_t>(model.num_labels());
+  Matrix<double> y = marginals;
+  for (std::size_t a = 0; a < y.rows(); ++a) {
+    double total = 0.0;
+    for (const double p : y.row(a)) total += p;
+    for (double& p : y.row(a)) p /= total;
+  }
+  SafeSum dual;
+  dual.Add(of_pairs.value());
+  for (const Clique& clique : model.cliques()) {
+    // A change of y by delta changes f by at most gamma delta for each label; rows are off by their roundings.
+    const double roundings = static_cast<double>(labels + clique.members.size());
+    dual.Add(-clique.gamma, clique.gamma * static_cast<double>(labels), roundings);
+    std::vector<std::size_t> order(clique.members.size());
+    for (std::size_t i = 0; i < labels; ++i) {
+      const auto mass = [&](std::size_t k) {
+        return y(static_cast<std::size_t>(clique.members[k]), i);
+      };
+      for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+      std::sort(order.begin(), order.end(),
+                [&](std::size_t k, std::size_t j) { return mass(k) < mass(j); });
+      double left = clique.truncation;
+      for (const std::size_t k : order) {
+        const double taken = std::min(left, clique.weight(k));
+        dual.Add(clique.theta() * taken * mass(k), 0.0, roundings);
+        left -= taken;
+        if (left <= 0.0) break;
+      }
+    }
+  }
+  return BoundMaker::Like(of_pairs, dual.Below());
+}
+
+}  // namespace submarine::internal

@@ -1,0 +1,325 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/argmax.h"
+#include "submarine/base/error.h"
+#include "submarine/base/freed_memory.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/bound/constant_labeling.h"
+#include "submarine/bound/verify/cliques/clique_verifier.h"
+#include "submarine/bound/verify/dense/normalisation.h"
+#include "submarine/extension/clique_extension.h"
+#include "submarine/solve/candidate/dense_certify.h"
+#include "submarine/solve/candidate/dense_pairs.h"
+#include "submarine/solve/classic_updates.h"
+#include "submarine/solve/registry.h"
+#include "submarine/solve/solve.h"
+#include "submarine/solver/common/progress.h"
+#include "submarine/solver/flow/dense_pdhg.h"
+#include "submarine/solver/mean_field/clique_holders.h"
+
+namespace submarine {
+namespace {
+
+using internal::Budget;
+using internal::CliqueExtension;
+using internal::DensePdhgOptions;
+using internal::DenseResult;
+using internal::DenseState;
+using internal::EnergyFrom;
+using internal::EntryOf;
+using internal::HoldersAt;
+using internal::HoldersOf;
+using internal::IterationRecord;
+using internal::NeedsNormalisation;
+using internal::NormalisedInTime;
+using internal::PairsAbove;
+using internal::PairsBelow;
+using internal::SolveClassic;
+using internal::SolveTask;
+using internal::Stopwatch;
+using internal::UsePairs;
+using internal::WithNormalisation;
+
+// Of the time limit: when the search for the evidence of cliques ends, and the solve of the pairs that bound from below;
+// that of the pairs that bound from above has the rest.
+constexpr double kEndOfEvidence = 0.35;
+constexpr double kEndOfUpper = 0.8;
+// Without a limit. The evidence need not be better than the flows that are found with it.
+constexpr int kMostIterations = 400;
+// Mean field with the holders of its own marginals.
+constexpr int kRounds = 3;
+
+class DenseCliqueSolve {
+ public:
+  explicit DenseCliqueSolve(const SolveTask<CliqueCrf<DenseCrf>>& task)
+      : given_(task.model), options_(task.options), watch_(task.watch), clock_(task.clock) {
+    internal::CheckDenseTemperature(options_.temperature);
+    if (!EntryOf(options_.method).dense.traits.zero_temperature)
+      internal::RequirePositiveTemperature(options_.temperature);
+  }
+
+  SolveResult Run() {
+    if (options_.expectations && options_.dense.certify == Certify::kNone)
+      throw InvalidInput("expectations are proven from the certificate, and none is asked for");
+    if (options_.dense.marginals == DenseMarginals::kRouted)
+      throw InvalidInput("the marginals of the routed bound are not for models with cliques");
+    if (options_.method == Method::kExact) return Finish(Exactly());
+    std::optional<SolveResult> updated;
+    if (options_.dense.updates > 0) {
+      updated = Updated();
+      if (options_.dense.certify == Certify::kNone || stopped_) return Finish(*std::move(updated));
+    }
+    const bool lower_only =
+        options_.method == Method::kMeanField || options_.dense.certify == Certify::kLower;
+    return Finish(lower_only ? Lower(std::move(updated)) : Interval(std::move(updated)));
+  }
+
+ private:
+  SolveResult Finish(SolveResult solved) const {
+    Certificate& certificate = solved.certificate;
+    if (certificate.model.empty()) certificate.model = given_.pairs().Description();
+    certificate.model = given_.Described(certificate.model);
+    if (stopped_) solved.termination = Termination::kInterrupted;
+    // Cliques cost nothing or more.
+    if (options_.expectations && !solved.tilted)
+      internal::UnaryUpper(given_.pairs(), options_.temperature, &solved.tilted);
+    solved.method = options_.method;
+    return solved;
+  }
+
+  double Deadline(double share) const { return share * options_.limits.time_limit_seconds; }
+  // As the caller's, but that this notices when it asks to stop.
+  Watch Told() {
+    return [this](std::string_view phase, const SolveRecord& record) {
+      stopped_ = stopped_ || (watch_ && !watch_(phase, record));
+      return !stopped_;
+    };
+  }
+  SolveOptions Until(double deadline) const {
+    SolveOptions options = options_;
+    options.limits.time_limit_seconds = deadline;
+    return options;
+  }
+  SolveResult SolvePairs(const DenseCrf& pairs, SolveOptions options,
+                         const std::vector<int>* labels = nullptr) {
+    if (options.dense.marginals == DenseMarginals::kMean)
+      options.dense.marginals = DenseMarginals::kUpperBound;
+    options.dense.updates = 0;
+    const Watch told = Told();
+    return internal::SolveDense({pairs, options, clock_, told, labels});
+  }
+
+  // --- Labels of updates of mean field
+
+  SolveResult Updated() {
+    SolveOptions options = options_;
+    options.method = Method::kMeanField;
+    options.dense.certify = Certify::kNone;
+    options.dense.marginals = DenseMarginals::kMeanField;
+    options.expectations = false;
+    if (options.dense.pairs.kind == OperatorKind::kAuto)
+      options.dense.pairs.kind = OperatorKind::kLattice;
+    const Watch told = Told();
+    if (internal::IsClassic(given_.pairs(), options))
+      return SolveClassic({given_.pairs(), options, clock_, told}, given_.cliques());
+    // Where updates cannot be watched one by one: all of them with the holders of the marginals before.
+    std::vector<int> holders(given_.cliques().size(), internal::kNoHolder);
+    std::optional<SolveResult> solved;
+    for (int round = 0; round < kRounds && !stopped_; ++round) {
+      const DenseCrf above = PairsAbove(given_, holders);
+      solved = internal::SolveDense({above, options, clock_, told});
+      std::vector<int> now =
+          HoldersAt(given_.cliques(), std::get<Matrix<float>>(solved->marginals));
+      if (now == holders) break;
+      holders = std::move(now);
+    }
+    return *std::move(solved);
+  }
+
+  // --- Bounds
+
+  // A lower bound alone, with the holders of given labels or, round by round, of its own marginals.
+  SolveResult Lower(std::optional<SolveResult> updated) {
+    const CliqueCrf<DenseCrf> model = Normalised();
+    std::vector<int> holders(model.cliques().size(), internal::kNoHolder);
+    if (updated) holders = HoldersOf(model.cliques(), updated->labels, Labels());
+    std::optional<SolveResult> best;
+    for (int round = 0; round == 0 || (round < (updated ? 1 : kRounds) && !stopped_); ++round) {
+      const DenseCrf above = PairsAbove(model, holders);
+      SolveOptions options = Until(Deadline((round + 1.0) / kRounds));
+      options.method = Method::kMeanField;
+      SolveResult found = SolvePairs(above, options,
+                                     updated ? &updated->labels : nullptr);
+      std::vector<int> now = HoldersAt(model.cliques(), std::get<Matrix<float>>(found.marginals));
+      TakeEnergy(model, above, &found);
+      const bool better = !best || !found.certificate.lower || !best->certificate.lower ||
+                          *found.certificate.lower > *best->certificate.lower;
+      if (better) best = std::move(found);
+      if (now == holders) break;
+      holders = std::move(now);
+    }
+    if (updated) {
+      best->labels = std::move(updated->labels);
+      best->marginals = std::move(updated->marginals);
+    }
+    return *std::move(best);
+  }
+
+  SolveResult Interval(std::optional<SolveResult> updated) {
+    const CliqueCrf<DenseCrf> model = Normalised();
+    const std::vector<int>* const labels = updated ? &updated->labels : nullptr;
+    SolveResult upper = [&] {
+      const DenseCrf below = PairsBelow(model, FindEvidence(model));
+      SolveResult found = SolvePairs(below, Until(Deadline(kEndOfUpper)), labels);
+      // Its lower bounds are about too small energies.
+      found.certificate.lower.reset();
+      found.certificate.dual.reset();
+      found.metric_loss.reset();
+      TakeEnergy(model, below, &found);
+      if (found.energy) found.certificate.lower = Negated(*found.energy);
+      return found;
+    }();
+    // A labeling of any solve, and mean field between the cliques' holders.
+    const DenseCrf above = PairsAbove(model, HoldersOf(model.cliques(), upper.labels, Labels()));
+    SolveOptions options = Until(options_.limits.time_limit_seconds);
+    options.method = Method::kMeanField;
+    options.expectations = false;
+    const bool exact = upper.certificate.model.ends_with("exact Gaussians");
+    if (options.dense.certify != Certify::kNone)
+      options.dense.certify = exact ? Certify::kExact : Certify::kLower;
+    if (!exact && options.dense.pairs.kind == OperatorKind::kAuto)
+      options.dense.pairs.kind = OperatorKind::kLattice;
+    std::optional<SolveResult> lower;
+    if (!stopped_ && options.dense.certify != Certify::kNone)
+      lower = SolvePairs(above, options, labels);
+    if (lower && lower->certificate.model == upper.certificate.model) {
+      TakeEnergy(model, above, &*lower);
+      if (lower->energy) KeepLarger(Negated(*lower->energy), &upper.certificate.lower);
+      if (lower->certificate.lower) KeepLarger(*lower->certificate.lower, &upper.certificate.lower);
+      if (!labels && lower->energy && (!upper.energy || *lower->energy < *upper.energy)) {
+        upper.energy = lower->energy;
+        upper.labels = lower->labels;
+      }
+    }
+    if (!upper.certificate.lower) KeepLarger(OneLabel(model), &upper.certificate.lower);
+    // Every lower bound on log Z lies below all upper bounds.
+    if (upper.certificate.upper) upper.certificate.dual = upper.certificate.lower;
+    if (lower && options_.expectations) upper.mean_field = std::move(lower->marginals);
+    if (updated) {
+      upper.labels = std::move(updated->labels);
+      upper.marginals = std::move(updated->marginals);
+      upper.updates = options_.dense.updates;
+    }
+    return upper;
+  }
+
+  static void KeepLarger(const Bound& bound, std::optional<Bound>* kept) {
+    if (!*kept || bound > **kept) *kept = bound;
+  }
+
+  // One label for all, which costs no clique and no pair anything.
+  static Bound OneLabel(const CliqueCrf<DenseCrf>& model) {
+    const internal::ConstantLabeling one = internal::BestConstantLabeling(model.pairs());
+    return Negated(one.energy);
+  }
+
+  // The energy of labels that another model of pairs was solved for.
+  static void TakeEnergy(const CliqueCrf<DenseCrf>& model, const DenseCrf& known,
+                         SolveResult* found) {
+    if (found->energy) found->energy = EnergyFrom(model, known, *found->energy, found->labels);
+  }
+
+  std::size_t Labels() const { return static_cast<std::size_t>(given_.num_labels()); }
+
+  CliqueCrf<DenseCrf> Normalised() {
+    if (!NeedsNormalisation(given_.pairs())) return given_;
+    const Watch told = Told();
+    return {NormalisedInTime({given_.pairs(), options_, clock_, told}), given_.cliques()};
+  }
+
+  // By the primal-dual method on the flows of the pairs and the evidence of the cliques together. Only the latter is kept:
+  // the pairs that it leaves are solved like any others.
+  Matrix<float> FindEvidence(const CliqueCrf<DenseCrf>& model) {
+    const CliqueExtension cliques(model.cliques(), model.num_variables(), Labels());
+    Matrix<float> neutral = cliques.Neutral<float>();
+    SolveOptions options = Until(Deadline(kEndOfEvidence));
+    options.method = Method::kPdhg;
+    options.dense.updates = 0;
+    options.expectations = false;
+    const auto held = 3 * sizeof(float) * neutral.size();
+    if (held > options.limits.max_bytes / 2) {
+      throw TooLarge(fmt::format(
+          "the evidence of the cliques needs {:.3g} GB of memory, more than half the limit of "
+          "{:.3g} GB",
+          static_cast<double>(held) / 1e9, static_cast<double>(options.limits.max_bytes) / 1e9));
+    }
+    options.limits.max_bytes -= held;
+    const Watch told = Told();
+    Budget budget(clock_, options, told);
+    const internal::DenseEntry& entry = EntryOf(Method::kPdhg).dense;
+    DenseState state(model.pairs(), options, {ToString(Method::kPdhg), entry.chain, entry.traits},
+                     options.limits.gap.value_or(DefaultGap(Method::kPdhg, ModelKind::kDense)),
+                     false, nullptr, &budget);
+    if (!UsePairs(&state)) return neutral;
+    DensePdhgOptions solver;
+    solver.temperature = options.temperature;
+    solver.relative_gap =
+        0.5 * options.limits.gap.value_or(DefaultGap(Method::kPdhg, ModelKind::kDense));
+    solver.max_iterations = options.limits.max_iterations.value_or(kMostIterations);
+    solver.time_limit_seconds = std::max(0.0, budget.SecondsLeft());
+    solver.cliques = &cliques;
+    const double begin = clock_.Seconds();
+    solver.on_iteration = [&](const IterationRecord& record) {
+      const auto finite = [](double value) {
+        return std::isfinite(value) ? std::optional(value) : std::nullopt;
+      };
+      return budget.Tell(
+          "flows and cliques",
+          {record.k, begin + record.seconds, finite(record.upper), finite(record.dual), {}});
+    };
+    DenseResult found = SolvePdhg(*state.extension, solver);
+    return found.cliques.size() > 0 ? std::move(found.cliques) : std::move(neutral);
+  }
+
+  SolveResult Exactly() {
+    DenseCrf pairs = given_.pairs();
+    if (NeedsNormalisation(pairs))
+      pairs = WithNormalisation(std::move(pairs), {.source = internal::RowSumSource::kExact});
+    const double error = EnergyError(pairs);
+    SolveResult solved =
+        Solve(CliqueCrf<SparseCrf>(ToSparseCrf(pairs), given_.cliques()), options_, Told());
+    Certificate& certificate = solved.certificate;
+    certificate.lower = Lowered(*certificate.lower, error);
+    certificate.upper = Raised(*certificate.upper, error);
+    certificate.model = pairs.Description() + ", exact Gaussians";
+    solved.energy = Raised(*solved.energy, error);
+    solved.tilted = internal::RaisedBy(error, std::move(solved.tilted));
+    const auto& y = std::get<Matrix<double>>(solved.marginals);
+    Matrix<float> rounded(y.rows(), y.cols());
+    std::transform(y.data(), y.data() + y.size(), rounded.data(),
+                   [](double p) { return static_cast<float>(p); });
+    solved.marginals = std::move(rounded);
+    return solved;
+  }
+
+  const CliqueCrf<DenseCrf>& given_;
+  SolveOptions options_;
+  const Watch& watch_;
+  const Stopwatch& clock_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+SolveResult internal::SolveCliques(const SolveTask<CliqueCrf<DenseCrf>>& task) {
+  return DenseCliqueSolve(task).Run();
+}
+
+}  // namespace submarine

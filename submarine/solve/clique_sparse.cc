@@ -1,0 +1,312 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "submarine/base/argmax.h"
+#include "submarine/base/error.h"
+#include "submarine/base/stop_check.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/bound/verify/cliques/clique_verifier.h"
+#include "submarine/bound/verify/sparse/verifier.h"
+#include "submarine/extension/clique_extension.h"
+#include "submarine/solve/method/policy.h"
+#include "submarine/solve/registry.h"
+#include "submarine/solve/solve.h"
+#include "submarine/solve/sparse_portfolio.h"
+#include "submarine/solver/common/progress.h"
+#include "submarine/solver/exact/elimination_order.h"
+#include "submarine/solver/flow/frank_wolfe.h"
+#include "submarine/solver/flow/pdhg.h"
+#include "submarine/solver/flow/rounding.h"
+#include "submarine/solver/mean_field/clique_holders.h"
+
+namespace submarine {
+namespace {
+
+using internal::BoundResult;
+using internal::CliqueExtension;
+using internal::DualFrom;
+using internal::EnergyFrom;
+using internal::ExactPlan;
+using internal::HoldersAt;
+using internal::HoldersOf;
+using internal::IterationRecord;
+using internal::PairsAbove;
+using internal::PairsBelow;
+using internal::PlanExact;
+using internal::RequireRoom;
+using internal::RoundMarginals;
+using internal::SolveTask;
+using internal::SparsePolicy;
+using internal::StopCheck;
+using internal::Stopwatch;
+using internal::TiltedPlace;
+using internal::TiltedUpper;
+using internal::VerifiedDual;
+using internal::VerifiedEnergy;
+using internal::VerifiedUnaryUpper;
+using internal::VerifiedUpper;
+using internal::ViewOf;
+
+// Of the time that is left: the search for flows and evidence, and trees on what it leaves.
+constexpr double kShareOfFlows = 0.55;
+constexpr double kShareOfTrees = 0.6;
+constexpr int kRoundsOfHolders = 4;
+
+class SparseCliqueSolve {
+ public:
+  explicit SparseCliqueSolve(const SolveTask<CliqueCrf<SparseCrf>>& task)
+      : model_(task.model), options_(task.options), watch_(task.watch), clock_(task.clock) {}
+
+  SolveResult Run() {
+    if (options_.method == Method::kExact) return Exactly(options_.limits.time_limit_seconds);
+    if (IsSmall()) {
+      try {
+        return Exactly(SparsePolicy::kShareForExact * options_.limits.time_limit_seconds);
+      } catch (const TimeLimit&) {  // it took longer than estimated
+      } catch (const Interrupted&) {
+        stopped_ = true;
+      }
+    }
+    const bool smooth = options_.method == Method::kTrw || options_.method == Method::kMeanField;
+    if (smooth) internal::RequirePositiveTemperature(options_.temperature);
+    solved_.method = options_.method;
+    std::vector<int> cheapest(model_.num_variables());
+    for (std::size_t a = 0; a < cheapest.size(); ++a) {
+      const auto row = model_.pairs().unary().row(a);
+      cheapest[a] = static_cast<int>(std::min_element(row.begin(), row.end()) - row.begin());
+    }
+    TakeLabels(std::move(cheapest));
+    if (options_.method != Method::kMeanField) FindUpper();
+    if (options_.temperature > 0.0) FindLower();  // at 0 labelings are all there is
+    if (options_.expectations) {
+      solved_.mean_field = mean_field_;
+      // Cliques cost nothing or more.
+      if (!solved_.tilted)
+        VerifiedUnaryUpper(model_.pairs(), options_.temperature, &solved_.tilted);
+    }
+    solved_.marginals = marginals_.size() > 0 ? std::move(marginals_) : std::move(mean_field_);
+    if (stopped_) solved_.termination = Termination::kInterrupted;
+    solved_.certificate.model = model_.Description();
+    return std::move(solved_);
+  }
+
+ private:
+  double Left() const {
+    return stopped_ ? 0.0 : std::max(0.0, options_.limits.time_limit_seconds - clock_.Seconds());
+  }
+  bool Tell(std::string_view phase, SolveRecord record, double begin) {
+    record.seconds += begin;
+    stopped_ = stopped_ || (watch_ && !watch_(phase, record));
+    return !stopped_;
+  }
+
+  // Whether `auto` eliminates.
+  bool IsSmall() const {
+    if (options_.method != Method::kAuto) return false;
+    const double entries = CliqueTableEntries(model_.cliques(), model_.num_labels());
+    if (!(entries <= SparsePolicy::kCheapTables)) return false;
+    double error = 0.0;
+    const FactorGraph graph = ToFactorGraph(model_, &error);
+    const ExactPlan plan = PlanExact(graph, SparsePolicy::kCheapBytes);
+    return plan.complete && plan.table_entries <= SparsePolicy::kCheapEntries;
+  }
+
+  SolveResult Exactly(double time_limit) {
+    double error = 0.0;
+    const FactorGraph graph = ToFactorGraph(model_, &error);
+    SolveOptions options = options_;
+    options.method = Method::kExact;
+    options.limits.time_limit_seconds = time_limit;
+    SolveResult solved = Solve(graph, options, watch_);
+    Certificate& certificate = solved.certificate;
+    certificate.upper = Raised(*certificate.upper, error);
+    certificate.lower = Lowered(*certificate.lower, error);
+    certificate.model = model_.Description();
+    solved.tilted = internal::RaisedBy(error, std::move(solved.tilted));
+    solved.energy = Raised(*solved.energy, error);
+    return solved;
+  }
+
+  void TakeLabels(std::vector<int> labels) {
+    const Bound energy =
+        EnergyFrom(model_, model_.pairs(), VerifiedEnergy(model_.pairs(), labels), labels);
+    if (solved_.energy && !(energy < *solved_.energy)) return;
+    solved_.energy = energy;
+    solved_.labels = std::move(labels);
+    TakeLower(Negated(energy));
+  }
+  void TakeLower(const Bound& lower) {
+    std::optional<Bound>& best = solved_.certificate.lower;
+    if (!best || lower > *best) best = lower;
+  }
+  bool TakeUpper(const Bound& upper, std::shared_ptr<const TiltedUpper> tilted) {
+    KeepTighter(std::move(tilted), &solved_.tilted);
+    std::optional<Bound>& best = solved_.certificate.upper;
+    if (best && !(upper < *best)) return false;
+    best = upper;
+    return true;
+  }
+
+  // Flows of the pairs and evidence of the cliques together; then trees on the pairs that the evidence leaves.
+  void FindUpper() {
+    const CliqueExtension cliques(model_.cliques(), model_.num_variables(),
+                                  static_cast<std::size_t>(model_.num_labels()));
+    const bool frank_wolfe = options_.method == Method::kFrankWolfe;
+    RequireMemory(frank_wolfe ? Method::kFrankWolfe : Method::kPdhg, cliques.num_memberships());
+    const bool trees = options_.temperature > 0.0 &&
+                       (options_.method == Method::kTrw || options_.method == Method::kAuto);
+    BoundResult found = frank_wolfe ? SolveFrankWolfe(model_.pairs(), cliques, FrankWolfeLimits())
+                                    : SolvePdhg(model_.pairs(), cliques, PdhgLimits(trees));
+    solved_.termination = found.termination;
+    if (options_.method == Method::kAuto) solved_.method = Method::kPdhg;
+    const SparseCrf below = PairsBelow(model_, found.flow.cliques);
+    std::shared_ptr<const TiltedUpper> tilted;
+    const TiltedPlace place = options_.expectations ? &tilted : nullptr;
+    const double T = options_.temperature;
+    const Bound upper = VerifiedUpper(below, ExtensionKind::kOptimal, found.flow, T, place);
+    TakeUpper(upper, std::move(tilted));
+    solved_.certificate.extension = "optimal";
+    solved_.certificate.dual =
+        DualFrom(model_, VerifiedDual(model_.pairs(), ExtensionKind::kOptimal, found.marginals, T),
+                 found.marginals);
+    found.flow = {};
+    TakeMarginals(std::move(found.marginals));
+    if (trees && Left() > 0.0) FindTrees(below);
+  }
+
+  // What the solver takes beside the evidence of the cliques, which is held three times.
+  void RequireMemory(Method method, std::size_t memberships) const {
+    constexpr double kHeld = 3.0;
+    const double evidence = kHeld * static_cast<double>(sizeof(double) * memberships) *
+                            static_cast<double>(model_.num_labels());
+    SolveOptions options = options_;
+    options.method = method;
+    RequireRoom(ViewOf(options, internal::SizeOf(model_.pairs(), options.temperature),
+                       static_cast<double>(options.limits.max_bytes) - evidence));
+  }
+
+  template <class Options>
+  Options Limits(double share, double default_gap) {
+    Options solver;
+    solver.temperature = options_.temperature;
+    solver.relative_gap = options_.limits.gap.value_or(default_gap);
+    solver.max_iterations = options_.limits.max_iterations.value_or(
+        DefaultIterations(Method::kPdhg, ModelKind::kSparse));
+    solver.time_limit_seconds = share * Left();
+    const double begin = clock_.Seconds();
+    solver.on_iteration = [this, begin](const IterationRecord& record) {
+      const SolveRecord told{record.k, record.seconds, record.upper,
+                             std::isfinite(record.dual) ? std::optional(record.dual) : std::nullopt,
+                             std::nullopt};
+      solved_.records.push_back(told);
+      return Tell("flows and cliques", told, begin);
+    };
+    solver.interrupted = [this] { return stopped_; };
+    return solver;
+  }
+  internal::FrankWolfeOptions FrankWolfeLimits() {
+    auto solver = Limits<internal::FrankWolfeOptions>(
+        kShareOfFlows, DefaultGap(Method::kFrankWolfe, ModelKind::kSparse));
+    if (options_.harmonic_steps) solver.step = internal::FrankWolfeStep::kHarmonic;
+    return solver;
+  }
+  // Trees replace the flows; only the evidence of the cliques stays.
+  internal::PdhgOptions PdhgLimits(bool trees) {
+    auto solver =
+        Limits<internal::PdhgOptions>(kShareOfFlows, DefaultGap(Method::kPdhg, ModelKind::kSparse));
+    if (options_.limits.deterministic)
+      solver.seconds_between_evaluations = std::numeric_limits<double>::infinity();
+    if (trees && options_.method == Method::kTrw)
+      solver.relative_gap = DefaultGap(Method::kPdhg, ModelKind::kSparse);
+    return solver;
+  }
+
+  void FindTrees(const SparseCrf& below) {
+    SolveResult found = Inner(below, Method::kTrw, kShareOfTrees);
+    if (!found.certificate.upper || !TakeUpper(*found.certificate.upper, std::move(found.tilted)))
+      return;
+    solved_.certificate.extension.clear();
+    solved_.certificate.dual.reset();  // that of the extension says nothing about trees
+    if (options_.method == Method::kAuto) solved_.method = Method::kTrw;
+    solved_.termination = found.termination;
+    TakeMarginals(std::get<Matrix<double>>(std::move(found.marginals)));
+  }
+
+  // Without bounds of its own for what the other model is for.
+  SolveResult Inner(const SparseCrf& pairs, Method method, double share) {
+    SolveOptions options = options_;
+    options.method = method;
+    options.limits.time_limit_seconds = share * Left();
+    if (method == Method::kTrw) {
+      options.limits.gap = {};
+      options.sparse.starts = 0;
+    } else {
+      options.expectations = false;
+    }
+    const double begin = clock_.Seconds();
+    SolveResult found =
+        Solve(pairs, options, [this, begin](std::string_view phase, const SolveRecord& record) {
+          return Tell(phase, record, begin);
+        });
+    if (found.termination == Termination::kInterrupted) stopped_ = true;
+    return found;
+  }
+
+  void TakeMarginals(Matrix<double> marginals) {
+    const StopCheck stop(Left(), [this] { return stopped_; });
+    TakeLabels(RoundMarginals(model_.pairs(), marginals, options_.sparse.rounding_draws,
+                              options_.sparse.seed, stop)
+                   .labels);
+    TakeLabels(internal::ArgmaxLabels(marginals));
+    marginals_ = std::move(marginals);
+  }
+
+  // Mean field with holders, which those of its marginals follow until they stay as they are.
+  void FindLower() {
+    const auto labels = static_cast<std::size_t>(model_.num_labels());
+    std::vector<int> holders = HoldersOf(model_.cliques(), solved_.labels, labels);
+    std::vector<std::vector<int>> seen;
+    std::optional<std::vector<int>> next;
+    if (marginals_.size() > 0) next = HoldersAt(model_.cliques(), marginals_);
+    const bool alone = options_.method == Method::kMeanField;
+    for (int round = 0; round < kRoundsOfHolders; ++round) {
+      if (!(alone && round == 0) && Left() <= 0.0) break;
+      seen.push_back(holders);
+      SolveResult found = Inner(PairsAbove(model_, holders), Method::kMeanField,
+                                1.0 / static_cast<double>(kRoundsOfHolders - round));
+      const bool better =
+          found.certificate.lower &&
+          (!solved_.certificate.lower || *found.certificate.lower > *solved_.certificate.lower);
+      if (found.certificate.lower) TakeLower(*found.certificate.lower);
+      TakeLabels(std::move(found.labels));
+      auto& marginals = std::get<Matrix<double>>(found.marginals);
+      holders = next ? *std::exchange(next, std::nullopt) : HoldersAt(model_.cliques(), marginals);
+      if (alone) solved_.termination = found.termination;
+      if (better || mean_field_.size() == 0) mean_field_ = std::move(marginals);
+      if (std::find(seen.begin(), seen.end(), holders) == seen.end()) continue;
+      holders = HoldersOf(model_.cliques(), solved_.labels, labels);
+      if (std::find(seen.begin(), seen.end(), holders) != seen.end()) break;
+    }
+  }
+
+  const CliqueCrf<SparseCrf>& model_;
+  const SolveOptions& options_;
+  const Watch& watch_;
+  const Stopwatch& clock_;
+  bool stopped_ = false;
+  SolveResult solved_;
+  Matrix<double> marginals_;   // of the upper bound
+  Matrix<double> mean_field_;  // of the best lower bound by mean field
+};
+
+}  // namespace
+
+SolveResult internal::SolveCliques(const SolveTask<CliqueCrf<SparseCrf>>& task) {
+  return SparseCliqueSolve(task).Run();
+}
+
+}  // namespace submarine

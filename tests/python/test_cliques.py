@@ -1,0 +1,131 @@
+"""Cliques and superpixels."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+
+import submarine as sm
+
+
+def model_with_cliques(seed):
+    rng = np.random.default_rng(seed)
+    model = sm.GraphCrf(rng.normal(size=(6, 3)), [[0, 1], [1, 2], [3, 4]], weights=rng.uniform(0, 2, 3))
+    model.add_cliques([[0, 1, 2, 3], [2, 3, 4, 5]], [2.0, 1.0], 1.5, [[1, 1, 2, 1], [1, 0.5, 1, 1.5]])
+    return model
+
+
+def cost_of(labels, members, gamma, truncation, weights):
+    deviating = min(sum(u for a, u in zip(members, weights) if labels[a] != label) for label in range(3))
+    return min(gamma, gamma / truncation * deviating)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_against_enumeration(seed):
+    model = model_with_cliques(seed)
+    pairs = sm.GraphCrf(model.unary, model.edges, model.weights)
+    energies = []
+    for labels in itertools.product(range(3), repeat=6):
+        expected = (
+            pairs.energy(labels)
+            + cost_of(labels, [0, 1, 2, 3], 2.0, 1.5, [1, 1, 2, 1])
+            + cost_of(labels, [2, 3, 4, 5], 1.0, 1.5, [1, 0.5, 1, 1.5])
+        )
+        assert model.energy(labels) == pytest.approx(expected, abs=1e-12)
+        energies.append(expected)
+    exact = np.log(np.sum(np.exp(-np.array(energies))))
+    for method in ("auto", "exact", "pdhg", "fw", "trw"):
+        result = sm.solve(model, method)
+        assert result.lower <= exact + 1e-9 and exact - 1e-9 <= result.upper, method
+    assert "2 cliques" in model.description()
+    assert model.num_cliques == 2
+
+
+def test_pickles_and_files(tmp_path):
+    model = model_with_cliques(1)
+    again = pickle.loads(pickle.dumps(model))
+    model.write(tmp_path / "model.json")
+    read = sm.read(tmp_path / "model.json")
+    model.write(tmp_path / "model.uai")
+    tables = sm.read(tmp_path / "model.uai")
+    for labels in ([0, 1, 2, 0, 1, 2], [0] * 6, [1, 1, 1, 2, 1, 1]):
+        for other in (again, read, tables):
+            assert other.energy(labels) == pytest.approx(model.energy(labels), abs=1e-9)
+
+
+def test_dense_models(tmp_path):
+    rng = np.random.default_rng(3)
+    model = sm.DenseCrf(rng.normal(size=(4, 5, 2)), [sm.position(1.0, weight=0.5)])
+    plain = model.energy(np.eye(4, 5, dtype=int))
+    model.add_cliques(np.arange(20).reshape(4, 5), gamma=1.0, truncation=2.0)
+    assert model.energy(np.eye(4, 5, dtype=int)) == pytest.approx(plain + 4 * 0.5, abs=1e-6)
+    result = sm.solve(model)
+    assert result.lower <= result.upper
+    model.write(tmp_path / "dense.json")
+    assert sm.read(tmp_path / "dense.json").energy(np.eye(4, 5, dtype=int)) == pytest.approx(plain + 2.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "members, gamma, truncation, weights, message",
+    [
+        ([[0, 0]], 1, 1, None, "clique 0 names variable 0 twice"),
+        ([[0, 1], [2, 6]], 1, 1, None, "clique 1 names variable 6, but the variables are 0..5"),
+        ([[0, 1], []], 1, 1, None, "clique 1 has no variables"),
+        ([[0, 1, 2, 3]], 1, 2.5, None, "the truncation Q of clique 0 is 2.5"),
+        ([[0, 1]], 1, 0, None, "the truncation Q of clique 0 is 0"),
+        ([[0, 1]], float("nan"), 1, None, "nan"),
+        ([[0, 1]], -1, 1, None, "the gamma of clique 0 is -1"),
+        ([[0, 1]], 1, 1, [[1, -1]], "the weight of variable 1 in clique 0 is -1"),
+        ([[0, 1]], 1, 1, [[1]], "weights has other lengths than members"),
+        ([[0, 1]], [1, 2], 1, None, "gamma has shape"),
+    ],
+)
+def test_refuses(members, gamma, truncation, weights, message):
+    model = model_with_cliques(0)
+    with pytest.raises(sm.InvalidInput, match=message.replace("(", r"\(")):
+        model.add_cliques(members, gamma, truncation, weights)
+    assert model.num_cliques == 2
+
+
+def picture():
+    rng = np.random.default_rng(7)
+    truth = (np.add.outer(np.arange(40), np.arange(60)) > 50).astype(int)
+    image = np.clip(60 + 120 * truth[..., None] + rng.normal(0, 5, (40, 60, 3)), 0, 255).astype(np.uint8)
+    softmax = np.full((40, 60, 2), 0.5)
+    noisy = np.where(rng.random((40, 60)) < 0.3, 1 - truth, truth)
+    np.put_along_axis(softmax, noisy[..., None], 0.6, axis=2)
+    np.put_along_axis(softmax, 1 - noisy[..., None], 0.4, axis=2)
+    return truth, image, softmax
+
+
+def test_superpixels_refine():
+    truth, image, softmax = picture()
+    regions = sm.superpixels(image, size=8)
+    assert regions.shape == truth.shape and len(np.unique(regions)) == regions.max() + 1
+    off = dict(position_weight=0.0, bilateral_weight=0.01)
+    plain, _ = sm.refine(softmax, image, **off)
+    agree = [np.mean(plain == truth)]
+    for superpixels in (["SLIC:8,2,0.5"], [(regions, 2.0, 0.5)]):
+        labels, _ = sm.refine(softmax, image, superpixels=superpixels, **off)
+        agree.append(np.mean(labels == truth))
+    assert agree[1] == agree[2] > agree[0] + 0.1
+    proven = sm.refine(softmax, image, superpixels="SLIC:8,0.3,0.5", certify=True, time_limit=5, **off).result
+    assert proven.lower < proven.upper
+    assert "clique" in proven.model
+
+
+@pytest.mark.parametrize(
+    "superpixels, message",
+    [
+        (["SLIC:8,2"], "expected SLIC"),
+        (["a.png,1,0.1"], "files are for the command"),
+        ([(np.zeros((3, 3), int), 1, 0.1)], "the regions have shape"),
+        ([(np.zeros((40, 60), int), 1, 0.7)], "the Q of superpixels is 0.7"),
+        ([3], "expected a text or"),
+    ],
+)
+def test_superpixels_refuse(superpixels, message):
+    _, image, softmax = picture()
+    with pytest.raises(sm.InvalidInput, match=message):
+        sm.refine(softmax, image, superpixels=superpixels)
