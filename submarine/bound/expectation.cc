@@ -173,17 +173,20 @@ Expectation CertifiedExpectation(const TiltedUpper& upper, const std::optional<B
   const Range range = RangeOf(upper, values);
   if (!lower || !std::isfinite(upper.untilted() - *lower) || !(range.widest > 0.0))
     return Certified(range, range);
-  std::pair<double, double> ends[2];
-  ParallelFor(2, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t side = begin; side < end; ++side)
-      ends[side] = UpperEnds(upper, *lower, values, range, side == 0 ? 1.0 : -1.0);
+  const std::vector<const TiltedUpper*> parts = upper.parts();
+  std::vector<std::pair<double, double>> ends(2 * parts.size());
+  ParallelFor(ends.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k)
+      ends[k] = UpperEnds(*parts[k / 2], *lower, values, range, k % 2 == 0 ? 1.0 : -1.0);
   });
   Range mean = range;
   Range credible = range;
-  mean.largest = std::min(range.largest, ends[0].first);
-  mean.least = std::max(range.least, -ends[1].first);
-  credible.largest = std::min(range.largest, ends[0].second);
-  credible.least = std::max(range.least, -ends[1].second);
+  for (std::size_t k = 0; k < ends.size(); k += 2) {
+    mean.largest = std::min(mean.largest, ends[k].first);
+    mean.least = std::max(mean.least, -ends[k + 1].first);
+    credible.largest = std::min(credible.largest, ends[k].second);
+    credible.least = std::max(credible.least, -ends[k + 1].second);
+  }
   return Certified(mean, credible);
 }
 

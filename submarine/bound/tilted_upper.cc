@@ -46,6 +46,11 @@ class LesserUpper : public TiltedUpper {
   double temperature() const override { return one_->temperature(); }
   std::size_t num_variables() const override { return one_->num_variables(); }
   std::size_t num_labels(std::size_t variable) const override { return one_->num_labels(variable); }
+  std::vector<const TiltedUpper*> parts() const override {
+    std::vector<const TiltedUpper*> all = one_->parts();
+    for (const TiltedUpper* part : other_->parts()) all.push_back(part);
+    return all;
+  }
 
  private:
   std::shared_ptr<const TiltedUpper> one_;

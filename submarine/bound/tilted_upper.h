@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
@@ -34,6 +35,8 @@ class TiltedUpper {
   virtual double temperature() const = 0;  // T > 0
   virtual std::size_t num_variables() const = 0;
   virtual std::size_t num_labels(std::size_t variable) const = 0;
+  // Bounds of their own, of which this is the least: each has a best delta.
+  virtual std::vector<const TiltedUpper*> parts() const { return {this}; }
 };
 
 // Where a verifier puts the tilted bound that it is asked for; null: nobody asked.

@@ -102,6 +102,18 @@ TEST(TiltedUpper, IsMadeWhereItIsAskedForOnly) {
   EXPECT_EQ(tilted, nullptr);
 }
 
+TEST(TiltedUpper, KeepsBothAndIsTheLesser) {
+  const Costs costs{Matrix<double>(1, 2), 1.0};
+  const Matrix<double> values(1, 2, 1.0);
+  Tilted kept;
+  KeepBoth(nullptr, &kept);
+  EXPECT_EQ(kept, nullptr);
+  for (const double value : {3.0, 2.0, 4.0}) KeepBoth(Make(costs, value), &kept);
+  EXPECT_EQ(kept->untilted().value(), 2.0);
+  EXPECT_EQ(kept->parts().size(), 3U);
+  EXPECT_NEAR(kept->LogZ(values, 1.0), 3.0, 1e-12);
+}
+
 TEST(TiltedUpper, KeepsTheTighterOneAndRaisesIt) {
   const Costs costs{Matrix<double>(1, 2), 1.0};
   const Matrix<double> values(1, 2, 1.0);
