@@ -183,12 +183,12 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     fresh = not os.path.exists(call.folder.file("plan.json"))
     plan["target"] = [path, "0" if path.endswith(".ome.zarr") else ""]
     if fresh:
-        make_target(path, extent, dtype, block, spacing, True)
         for number, kernel in enumerate(kernels):
             if kernel["normalised"]:
                 new_file(call.folder.file(f"factors{number}.npy"), np.float32, extent).flush()
         if plan["certify"]:
             new_file(call.folder.file("marginals.npy"), np.float16, (*extent, softmax.depth)).flush()
+        make_target(path, extent, dtype, block, spacing, True)  # last: where something failed, nothing is left
     call.folder.begin(plan)
     read = math.prod(min(side + 2 * h, size) / side for side, h, size in zip(block, halo, extent))
     call.say(

@@ -133,10 +133,11 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         "data": [signature(unary.path), *(signature(w[0]) for w in weights if not isinstance(w, float))],
     }
     if not os.path.exists(call.folder.file("plan.json")):
-        make_target(path, extent, np.uint8 if unary.depth <= 256 else np.uint16, block, [1.0] * len(extent), True)
         os.makedirs(call.folder.file("potentials"), exist_ok=True)
         for name in ("upper", "lower"):
             new_file(call.folder.file(name + ".npy"), np.float16, (*extent, unary.depth)).flush()
+        # Last: where something failed, nothing is left.
+        make_target(path, extent, np.uint8 if unary.depth <= 256 else np.uint16, block, [1.0] * len(extent), True)
     call.folder.begin(plan)
     call.say(
         f"{len(plan['blocks'])} blocks of {text_of(block)}; {call.workers} workers of {call.threads} threads and "
