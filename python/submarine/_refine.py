@@ -67,7 +67,7 @@ class Refined(_Pair):
         >>> import numpy as np
         >>> softmax = np.full((8, 9, 2), 0.5); softmax[:, :4, 0] = 0.9; softmax[:, :4, 1] = 0.1
         >>> found = refine(softmax, np.zeros((8, 9), np.uint8), certify=True, spacing=0.5)
-        >>> 9 < found.areas()[0].lower < found.areas()[0].upper < 18
+        >>> 9 < found.areas()[0].lower < found.areas()[0].upper <= 18
         True
         """
         found = self.result.areas(mask)
