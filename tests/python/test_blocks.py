@@ -224,8 +224,8 @@ def test_blocks_agree_with_the_whole():
 def test_the_interval_of_blocks_contains_that_of_the_whole():
     softmax, image, _ = picture(48, 60)
     kernels = dict(KERNELS, bilateral_sigma=5, normalised=False, bilateral_weight=0.05)
-    whole = sm.refine(softmax, image, certify="exact", gap=0.01, **kernels).result
-    found = sm.blocks.refine(softmax, image, block=30, scheduler="here", **kernels)
+    whole = sm.refine(softmax, image, certify="exact", gap=0.01, time_limit=120, **kernels).result
+    found = sm.blocks.refine(softmax, image, block=30, scheduler="here", time_limit=120, **kernels)
     assert found.lower <= whole.lower + 1e-3 * abs(whole.lower) and whole.upper <= found.upper
     assert found.upper - found.lower < 5 * (whole.upper - whole.lower)
 
