@@ -95,7 +95,7 @@ std::vector<Frame> FramesOf(const std::string& left, const std::string& right) {
 
 class Frames {
  public:
-  Frames(FrameSettings settings, std::vector<Frame> frames, fs::path directory)
+  Frames(const FrameSettings& settings, std::vector<Frame> frames, fs::path directory)
       : settings_(settings),
         frames_(std::move(frames)),
         directory_(std::move(directory)),
@@ -285,9 +285,9 @@ class Frames {
 
 }  // namespace
 
-void RunStereoFrames(FrameSettings settings, const std::string& left, const std::string& right,
-                     const std::string& directory) {
-  Frames(std::move(settings), FramesOf(left, right), directory).Run();
+void RunStereoFrames(const FrameSettings& settings, const std::string& left,
+                     const std::string& right, const std::string& directory) {
+  Frames(settings, FramesOf(left, right), directory).Run();
 }
 
 }  // namespace submarine::apps

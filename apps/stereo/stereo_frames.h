@@ -18,7 +18,7 @@ struct FrameSettings {
 // 16 bits), occluded/NAME.png and, unless fast, uncertainty/NAME.png, NAME that of the left frame;
 // DIRECTORY/frames.json says how. Frames that a run with the same settings has written are left as they are.
 // Throws InvalidInput where frames do not pair up, and at the end where some could not be matched; Interrupted.
-void RunStereoFrames(FrameSettings settings, const std::string& left, const std::string& right,
-                     const std::string& directory);
+void RunStereoFrames(const FrameSettings& settings, const std::string& left,
+                     const std::string& right, const std::string& directory);
 
 }  // namespace submarine::apps

@@ -31,6 +31,25 @@ class BenchTest(CommandTest):
         return {path.name: path.stat().st_mtime_ns for path in (self.directory / output / "runs").iterdir()}
 
 
+class Search(BenchTest):
+
+    def test_pairs_are_held_out(self):
+        pairs = [self.scene("one", width=48), self.scene("two", width=48, seed=2)]
+        command = ("stereo-search", *pairs, "-o", "search", "--leave", "1", "--sweeps", "1")
+        finished = self.run_well(*command)
+        lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in finished.stdout.splitlines()]
+        scores = {line[0]: [float(cell) for cell in line[1:]] for line in lines if "held out" in line[0] or "mean" in line[0]}
+        self.assertEqual(list(scores), ["one, held out", "two, held out", "mean, held out", "mean, searched on all",
+                                        "mean, literature", "mean, defaults"])
+        for column, mean in enumerate(scores["mean, held out"]):
+            self.assertAlmostEqual(mean, (scores["one, held out"][column] + scores["two, held out"][column]) / 2, delta=0.011)
+        stamps = {path.name: path.stat().st_mtime_ns for path in (self.directory / "search/runs").iterdir()}
+        self.assertGreater(len(stamps), 60)
+        self.assertEqual(self.run_well(*command).stdout, finished.stdout)
+        self.assertEqual({path.name: path.stat().st_mtime_ns for path in (self.directory / "search/runs").iterdir()}, stamps)
+        self.assert_one_sentence(self.run_command("stereo-search", "one", "-o", "x"), ["expected more than the 2"])
+
+
 class Results(BenchTest):
 
     def test_every_pair_has_every_method(self):

@@ -46,7 +46,7 @@ class Run:
 
 def program_of(arguments):
     """The one that has this command."""
-    return EXPERIMENTS if arguments and arguments[0] in ("synth", "stereo-bench", "segment-bench") else PROGRAM
+    return EXPERIMENTS if arguments and arguments[0] in ("synth", "stereo-bench", "stereo-search", "segment-bench") else PROGRAM
 
 
 def run(*arguments, directory=None, timeout=TIMEOUT_SECONDS, before=()):

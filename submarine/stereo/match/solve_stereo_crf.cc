@@ -50,13 +50,13 @@ class Strips {
         return static_cast<int>(std::int64_t{left_.height} * k / count);
       };
       SolveResult one = SolveRows(border(strip), border(strip + 1));
-      const Termination before = all.termination;
-      const double bytes = std::max(all.estimated_bytes, one.estimated_bytes);
-      if (strip == 0) all = std::move(one);
-      if (strip > 0 && all.termination == Termination::kIterationLimit)
-        all.termination = one.termination;
-      if (strip > 0 && before != Termination::kIterationLimit) all.termination = before;
-      all.estimated_bytes = bytes;
+      if (strip == 0) {
+        all = std::move(one);
+        continue;
+      }
+      // The first that was cut short says why.
+      if (all.termination == Termination::kIterationLimit) all.termination = one.termination;
+      all.estimated_bytes = std::max(all.estimated_bytes, one.estimated_bytes);
     }
     all.estimated_bytes += static_cast<double>(sizeof(float) * marginals_.size());
     all.labels = internal::ArgmaxLabels(marginals_);
