@@ -252,9 +252,8 @@ std::vector<Clique> SegmentationCliques(const PictureView& picture,
                                         const SegmentationParameters& parameters) {
   std::vector<Clique> cliques;
   for (const double size : parameters.superpixel_sizes) {
-    for (Clique& clique :
-         RegionCliques(Superpixels(picture, {.size = size}),
-                       {parameters.superpixel_gamma, parameters.superpixel_share}))
+    for (Clique& clique : RegionCliques(Superpixels(picture, {.size = size}),
+                                        {parameters.superpixel_gamma, parameters.superpixel_share}))
       cliques.push_back(std::move(clique));
   }
   return cliques;

@@ -155,8 +155,7 @@ class DenseCliqueSolve {
       const DenseCrf above = PairsAbove(model, holders);
       SolveOptions options = Until(Deadline((round + 1.0) / kRounds));
       options.method = Method::kMeanField;
-      SolveResult found = SolvePairs(above, options,
-                                     updated ? &updated->labels : nullptr);
+      SolveResult found = SolvePairs(above, options, updated ? &updated->labels : nullptr);
       std::vector<int> now = HoldersAt(model.cliques(), std::get<Matrix<float>>(found.marginals));
       TakeEnergy(model, above, &found);
       const bool better = !best || !found.certificate.lower || !best->certificate.lower ||
