@@ -10,7 +10,7 @@ from . import _core
 from ._arrays import Array, as_array, as_integers, as_whole
 from ._errors import InvalidInput
 from ._keywords import FitScore, check_choice, checked_keywords
-from ._parameters import SegmentationParameters
+from ._parameters import SegmentationParameters, parameters_from
 
 
 class Change(NamedTuple):
@@ -216,6 +216,6 @@ def fit(
     ))
     names = [f"label {k}" for k in range(len(found["fitted"]["iou"]))]
     return Fit(
-        SegmentationParameters(**found["parameters"]), found["advice"], _comparison(found["fitted"], names),
+        parameters_from(found["parameters"]), found["advice"], _comparison(found["fitted"], names),
         _comparison(found["defaults"], names),
     )

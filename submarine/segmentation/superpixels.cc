@@ -140,7 +140,8 @@ class Slic {
       double* const to = sum.row(c).data();
       for (std::size_t i = 0; i < channels; ++i) to[i] += colours_(a, i);
       to[channels] += static_cast<double>(a % width_);
-      to[channels + 1] += static_cast<double>(a / width_);
+      const std::size_t y = a / width_;
+      to[channels + 1] += static_cast<double>(y);
       count[c] += 1.0;
     }
     for (std::size_t c = 0; c < centres_.rows(); ++c) {
