@@ -120,9 +120,10 @@ void AddFitCommand(CLI::App* app) {
                   "Search on pictures shrunk to at most this many pixels")
       ->check(NumberBetween(100, 1e9))
       ->capture_default_str();
-  sub->add_option("--superpixels", settings.superpixel_sizes,
-                  "Also learn gamma and Q of superpixels of about so many pixels along a side; given "
-                  "once for every scale")
+  sub->add_option(
+         "--superpixels", settings.superpixel_sizes,
+         "Also learn gamma and Q of superpixels of about so many pixels along a side; given "
+         "once for every scale")
       ->type_name("SIZE")
       ->check(NumberBetween(2, 1e4))
       ->allow_extra_args(false);

@@ -50,9 +50,9 @@ std::string ParameterText(const SegmentationParameters& p) {
       p.position_sigma, p.position_weight, p.bilateral_sigma, p.colour_sigma, p.bilateral_weight,
       p.softmax_temperature);
   if (!p.superpixel_sizes.empty()) {
-    text += fmt::format(", superpixels of {:g} px, gamma {:.4g}, Q {:.4g}",
-                        fmt::join(p.superpixel_sizes, " and "), p.superpixel_gamma,
-                        p.superpixel_share);
+    text +=
+        fmt::format(", superpixels of {:g} px, gamma {:.4g}, Q {:.4g}",
+                    fmt::join(p.superpixel_sizes, " and "), p.superpixel_gamma, p.superpixel_share);
   }
   return text;
 }
@@ -209,13 +209,13 @@ Json FitProvenance(const FitResult& result, const FitOptions& settings) {
 
 Json ToJson(const SegmentationParameters& parameters) {
   Json json = {{"position_sigma", parameters.position_sigma},
-          {"position_weight", parameters.position_weight},
-          {"bilateral_sigma", parameters.bilateral_sigma},
-          {"colour_sigma", parameters.colour_sigma},
-          {"bilateral_weight", parameters.bilateral_weight},
-          {"normalisation",
-           parameters.normalisation == KernelNormalisation::kNone ? "none" : "symmetric"},
-          {"softmax_temperature", parameters.softmax_temperature}};
+               {"position_weight", parameters.position_weight},
+               {"bilateral_sigma", parameters.bilateral_sigma},
+               {"colour_sigma", parameters.colour_sigma},
+               {"bilateral_weight", parameters.bilateral_weight},
+               {"normalisation",
+                parameters.normalisation == KernelNormalisation::kNone ? "none" : "symmetric"},
+               {"softmax_temperature", parameters.softmax_temperature}};
   if (!parameters.superpixel_sizes.empty()) {
     json["superpixel_sizes"] = parameters.superpixel_sizes;
     json["superpixel_gamma"] = parameters.superpixel_gamma;

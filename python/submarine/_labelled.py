@@ -11,7 +11,7 @@ from ._arrays import Array, as_array, as_integers, as_whole
 from ._errors import InvalidInput
 from ._keywords import FitScore, check_choice, checked_keywords
 from ._models import Metric, table_of
-from ._parameters import SegmentationParameters
+from ._parameters import SegmentationParameters, parameters_from
 
 
 class Change(NamedTuple):
@@ -226,6 +226,6 @@ def fit(
     ))
     names = [f"label {k}" for k in range(len(found["fitted"]["iou"]))]
     return Fit(
-        SegmentationParameters(**found["parameters"]), found["advice"], _comparison(found["fitted"], names),
+        parameters_from(found["parameters"]), found["advice"], _comparison(found["fitted"], names),
         _comparison(found["defaults"], names),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Sequence, Union
+from typing import Any, Dict, NamedTuple, Tuple, Union
 
 from . import _core
 from ._keywords import checked_keywords
@@ -20,7 +20,7 @@ class SegmentationParameters(NamedTuple):
     iterations: int = 5
     normalised: bool = True
     softmax_temperature: float = 1.0
-    superpixel_sizes: Sequence[float] = ()
+    superpixel_sizes: Tuple[float, ...] = ()
     superpixel_gamma: float = 0.1
     superpixel_share: float = 0.2
 
@@ -52,4 +52,10 @@ def read_parameters(path: Union[str, os.PathLike[str]]) -> SegmentationParameter
     >>> read_parameters(path).colour_sigma
     7.0
     """
-    return SegmentationParameters(**_core.read_segmentation_parameters(os.fspath(path)))
+    return parameters_from(_core.read_segmentation_parameters(os.fspath(path)))
+
+
+def parameters_from(found: Dict[str, Any]) -> SegmentationParameters:
+    """Of the library's JSON, which has lists."""
+    values: Dict[str, Any] = {**found, "superpixel_sizes": tuple(found["superpixel_sizes"])}
+    return SegmentationParameters(**values)

@@ -60,7 +60,8 @@ SegmentationParameters ParametersAt(const Point& point, const FitOptions& option
     const double value = std::exp(point[d]);
     const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3.0);
     // Rounding may not lead out of the bounds.
-    parameters.*kCoordinates[d].field = std::min(std::round(value / unit) * unit, kCoordinates[d].high);
+    parameters.*kCoordinates[d].field =
+        std::min(std::round(value / unit) * unit, kCoordinates[d].high);
   }
   return parameters;
 }

@@ -140,7 +140,8 @@ class Slic {
       double* const to = sum.row(c).data();
       for (std::size_t i = 0; i < channels; ++i) to[i] += colours_(a, i);
       to[channels] += static_cast<double>(a % width_);
-      to[channels + 1] += static_cast<double>(a / width_);
+      const std::size_t y = a / width_;
+      to[channels + 1] += static_cast<double>(y);
       count[c] += 1.0;
     }
     for (std::size_t c = 0; c < centres_.rows(); ++c) {
@@ -252,9 +253,8 @@ std::vector<Clique> SegmentationCliques(const PictureView& picture,
                                         const SegmentationParameters& parameters) {
   std::vector<Clique> cliques;
   for (const double size : parameters.superpixel_sizes) {
-    for (Clique& clique :
-         RegionCliques(Superpixels(picture, {.size = size}),
-                       {parameters.superpixel_gamma, parameters.superpixel_share}))
+    for (Clique& clique : RegionCliques(Superpixels(picture, {.size = size}),
+                                        {parameters.superpixel_gamma, parameters.superpixel_share}))
       cliques.push_back(std::move(clique));
   }
   return cliques;

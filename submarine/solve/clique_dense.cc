@@ -155,8 +155,7 @@ class DenseCliqueSolve {
       const DenseCrf above = PairsAbove(model, holders);
       SolveOptions options = Until(Deadline((round + 1.0) / kRounds));
       options.method = Method::kMeanField;
-      SolveResult found = SolvePairs(above, options,
-                                     updated ? &updated->labels : nullptr);
+      SolveResult found = SolvePairs(above, options, updated ? &updated->labels : nullptr);
       std::vector<int> now = HoldersAt(model.cliques(), std::get<Matrix<float>>(found.marginals));
       TakeEnergy(model, above, &found);
       const bool better = !best || !found.certificate.lower || !best->certificate.lower ||
@@ -211,6 +210,11 @@ class DenseCliqueSolve {
     if (!upper.certificate.lower) KeepLarger(OneLabel(model), &upper.certificate.lower);
     // Every lower bound on log Z lies below all upper bounds.
     if (upper.certificate.upper) upper.certificate.dual = upper.certificate.lower;
+    // The gap of the pairs from below is not that of the model.
+    const double gap = options_.limits.gap.value_or(DefaultGap(options_.method, ModelKind::kDense));
+    if (upper.termination == Termination::kGapReached &&
+        !internal::KeepsGap(upper.certificate, gap))
+      upper.termination = Termination::kStalled;
     if (lower && options_.expectations) upper.mean_field = std::move(lower->marginals);
     if (updated) {
       upper.labels = std::move(updated->labels);

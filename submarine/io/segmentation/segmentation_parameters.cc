@@ -25,8 +25,8 @@ SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& p
   const JsonFields fields(
       object, path.string(),
       {"submarine", "position_sigma", "position_weight", "bilateral_sigma", "colour_sigma",
-       "bilateral_weight", "iterations", "normalisation", "softmax_temperature",
-       "superpixel_sizes", "superpixel_gamma", "superpixel_share", "fit"});
+       "bilateral_weight", "iterations", "normalisation", "softmax_temperature", "superpixel_sizes",
+       "superpixel_gamma", "superpixel_share", "fit"});
   if (fields.String("submarine") != kKind)
     fields.Refuse("submarine", "must be \"segmentation\" in a file of segmentation parameters");
   SegmentationParameters parameters;
@@ -39,7 +39,8 @@ SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& p
   read("colour_sigma", &parameters.colour_sigma);
   read("bilateral_weight", &parameters.bilateral_weight);
   read("softmax_temperature", &parameters.softmax_temperature);
-  if (fields.Has("superpixel_sizes")) parameters.superpixel_sizes = fields.Numbers("superpixel_sizes");
+  if (fields.Has("superpixel_sizes"))
+    parameters.superpixel_sizes = fields.Numbers("superpixel_sizes");
   read("superpixel_gamma", &parameters.superpixel_gamma);
   read("superpixel_share", &parameters.superpixel_share);
   if (fields.Has("iterations"))
