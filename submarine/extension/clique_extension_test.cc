@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "submarine/extension/set_function.h"
+#include "submarine/extension/set_function_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine::internal {

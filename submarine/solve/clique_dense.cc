@@ -36,7 +36,6 @@ using internal::EnergyFrom;
 using internal::EntryOf;
 using internal::HoldersAt;
 using internal::HoldersOf;
-using internal::IterationRecord;
 using internal::NeedsNormalisation;
 using internal::NormalisedInTime;
 using internal::PairsAbove;
@@ -280,13 +279,10 @@ class DenseCliqueSolve {
     solver.time_limit_seconds = std::max(0.0, budget.SecondsLeft());
     solver.cliques = &cliques;
     const double begin = clock_.Seconds();
-    solver.on_iteration = [&](const IterationRecord& record) {
-      const auto finite = [](double value) {
-        return std::isfinite(value) ? std::optional(value) : std::nullopt;
-      };
-      return budget.Tell(
-          "flows and cliques",
-          {record.k, begin + record.seconds, finite(record.upper), finite(record.dual), {}});
+    solver.on_iteration = [&](SolveRecord record) {
+      record.seconds += begin;
+      record.lower.reset();
+      return budget.Tell("flows and cliques", record);
     };
     DenseResult found = SolvePdhg(*state.extension, solver);
     return found.cliques.size() > 0 ? std::move(found.cliques) : std::move(neutral);

@@ -30,13 +30,12 @@ using internal::BoundResult;
 using internal::CliqueExtension;
 using internal::DualFrom;
 using internal::EnergyFrom;
-using internal::ExactPlan;
+using internal::EliminationOrder;
 using internal::HoldersAt;
 using internal::HoldersOf;
-using internal::IterationRecord;
 using internal::PairsAbove;
 using internal::PairsBelow;
-using internal::PlanExact;
+using internal::FindEliminationOrder;
 using internal::RequireRoom;
 using internal::RoundMarginals;
 using internal::SolveTask;
@@ -111,7 +110,7 @@ class SparseCliqueSolve {
     if (!(entries <= SparsePolicy::kCheapTables)) return false;
     double error = 0.0;
     const FactorGraph graph = ToFactorGraph(model_, &error);
-    const ExactPlan plan = PlanExact(graph, SparsePolicy::kCheapBytes);
+    const EliminationOrder plan = FindEliminationOrder(graph, SparsePolicy::kCheapBytes);
     return plan.complete && plan.table_entries <= SparsePolicy::kCheapEntries;
   }
 
@@ -198,10 +197,9 @@ class SparseCliqueSolve {
         DefaultIterations(Method::kPdhg, ModelKind::kSparse));
     solver.time_limit_seconds = share * Left();
     const double begin = clock_.Seconds();
-    solver.on_iteration = [this, begin](const IterationRecord& record) {
-      const SolveRecord told{record.k, record.seconds, record.upper,
-                             std::isfinite(record.dual) ? std::optional(record.dual) : std::nullopt,
-                             std::nullopt};
+    solver.on_iteration = [this, begin](const SolveRecord& record) {
+      SolveRecord told = record;
+      told.lower.reset();
       solved_.records.push_back(told);
       return Tell("flows and cliques", told, begin);
     };
