@@ -15,9 +15,9 @@ tests=(test_models.py test_conventions.py test_keywords.py test_solve.py test_co
 
 for release in "${releases[@]}"; do
   make_chroot "wheel-$release" "$release" python3-numpy python3-pytest python3-hypothesis python3-venv
-  rm -rf "$root/opt" && mkdir -p "$root/opt"
+  rm -rf "$root/opt" && mkdir -p "$root/opt/submarine/tests"
   cp "$wheel" "$root/opt"
-  cp -r tests/python "$root/opt/tests"
+  cp -r tests/python "$root/opt/submarine/tests/python"
   in_chroot python3 -m venv --system-site-packages /opt/env
   in_chroot /opt/env/bin/pip install -q --no-index --no-deps "/opt/$(basename "$wheel")"
   echo "== $release: $(in_chroot python3 -c 'import platform, numpy; print("Python", platform.python_version(), "numpy", numpy.__version__)')," \
@@ -28,5 +28,5 @@ softmax, image = np.random.default_rng(0).dirichlet([1, 1, 1], (48, 64)), np.zer
 labels, probabilities = sm.refine(softmax, image)
 print(sm.refine(softmax, image, certify=True, time_limit=10).result)
 PYTHON
-  in_chroot sh -c "cd /opt/tests && /opt/env/bin/python -m pytest -q -rs -p no:cacheprovider ${tests[*]}"
+  in_chroot sh -c "cd /opt/submarine/tests/python && /opt/env/bin/python -m pytest -q -rs -p no:cacheprovider ${tests[*]}"
 done

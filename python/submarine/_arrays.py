@@ -36,6 +36,8 @@ def as_array(values: Any, name: str) -> Array:
         masked: Any = values.astype(np.result_type(values.dtype, np.float32))
         values = masked.filled(np.nan)  # unknown
     if not isinstance(values, np.ndarray) and not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
+        if not hasattr(np, "from_dlpack"):
+            raise InvalidInput(f"{name} has __dlpack__ alone, which numpy {np.__version__} does not read: 1.22 does")
         try:
             values = np.from_dlpack(values)
         except (BufferError, RuntimeError, TypeError) as error:
@@ -47,7 +49,7 @@ def as_array(values: Any, name: str) -> Array:
         detail = " of unequal lengths" if isinstance(values, (list, tuple)) else f" ({error})"
         raise InvalidInput(f"{name} is {given(values)}{detail}, {expected}") from error
     if array.dtype.kind == "O":
-        detail = " with entries that are no numbers" if isinstance(values, (list, tuple)) else ""
+        detail = " of unequal lengths or with entries that are no numbers" if isinstance(values, (list, tuple)) else ""
         raise InvalidInput(f"{name} is {given(values)}{detail}, {expected}")
     if array.dtype.kind == "U" and array.ndim == 0:
         raise InvalidInput(f"{name} is {given(values)}, {expected}; files have to be read first")

@@ -5,7 +5,7 @@ They are ndarrays here, so that ``np.array(Q)`` is not needed before anything ca
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import TYPE_CHECKING, Any, Tuple
 
 import numpy as np
 
@@ -14,14 +14,20 @@ from .._arrays import Array
 __all__ = ["MatrixXf", "VectorXf", "matrixXf", "vectorXf"]
 
 
-class MatrixXf(np.ndarray[Any, np.dtype[np.float32]]):
+if TYPE_CHECKING:
+    _Floats = np.ndarray[Any, np.dtype[np.float32]]
+else:
+    _Floats = np.ndarray  # which has no parameters before numpy 1.22
+
+
+class MatrixXf(_Floats):
     """A writable matrix of float32 in Fortran order; empty when made without arguments."""
 
     def __new__(cls, *_: Any, **__: Any) -> "MatrixXf":
         return np.zeros((0, 0), np.float32, order="F").view(cls)
 
 
-class VectorXf(np.ndarray[Any, np.dtype[np.float32]]):
+class VectorXf(_Floats):
     """A writable vector of float32; empty when made without arguments."""
 
     def __new__(cls, *_: Any, **__: Any) -> "VectorXf":
