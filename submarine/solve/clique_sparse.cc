@@ -29,13 +29,13 @@ namespace {
 using internal::BoundResult;
 using internal::CliqueExtension;
 using internal::DualFrom;
-using internal::EnergyFrom;
 using internal::EliminationOrder;
+using internal::EnergyFrom;
+using internal::FindEliminationOrder;
 using internal::HoldersAt;
 using internal::HoldersOf;
 using internal::PairsAbove;
 using internal::PairsBelow;
-using internal::FindEliminationOrder;
 using internal::RequireRoom;
 using internal::RoundMarginals;
 using internal::SolveTask;
