@@ -501,7 +501,7 @@ class DenseCrf(_PairModel):
         shape (labels, labels).
     count : {"once", "ordered"}
         "once": a pair adds w_ab once, as in :func:`refine` and pydensecrf; "ordered": twice, as (a, b) and as (b, a), as
-        in the paper.
+        in the paper and by default in bundles.
     label_axis : int
         The axis of ``unary`` that is the labels'; 0 for arrays with labels first.
     constant : float

@@ -31,7 +31,7 @@ class DenseBundle:
         self.image = Array(path.parent / header["image"]).rows() if "image" in header else None
         self.constant = header.get("constant", 0.0)
         self.distance = distance_function(header["metric"])
-        self.factor = {"ordered": 2.0, "once": 1.0}[header.get("count", "once")]
+        self.factor = {"ordered": 2.0, "once": 1.0}[header.get("pairs", "ordered")]
         self.kernels = header["kernels"]
         self.scales = [self.scale(kernel) for kernel in self.kernels]
 
@@ -119,9 +119,9 @@ class DenseTest(CommandTest):
 class Bounds(DenseTest):
 
     def test_exact_agrees_with_enumeration(self):
-        for metric, count in (("potts", "ordered"), ("linear", "once"), ("truncated:2", None)):
+        for metric, pairs in (("potts", "ordered"), ("linear", "once"), ("truncated:2", "ordered")):
             with self.subTest(metric=metric):
-                model = self.change(self.generate_dense(labels=3, width=3, height=2, metric=metric), count=count,
+                model = self.change(self.generate_dense(labels=3, width=3, height=2, metric=metric), pairs=pairs,
                                     constant=-1.5)
                 expected = DenseBundle(self.directory / model).log_partition()
                 self.assertAlmostEqual(self.exact(model), expected, delta=ROUNDING)
@@ -211,7 +211,7 @@ class Bounds(DenseTest):
                 write_npy(self.directory / "u.npy", (2, 2), [0.0] * 4)
                 write_npy(self.directory / "f.npy", (2, 1), values)
                 model = self.write("far.json", {
-                    "submarine": "dense", "variables": 2, "labels": 2, "unary": "u.npy", "metric": "potts",
+                    "submarine": "dense", "variables": 2, "labels": 2, "unary": "u.npy", "metric": "potts", "pairs": "once",
                     "kernels": [{"type": "features", "features": "f.npy", "sigma": sigma, "weight": 2}]})
                 apart = (values[1] - values[0]) / sigma
                 expected = math.log(2 + 2 * math.exp(-2 * math.exp(-apart ** 2 / 2)))
@@ -536,7 +536,7 @@ class Refused(DenseTest):
     def test_headers(self):
         for changes, mentions in (({"labels": 1}, ["labels"]), ({"width": 0}, ["width"]), ({"kernels": 3}, ["kernels"]),
                                   ({"kernels": None}, ["kernels"]), ({"metric": "pots"}, ["pots"]),
-                                  ({"count": "twice"}, ["count"]), ({"image": None}, ["image"]),
+                                  ({"pairs": "twice"}, ["pairs"]), ({"image": None}, ["image"]),
                                   ({"colour": 1}, ["colour"]), ({"submarine": "tense"}, ["submarine", "dense"])):
             with self.subTest(changes=changes):
                 self.assert_model_refused(self.change(self.generate_dense(), **changes),

@@ -117,7 +117,7 @@ def dense_tables(path):
     header = read_json(path)
     unary = Array(path.parent / header["unary"]).rows()
     count = len(unary)
-    factor = {"ordered": 2, "once": 1}[header.get("count", "once")]
+    factor = {"ordered": 2, "once": 1}[header.get("pairs", "ordered")]
     weights = {}
     for kernel in header["kernels"]:
         if kernel["type"] == "features":
@@ -360,7 +360,7 @@ class Written(TruthTest):
         write_npy(self.directory / "late.npy", (2, 1), [1700000000, 1700000060], "<i8")
         for features, sigma in (("near.npy", 1), ("late.npy", 60)):
             kernel = {"type": "features", "features": features, "sigma": sigma, "weight": 2}
-            model = self.dense(unary=[[0.0, 0.0], [0.0, 0.0]], variables=2, kernels=[kernel])
+            model = self.dense(unary=[[0.0, 0.0], [0.0, 0.0]], variables=2, pairs="once", kernels=[kernel])
             self.check_dense(model, (1, 0))
             self.assertAlmostEqual(self.exact(model), 0.953421414, delta=1e-9)
 
@@ -392,7 +392,7 @@ class Written(TruthTest):
         unary = [[30000.0] * 3 for _ in range(130)]
         for row in unary:
             row[dice.randrange(3)] = dice.random()
-        self.check_overlaps(self.dense(unary=unary, variables=130, count="once", kernels=[
+        self.check_overlaps(self.dense(unary=unary, variables=130, pairs="once", kernels=[
             {"type": "features", "features": "few.npy", "sigma": 1, "weight": 1.0},
             {"type": "features", "features": "many.npy", "sigma": 1, "weight": 0.01}]))
 

@@ -296,9 +296,9 @@ class KernelReader {
 };
 
 PairCounting ReadCounting(const JsonFields& fields) {
-  const std::string text = fields.Has("count") ? fields.String("count") : "once";
+  const std::string text = fields.Has("pairs") ? fields.String("pairs") : "ordered";
   if (text == "ordered") return PairCounting::kOrdered;
-  if (text != "once") fields.Refuse("count", "must be \"once\" or \"ordered\"");
+  if (text != "once") fields.Refuse("pairs", "must be \"ordered\" or \"once\"");
   return PairCounting::kOnce;
 }
 
@@ -351,7 +351,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
   }
   const JsonFields fields(json, path.string(),
                           {"submarine", "width", "height", "depth", "variables", "labels", "unary",
-                           "metric", "count", "constant", "image", "kernels", "cliques"});
+                           "metric", "pairs", "constant", "image", "kernels", "cliques"});
   const BundleHeader header{fields, path.parent_path()};
   const Extent extent = ReadExtent(fields);
   const std::int64_t labels = fields.Integer("labels", 2, kMaxLabels);
@@ -450,7 +450,7 @@ void WriteDenseBundle(const std::filesystem::path& path, const DenseSpec& spec) 
     header["height"] = spec.height;
     if (extent.volume()) header["depth"] = spec.depth;
   }
-  header["count"] = spec.counting == PairCounting::kOrdered ? "ordered" : "once";
+  header["pairs"] = spec.counting == PairCounting::kOrdered ? "ordered" : "once";
   if (spec.constant != 0.0) header["constant"] = spec.constant;
   const std::filesystem::path unary = BesideHeader(path, "unary");
   WriteNpy(unary, std::span<const float>(spec.unary.data(), spec.unary.size()), shape);

@@ -110,8 +110,7 @@ class DenseBundleTest : public ::testing::Test {
 };
 
 TEST_F(DenseBundleTest, PictureWithAllKernels) {
-  const LoadedDense loaded =
-      ReadPicture(R"("image": "img.png", "count": "ordered", "constant": -2.5,
+  const LoadedDense loaded = ReadPicture(R"("image": "img.png", "pairs": "once", "constant": -2.5,
     "kernels": [{"type": "position", "sigma": [3, 2], "weight": 4},
                 {"type": "bilateral", "sigma": 80, "colour_sigma": 13, "weight": 10,
                  "normalisation": "symmetric"},
@@ -127,7 +126,7 @@ TEST_F(DenseBundleTest, PictureWithAllKernels) {
                   DenseCrf(unary_,
                            {PositionKernel(4, 3, 3.0, 2.0, 4.0), bilateral,
                             FeatureKernel(RandomMatrix(12, 3), sigmas, 1.0, "features 1,2,0.5")},
-                           PottsLabels(2), PairCounting::kOrdered, -2.5));
+                           PottsLabels(2), PairCounting::kOnce, -2.5));
 }
 
 TEST_F(DenseBundleTest, DefaultsAndImagesPerKernel) {
@@ -142,7 +141,7 @@ TEST_F(DenseBundleTest, DefaultsAndImagesPerKernel) {
                             BilateralKernel(4, 3, 1, RandomFloats(12, 9.0F), 8, 8, one, 1),
                             // 257 of 65535 is 1 of 255
                             BilateralKernel(4, 3, 1, std::vector<float>(12, 1.0F), 8, 8, one, 1)},
-                           PottsLabels(2), PairCounting::kOnce, 0.0));
+                           PottsLabels(2), PairCounting::kOrdered, 0.0));
   EXPECT_THAT(ReadPicture(R"("kernels": [])").model.kernels(), IsEmpty());
 }
 
@@ -158,14 +157,14 @@ TEST_F(DenseBundleTest, VolumeAndPlainVariables) {
       DenseCrf(unary_,
                {VolumePositionKernel(3, 2, 2, {1, 2, 3}, 1.0),
                 VolumeBilateralKernel(3, 2, 2, 1, RandomFloats(12, 9.0F), {2, 2, 2}, colour, 0.5)},
-               LinearLabels(2), PairCounting::kOnce));
+               LinearLabels(2)));
   const LoadedDense plain = Read(R"({"submarine": "dense", "variables": 12, "labels": 2,
     "unary": "flat.npy", "metric": "potts",
     "kernels": [{"type": "features", "features": "f.npy", "sigma": 2}]})");
   EXPECT_EQ(plain.width, 0);
   ExpectSameModel(plain.model,
                   DenseCrf(unary_, {FeatureKernel(RandomMatrix(12, 3), one, 1.0, "features 2")},
-                           PottsLabels(2), PairCounting::kOnce));
+                           PottsLabels(2)));
 }
 
 // Seconds since 1970, metres, nanoseconds: what counts are differences, to the digits of the file.
@@ -248,8 +247,8 @@ TEST_F(DenseBundleTest, BadHeadersNameFileAndKey) {
       {R"({"submarine": "dense", "variables": 4, "image": "img.png"})",
        "key \"image\" must be left out"},
       {R"({"submarine": "dense", "variables": 4, "labels": 1})", "key \"labels\" must be"},
-      {R"({"submarine": "dense", "variables": 12, "labels": 2, "count": "twice"})",
-       "key \"count\" must be \"once\" or \"ordered\""},
+      {R"({"submarine": "dense", "variables": 12, "labels": 2, "pairs": "twice"})",
+       "key \"pairs\" must be \"ordered\" or \"once\""},
       {R"({"submarine": "dense", "variables": 12, "labels": 2})", "key \"kernels\" is missing"},
       {R"({"submarine": "dense", "variables": 12, "labels": 2, "kernels": {}})",
        "key \"kernels\" must be a list"},
