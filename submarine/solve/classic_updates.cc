@@ -289,6 +289,9 @@ SolveResult ProveUpdates(const SolveTask<DenseCrf>& task) {
   if (task.options.dense.certify == Certify::kNone) return updated;
   if (updated.termination == Termination::kInterrupted) {
     updated.certificate = CertifyUnaries(task.model, task.options).certificate;
+    // No bound by the pairs, of which these would speak.
+    updated.records.clear();
+    updated.pairs.clear();
     return updated;
   }
 

@@ -193,6 +193,14 @@ TEST(DenseBounds, CertificatesAboutTheOperatorHoldAndAgreeWithTheSolver) {
                 may_be_worse ? *last.lower : std::max(*last.lower, of_one_label), 1e-4 * size);
     if (!certificate.upper) continue;
     EXPECT_GE(*certificate.upper, exact - Rounding(exact));
+    if (options.method ==
+        Method::
+            kAuto) {  // fluctuations about mean field may prove more, and then there are no flows
+      if (last.upper) {
+        EXPECT_LE(*certificate.upper, *last.upper + 1e-4 * size);
+      }
+      continue;
+    }
     EXPECT_LE(*certificate.dual, *certificate.upper);
     EXPECT_NEAR(*certificate.upper, *last.upper, 1e-4 * size);
     // Mean field's point may have a dual value that the solver did not ask for.

@@ -143,9 +143,9 @@ def test_a_compatibility_of_volumes_and_spacing():
     (dict(compatibility=np.zeros((2, 2))), "compatibility has shape (2, 2), expected (3, 3)"),
     (dict(compatibility=np.triu(np.ones((3, 3)))), "expected a symmetric matrix"),
     (dict(compatibility=np.full((3, 3), np.nan)), "compatibility is nan"),
-    (dict(compatibility=np.ones((3, 3)), certify=True), "without a metric, method or proof"),
-    (dict(compatibility=np.ones((3, 3)), updates=0), "without a metric, method or proof"),
-    (dict(compatibility=np.ones((3, 3)), metric="linear"), "without a metric, method or proof"),
+    (dict(compatibility=np.ones((3, 3)), certify=True), "without a metric, superpixels, method or proof"),
+    (dict(compatibility=np.ones((3, 3)), updates=0), "without a metric, superpixels, method or proof"),
+    (dict(compatibility=np.ones((3, 3)), metric="linear"), "without a metric, superpixels, method or proof"),
 ])
 def test_compatibilities_that_cannot_be(options, words):
     _, softmax, image = scene()

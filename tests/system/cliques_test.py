@@ -93,7 +93,7 @@ class Superpixels(CommandTest):
 
     def agreement(self, *superpixels, options=()):
         given = [text for one in superpixels for text in ("--superpixels", one)]
-        self.run_well("segment", "photo.png", "--softmax", "softmax.npy", "-o", "out", "--spatial", "1,0",
+        self.run_well("segment", "photo.png", "--softmax", "softmax.npy", "-o", "out", "--position", "1,0",
                       "--bilateral", "1,10,0.01", "--no-report", *given, *options)
         labels = Array(self.directory / "out" / "labels.npy").values
         return sum(i == j for i, j in zip(labels, self.truth)) / len(labels)

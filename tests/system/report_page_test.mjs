@@ -265,7 +265,7 @@ const tests = {
         assert.match(await page.locator("#lead").innerText(), /of 2400 known pixels have their true label, 8\d\.\d% before/);
         assert.match(await page.locator("#verdict").innerText(), /^Helps: mean IoU/);
         const top = async (id) => (await page.locator(id).boundingBox()).y;
-        assert.ok(await top("#lead") < await top("#pictures") && await top("#pictures") < await top("#interval"));
+        assert.ok(await top("#lead") < await top("#pictures") && await top("#pictures") < await top("#parameters"));
         assert.deepEqual(await page.locator("canvas[data-panel]").evaluateAll((nodes) => nodes.map((node) => node.dataset.panel)),
           ["labels over the picture", "truth", "errors", "uncertainty"]);
         assert.equal(await page.locator("#changes tbody tr").count(), 3);  // two classes and thin parts
@@ -364,7 +364,7 @@ const tests = {
         }
         assert.match(await page.locator("#proven").innerText(), /probability of at least 99\.9.%/);
         // log Z is one number of several.
-        const size = (what) => page.locator(what).evaluate((node) => parseFloat(getComputedStyle(node).fontSize));
+        const size = (what) => page.locator(what).first().evaluate((node) => parseFloat(getComputedStyle(node).fontSize));
         assert.ok(await size("#interval .interval") < await size("#lead strong"));
         await close("proven");
       }

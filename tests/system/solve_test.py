@@ -447,7 +447,8 @@ class Documentation(CommandTest):
     def test_keys_of_the_summary(self):
         section = self.text.split("### The summary")[1].split("\n`segment --certify`")[0]
         first_columns = " ".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))
-        self.assertEqual(set(re.findall(r"`(\w+)`", first_columns)), set(self.solve(self.generate())))
+        sometimes = {"metric_loss", "label_names", "label_shares", "groups"}  # of metrics in files
+        self.assertEqual(set(re.findall(r"`(\w+)`", first_columns)) - sometimes, set(self.solve(self.generate())))
 
 
 class Help(CommandTest):
