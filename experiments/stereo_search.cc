@@ -37,7 +37,7 @@ const std::vector<SearchedConstant>& SearchedConstants() {
   constexpr auto kPaths = &SemiGlobalOptions::paths;
   constexpr auto kFilling = &SemiGlobalOptions::filling;
   constexpr auto kPlanes = &SemiGlobalOptions::planes;
-  static const std::vector<SearchedConstant> constants = {
+  static const std::vector<SearchedConstant> kConstants = {
       Constant<kCosts, &Costs::census_scale>("census scale", {30, 15, 60}),
       Constant<kCosts, &Costs::difference_weight>("weight of colours", {1.0, 0.6, 0.3, 0.15}),
       Constant<kCosts, &Costs::difference_scale>("scale of colours", {10, 5, 20}),
@@ -58,7 +58,7 @@ const std::vector<SearchedConstant>& SearchedConstants() {
       Constant<kPlanes, &Planes::reach>("reach of planes", {0.01, 1.25, 2.5, 5}),
       Constant<kPlanes, &Planes::colour_scale>("colour of planes", {8, 4, 16}),
   };
-  return constants;
+  return kConstants;
 }
 
 Choice ChoiceOfLiterature() {

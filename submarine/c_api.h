@@ -30,6 +30,8 @@
 #ifndef SUBMARINE_C_API_H_
 #define SUBMARINE_C_API_H_
 
+/* C, with names of its own. NOLINTBEGIN(readability-identifier-naming,modernize-*) */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -261,5 +263,7 @@ SM_API sm_status sm_updates_divergence(const sm_object* updates, const sm_array*
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(readability-identifier-naming,modernize-*) */
 
 #endif /* SUBMARINE_C_API_H_ */

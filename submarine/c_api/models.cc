@@ -348,8 +348,8 @@ std::vector<Clique> CliquesFrom(const sm_array* members, const sm_array* sizes,
 // One field of every edge.
 template <class T>
 sm_array FieldOf(std::span<const Edge> edges, const T Edge::*field) {
-  static const Edge none;
-  const Edge& first = edges.empty() ? none : edges.front();
+  static const Edge kNone;
+  const Edge& first = edges.empty() ? kNone : edges.front();
   return ViewOf(&(first.*field), {edges.size()}, {sizeof(Edge)});
 }
 

@@ -152,7 +152,8 @@ constexpr double kMaxRoundedToFloat = 0x1.fffffefffffffp+127;
 struct Half {
   std::uint16_t bits;
 
-  operator float() const {  // every one of them is a float
+  // NOLINTNEXTLINE(google-explicit-constructor): every one of them is a float.
+  operator float() const {
     constexpr int kMantissaBits = 10, kMantissa = 0x3ff, kExponent = 0x1f;
     const int exponent = bits >> kMantissaBits & kExponent;
     const int mantissa = bits & kMantissa;

@@ -29,7 +29,7 @@ void MediansOfBlock(const float* const* rows, std::size_t from, float* medians) 
     for (std::size_t l = 0; l < kMedianLanes; ++l) place[l] = value[l];
     ++next;
   };
-  for (std::size_t j = 0; j < kFirst; ++j) take(kept[j]);
+  for (auto& place : kept) take(place);
   for (std::size_t count = kFirst; count >= 3; --count) {
     // The least to the first place, the largest to the last.
     for (std::size_t j = 1; j < count; ++j) Sort(kept[0], kept[j]);

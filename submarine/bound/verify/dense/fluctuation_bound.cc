@@ -250,7 +250,7 @@ class Maker {
         const std::function<void(double)>& on_progress)
       : model_(model),
         pairs_(pairs),
-        T_(temperature),
+        temperature_(temperature),
         on_progress_(on_progress),
         n_(model.num_variables()),
         num_labels_(static_cast<std::size_t>(model.num_labels())) {}
@@ -281,11 +281,11 @@ class Maker {
     bound.Add(0.5 * logdet);
     SafeSum scaled;
     scaled.Add(-model_.constant());
-    scaled.AddScaled(T_, bound);
+    scaled.AddScaled(temperature_, bound);
     const Bound upper = BoundMaker::Verified(scaled.Above());
     if (tilted != nullptr) {
-      *tilted =
-          std::make_shared<FluctuationTilted>(std::move(at_), upper, residual_, T_, num_labels_);
+      *tilted = std::make_shared<FluctuationTilted>(std::move(at_), upper, residual_, temperature_,
+                                                    num_labels_);
     }
     return upper;
   }
@@ -298,19 +298,19 @@ class Maker {
     if (on_progress_) on_progress_(done);
   }
   double Unary(std::size_t a, std::size_t label) const {
-    return static_cast<double>(model_.unary()(a, label)) / T_;
+    return static_cast<double>(model_.unary()(a, label)) / temperature_;
   }
   std::size_t columns() const { return at_.labels.size() + 1; }
   bool has_rest() const { return at_.labels.size() < num_labels_; }
   // Of numbers that were not multiplied yet by what Product does.
-  double Upwards(double x) const { return x * Rounding() / T_; }
+  double Upwards(double x) const { return x * Rounding() / temperature_; }
   double Rounding() const { return 1.0 + 2.0 * pairs_.error + 16.0 * kUlp; }
 
   // P x in units of T, where the pairs of variable a are weakened by theta_a.
   Matrix<double> Product(Matrix<double> x) const {
     Scale(&x, 1.0);
     Matrix<double> product = pairs_.product(x);
-    Scale(&product, 1.0 / T_);
+    Scale(&product, 1.0 / temperature_);
     return product;
   }
   void Scale(Matrix<double>* x, double by) const {
@@ -336,7 +336,7 @@ class Maker {
     ParallelFor(n_, kGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t a = begin; a < end; ++a) {
         if (ratio_[a] > kAim) stable_[a] *= std::max(0.5, std::sqrt(kAim / ratio_[a]));
-        const double self = pairs_.self[a] / T_;
+        const double self = pairs_.self[a] / temperature_;
         double disagree = row_sums_[a] / theta_[a] - theta_[a] * self;
         double curvature = 0.0;
         for (std::size_t j = 0; j < columns(); ++j) {
@@ -612,7 +612,7 @@ class Maker {
 
   const DenseCrf& model_;
   const SemidefinitePairs& pairs_;
-  const double T_;
+  const double temperature_;
   const std::function<void(double)>& on_progress_;
   const std::size_t n_;
   const std::size_t num_labels_;
