@@ -107,7 +107,7 @@ void FindMeanField(DenseState* state) {
 }
 
 void FindFewerLabels(DenseState* state) {
-  if (state->found.empty()) return;
+  if (state->found.empty() || !state->extension) return;  // freed, if flows were to follow
   const double before = state->found.lower;
   RestartFromFewerLabels(*state->extension, {.temperature = state->options.temperature},
                          &state->budget, &state->found);

@@ -21,8 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace submarine::internal {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // Plain loops: the compiler has an instruction for the bits that differ where this target has one.
 template <int kChannels>
 void ComparePixels(const CostRow& row) {
