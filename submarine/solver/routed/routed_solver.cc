@@ -120,6 +120,7 @@ class RoutedRun {
     Matrix<float> best_v = v_;
     double least = std::numeric_limits<double>::infinity();
     all_seconds_ = RouteAllSeconds();
+    learning_ = true;
     for (int round = 0; round < Policy::kMostRounds; ++round) {
       Stopwatch clock;
       if (!RouteSample(routing)) break;
@@ -149,6 +150,7 @@ class RoutedRun {
         limit = std::max(limit, static_cast<float>(Policy::kSameMarginals));
       }
     }
+    learning_ = false;
     sampled_ = false;
     v_ = std::move(best_v);
     return best;
@@ -416,7 +418,9 @@ class RoutedRun {
 
   bool IsLate() const {
     const double left = options_.time_limit_seconds - clock_.Seconds();
-    if (result_.iterations == 0 && all_seconds_ > Policy::kShareOfIteration * left) return true;
+    // The first one with all pairs, not with a sample.
+    if (result_.iterations == 0 && !learning_ && all_seconds_ > Policy::kShareOfIteration * left)
+      return true;
     return SecondsLeft() < iteration_seconds_ && (result_.iterations >= Policy::kCheapIterations ||
                                                   Policy::kCheapIterations * iteration_seconds_ >
                                                       Policy::kSmallShare * VerifierSeconds());
@@ -448,6 +452,7 @@ class RoutedRun {
   Matrix<float> best_costs_;
   bool sampled_ = false;  // flows look at a sample of the squares
   bool stopped_ = false;
+  bool learning_ = false;     // which routes pay
   double all_seconds_ = 0.0;  // of flows through all pairs
   double routing_seconds_ = 0.0;
   double iteration_seconds_ = 0.0;
