@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "submarine/base/argmax.h"
@@ -36,10 +37,11 @@ DenseCertificate ChooseCertificate(DenseState* state) {
   const bool reports_exact =
       state->given_labels != nullptr ? exact <= of_operator : ReportsExact(exact, of_operator);
   if (reports_exact) return *std::move(state->exact);
-  state->notes.push_back(fmt::format(
-      "About the exact Gaussians the interval is {:.2g} times as wide, so that it is about the "
-      "pair weights that were applied.",
-      exact / of_operator));
+  state->notes.push_back(
+      "The interval is about the pair weights that were applied; about the exact Gaussians " +
+      (std::isfinite(exact)
+           ? fmt::format("it would be {:.4g} wide instead of {:.4g}.", exact, of_operator)
+           : std::string("nothing was proven in time.")));
   return *std::move(state->of_operator);
 }
 
