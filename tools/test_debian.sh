@@ -27,7 +27,7 @@ echo "== lintian"
 # The tag left out wants the number of Debian's bug that announces a package, and this one has not been announced.
 in_chroot sh -c "cd /build && lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs submarine_${version}_*.changes"
 rm -rf dist/debian && mkdir -p dist/debian
-cp "$root"/build/submarine_* "$root"/build/*.deb dist/debian
+cp "$root"/build/submarine_*[!b] "$root"/build/*.deb dist/debian
 ls -l dist/debian
 
 echo "== README's commands, where nothing else is installed, and then programs in C++ and C"
@@ -36,5 +36,5 @@ rm -rf "$root/packages" && mkdir -p "$root/packages"
 cp dist/debian/*.deb debian/tests/{readme,build} "$root/packages"
 in_chroot sh -c 'apt-get -q purge -y "*submarine*" >/dev/null 2>&1; apt-get -q install -y --no-install-recommends $(ls /packages/*.deb | grep -v -e -dev_ -e -dbgsym_)' >>"$root.log"
 in_chroot sh /packages/readme
-in_chroot apt-get -q install -y --no-install-recommends /packages/libsubmarine-dev_*.deb cmake g++ make pkg-config >>"$root.log"
+in_chroot sh -c 'apt-get -q install -y --no-install-recommends /packages/libsubmarine-dev_*.deb cmake g++ make pkg-config' >>"$root.log"
 in_chroot sh /packages/build
