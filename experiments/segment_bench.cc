@@ -8,11 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/fit/fit_output.h"
 #include "submarine/base/argmax.h"
 #include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
 #include "submarine/fit/fit.h"
+#include "submarine/io/segmentation/parameters_json.h"
 #include "submarine/segmentation/evaluation.h"
 #include "submarine/segmentation/softmax.h"
 #include "submarine/segmentation/superpixels.h"
@@ -172,7 +172,7 @@ std::vector<Task> SegmentTasks(const LabelledPicture& picture,
   std::vector<Task> tasks;
   for (const NamedParameters& set : parameters) {
     for (const SegmentMethod& method : methods) {
-      Row known = ToJson(set.parameters);
+      Row known = internal::ToJson(set.parameters);
       known["contents"] = fmt::format("{:016x}", picture.contents);
       if (method.kind == Kind::kAuto || method.kind == Kind::kRouted)
         known["time_limit"] = time_limit;

@@ -11,6 +11,7 @@
 #include "apps/cli/messages.h"
 #include "apps/fit/markdown_table.h"
 #include "submarine/base/version.h"
+#include "submarine/io/segmentation/parameters_json.h"
 
 namespace submarine::apps {
 namespace {
@@ -207,23 +208,6 @@ Json FitProvenance(const FitResult& result, const FitOptions& settings) {
           {"version", kVersion}};
 }
 
-Json ToJson(const SegmentationParameters& parameters) {
-  Json json = {{"position_sigma", parameters.position_sigma},
-               {"position_weight", parameters.position_weight},
-               {"bilateral_sigma", parameters.bilateral_sigma},
-               {"colour_sigma", parameters.colour_sigma},
-               {"bilateral_weight", parameters.bilateral_weight},
-               {"normalisation",
-                parameters.normalisation == KernelNormalisation::kNone ? "none" : "symmetric"},
-               {"softmax_temperature", parameters.softmax_temperature}};
-  if (!parameters.superpixel_sizes.empty()) {
-    json["superpixel_sizes"] = parameters.superpixel_sizes;
-    json["superpixel_gamma"] = parameters.superpixel_gamma;
-    json["superpixel_share"] = parameters.superpixel_share;
-  }
-  return json;
-}
-
 Json FitSummary(const FitResult& result, const FitOptions& settings) {
   Json facts =
       Json::array({{"parameters", ParameterText(result.all.parameters)},
@@ -232,7 +216,7 @@ Json FitSummary(const FitResult& result, const FitOptions& settings) {
   for (const FitScore score : kScores)
     facts.push_back({NameOf(score), HeldOutSentence(result, score)});
   return {{"kind", "fit"},
-          {"parameters", ToJson(result.Advised())},
+          {"parameters", internal::ToJson(result.Advised())},
           {"fit", FitProvenance(result, settings)},
           {"version", kVersion},
           {"page",

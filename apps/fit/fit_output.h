@@ -19,6 +19,4 @@ nlohmann::ordered_json FitProvenance(const FitResult& result, const FitOptions& 
 // Includes the key "page" (docs/formats.md), for `submarine report`.
 nlohmann::ordered_json FitSummary(const FitResult& result, const FitOptions& settings);
 
-nlohmann::ordered_json ToJson(const SegmentationParameters& parameters);
-
 }  // namespace submarine::apps

@@ -17,7 +17,12 @@ template <class Real>
 struct Column {
   std::vector<std::pair<Real, std::uint32_t>> entries;  // y and position in the clique
 
-  void Sort() { std::sort(entries.begin(), entries.end()); }
+  void Fill(const Matrix<Real>& y, std::span<const std::uint32_t> variables, std::size_t label) {
+    entries.clear();
+    for (const std::uint32_t a : variables)
+      entries.emplace_back(y(a, label), static_cast<std::uint32_t>(entries.size()));
+    std::sort(entries.begin(), entries.end());
+  }
 };
 
 // Calls take(position, share of its weight) for those that the greedy vertex uses.
@@ -89,11 +94,7 @@ void CliqueExtension::MoveTowardsGreedy(const Matrix<Real>& y, double rate, Matr
         for (Real& share : q->row(m)) share *= static_cast<Real>(1.0 - rate);
       }
       for (std::size_t l = 0; l < num_labels_; ++l) {
-        column.entries.clear();
-        for (std::size_t m = range.begin; m < range.end; ++m)
-          column.entries.emplace_back(y(variable_[m], l),
-                                      static_cast<std::uint32_t>(m - range.begin));
-        column.Sort();
+        column.Fill(y, {variable_.data() + range.begin, range.end - range.begin}, l);
         Greedy(column, range.truncation, weight, [&](const auto& entry, double share) {
           (*q)(range.begin + entry.second, l) +=
               static_cast<Real>(rate * share * weight(entry.second));
@@ -112,11 +113,7 @@ double CliqueExtension::LovaszAt(const Matrix<Real>& y) const {
       const Range& range = cliques_[c];
       const auto weight = [&](std::uint32_t k) { return weight_[range.begin + k]; };
       for (std::size_t l = 0; l < num_labels_; ++l) {
-        column.entries.clear();
-        for (std::size_t m = range.begin; m < range.end; ++m)
-          column.entries.emplace_back(y(variable_[m], l),
-                                      static_cast<std::uint32_t>(m - range.begin));
-        column.Sort();
+        column.Fill(y, {variable_.data() + range.begin, range.end - range.begin}, l);
         Greedy(column, range.truncation, weight, [&](const auto& entry, double share) {
           sum -= range.theta * share * weight(entry.second) * static_cast<double>(entry.first);
         });

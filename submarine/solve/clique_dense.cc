@@ -18,6 +18,7 @@
 #include "submarine/solve/candidate/dense_certify.h"
 #include "submarine/solve/candidate/dense_pairs.h"
 #include "submarine/solve/classic_updates.h"
+#include "submarine/solve/method/policy.h"
 #include "submarine/solve/registry.h"
 #include "submarine/solve/solve.h"
 #include "submarine/solver/common/progress.h"
@@ -30,6 +31,7 @@ namespace {
 using internal::Budget;
 using internal::CliqueExtension;
 using internal::DensePdhgOptions;
+using internal::DensePolicy;
 using internal::DenseResult;
 using internal::DenseState;
 using internal::EnergyFrom;
@@ -45,15 +47,6 @@ using internal::SolveTask;
 using internal::Stopwatch;
 using internal::UsePairs;
 using internal::WithNormalisation;
-
-// Of the time limit: when the search for the evidence of cliques ends, and the solve of the pairs that bound from below;
-// that of the pairs that bound from above has the rest.
-constexpr double kEndOfEvidence = 0.35;
-constexpr double kEndOfUpper = 0.8;
-// Without a limit. The evidence need not be better than the flows that are found with it.
-constexpr int kMostIterations = 400;
-// Mean field with the holders of its own marginals.
-constexpr int kRounds = 3;
 
 class DenseCliqueSolve {
  public:
@@ -131,7 +124,7 @@ class DenseCliqueSolve {
     // Where updates cannot be watched one by one: all of them with the holders of the marginals before.
     std::vector<int> holders(given_.cliques().size(), internal::kNoHolder);
     std::optional<SolveResult> solved;
-    for (int round = 0; round < kRounds && !stopped_; ++round) {
+    for (int round = 0; round < DensePolicy::kCliqueRounds && !stopped_; ++round) {
       const DenseCrf above = PairsAbove(given_, holders);
       solved = internal::SolveDense({above, options, clock_, told});
       std::vector<int> now =
@@ -150,9 +143,10 @@ class DenseCliqueSolve {
     std::vector<int> holders(model.cliques().size(), internal::kNoHolder);
     if (updated) holders = HoldersOf(model.cliques(), updated->labels, Labels());
     std::optional<SolveResult> best;
-    for (int round = 0; round == 0 || (round < (updated ? 1 : kRounds) && !stopped_); ++round) {
+    for (int round = 0;
+         round == 0 || (round < (updated ? 1 : DensePolicy::kCliqueRounds) && !stopped_); ++round) {
       const DenseCrf above = PairsAbove(model, holders);
-      SolveOptions options = Until(Deadline((round + 1.0) / kRounds));
+      SolveOptions options = Until(Deadline((round + 1.0) / DensePolicy::kCliqueRounds));
       options.method = Method::kMeanField;
       SolveResult found = SolvePairs(above, options, updated ? &updated->labels : nullptr);
       std::vector<int> now = HoldersAt(model.cliques(), std::get<Matrix<float>>(found.marginals));
@@ -175,7 +169,8 @@ class DenseCliqueSolve {
     const std::vector<int>* const labels = updated ? &updated->labels : nullptr;
     SolveResult upper = [&] {
       const DenseCrf below = PairsBelow(model, FindEvidence(model));
-      SolveResult found = SolvePairs(below, Until(Deadline(kEndOfUpper)), labels);
+      SolveResult found =
+          SolvePairs(below, Until(Deadline(DensePolicy::kEndOfCliqueUpper)), labels);
       // Its lower bounds are about too small energies.
       found.certificate.lower.reset();
       found.certificate.dual.reset();
@@ -252,7 +247,7 @@ class DenseCliqueSolve {
   Matrix<float> FindEvidence(const CliqueCrf<DenseCrf>& model) {
     const CliqueExtension cliques(model.cliques(), model.num_variables(), Labels());
     Matrix<float> neutral = cliques.Neutral<float>();
-    SolveOptions options = Until(Deadline(kEndOfEvidence));
+    SolveOptions options = Until(Deadline(DensePolicy::kEndOfCliqueEvidence));
     options.method = Method::kPdhg;
     options.dense.updates = 0;
     options.expectations = false;
@@ -275,7 +270,7 @@ class DenseCliqueSolve {
     solver.temperature = options.temperature;
     solver.relative_gap =
         0.5 * options.limits.gap.value_or(DefaultGap(Method::kPdhg, ModelKind::kDense));
-    solver.max_iterations = options.limits.max_iterations.value_or(kMostIterations);
+    solver.max_iterations = options.limits.max_iterations.value_or(DensePolicy::kCliqueIterations);
     solver.time_limit_seconds = std::max(0.0, budget.SecondsLeft());
     solver.cliques = &cliques;
     const double begin = clock_.Seconds();

@@ -50,11 +50,6 @@ using internal::VerifiedUnaryUpper;
 using internal::VerifiedUpper;
 using internal::ViewOf;
 
-// Of the time that is left: the search for flows and evidence, and trees on what it leaves.
-constexpr double kShareOfFlows = 0.55;
-constexpr double kShareOfTrees = 0.6;
-constexpr int kRoundsOfHolders = 4;
-
 class SparseCliqueSolve {
  public:
   explicit SparseCliqueSolve(const SolveTask<CliqueCrf<SparseCrf>>& task)
@@ -208,14 +203,14 @@ class SparseCliqueSolve {
   }
   internal::FrankWolfeOptions FrankWolfeLimits() {
     auto solver = Limits<internal::FrankWolfeOptions>(
-        kShareOfFlows, DefaultGap(Method::kFrankWolfe, ModelKind::kSparse));
+        SparsePolicy::kForCliqueFlows, DefaultGap(Method::kFrankWolfe, ModelKind::kSparse));
     if (options_.harmonic_steps) solver.step = internal::FrankWolfeStep::kHarmonic;
     return solver;
   }
   // Trees replace the flows; only the evidence of the cliques stays.
   internal::PdhgOptions PdhgLimits(bool trees) {
-    auto solver =
-        Limits<internal::PdhgOptions>(kShareOfFlows, DefaultGap(Method::kPdhg, ModelKind::kSparse));
+    auto solver = Limits<internal::PdhgOptions>(SparsePolicy::kForCliqueFlows,
+                                                DefaultGap(Method::kPdhg, ModelKind::kSparse));
     if (options_.limits.deterministic)
       solver.seconds_between_evaluations = std::numeric_limits<double>::infinity();
     if (trees && options_.method == Method::kTrw)
@@ -224,7 +219,7 @@ class SparseCliqueSolve {
   }
 
   void FindTrees(const SparseCrf& below) {
-    SolveResult found = Inner(below, Method::kTrw, kShareOfTrees);
+    SolveResult found = Inner(below, Method::kTrw, SparsePolicy::kForCliqueTrees);
     if (!found.certificate.upper || !TakeUpper(*found.certificate.upper, std::move(found.tilted)))
       return;
     solved_.certificate.extension.clear();
@@ -271,11 +266,11 @@ class SparseCliqueSolve {
     std::optional<std::vector<int>> next;
     if (marginals_.size() > 0) next = HoldersAt(model_.cliques(), marginals_);
     const bool alone = options_.method == Method::kMeanField;
-    for (int round = 0; round < kRoundsOfHolders; ++round) {
+    for (int round = 0; round < SparsePolicy::kCliqueRounds; ++round) {
       if (!(alone && round == 0) && Left() <= 0.0) break;
       seen.push_back(holders);
       SolveResult found = Inner(PairsAbove(model_, holders), Method::kMeanField,
-                                1.0 / static_cast<double>(kRoundsOfHolders - round));
+                                1.0 / static_cast<double>(SparsePolicy::kCliqueRounds - round));
       const bool better =
           found.certificate.lower &&
           (!solved_.certificate.lower || *found.certificate.lower > *solved_.certificate.lower);

@@ -7,6 +7,7 @@
 #include "submarine/base/error.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/file/json_file.h"
+#include "submarine/io/segmentation/parameters_json.h"
 
 namespace submarine {
 namespace {
@@ -60,11 +61,8 @@ SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& p
   return parameters;
 }
 
-void WriteSegmentationParameters(const std::filesystem::path& path,
-                                 const SegmentationParameters& parameters, const std::string& fit) {
-  CheckParameters(parameters);
+nlohmann::ordered_json internal::ToJson(const SegmentationParameters& parameters) {
   nlohmann::ordered_json json = {
-      {"submarine", kKind},
       {"position_sigma", parameters.position_sigma},
       {"position_weight", parameters.position_weight},
       {"bilateral_sigma", parameters.bilateral_sigma},
@@ -79,6 +77,14 @@ void WriteSegmentationParameters(const std::filesystem::path& path,
     json["superpixel_gamma"] = parameters.superpixel_gamma;
     json["superpixel_share"] = parameters.superpixel_share;
   }
+  return json;
+}
+
+void WriteSegmentationParameters(const std::filesystem::path& path,
+                                 const SegmentationParameters& parameters, const std::string& fit) {
+  CheckParameters(parameters);
+  nlohmann::ordered_json json = {{"submarine", kKind}};
+  json.update(internal::ToJson(parameters));
   if (!fit.empty()) {
     json["fit"] = nlohmann::ordered_json::parse(fit, nullptr, /*allow_exceptions=*/false);
     if (json["fit"].is_discarded())

@@ -119,6 +119,14 @@ struct DensePolicy {
   static constexpr int kFewCuts = 5;
   // Routes after the certificate of flows must fit with this to spare.
   static constexpr double kSlackOfRoutes = 1.2;
+  // Cliques, of the time limit: when the search for their evidence ends, and the solve of the pairs that bound from above; that
+  // of the pairs that bound from below has the rest. The evidence need not be better than the flows that are found with it, so
+  // that these iterations are enough where there is no limit.
+  static constexpr double kEndOfCliqueEvidence = 0.35;
+  static constexpr double kEndOfCliqueUpper = 0.8;
+  static constexpr int kCliqueIterations = 400;
+  static constexpr int kCliqueRounds =
+      3;  // of mean field, each with the labels of cliques that the one before has found
   // Routing of small models is quick: at most this long, and at most this share of the time left.
   static constexpr double kQuickSeconds = 4.0;
   static constexpr double kShareOfQuick = 0.2;
@@ -283,6 +291,11 @@ struct SparsePolicy {
   // where they may take at least this number of first bounds.
   static constexpr int kRhoSteps = 10;
   static constexpr double kFirstBoundsForForests = 4.0;
+  // Cliques, of the time left: flows together with the evidence of the cliques, then trees on what that leaves. Each round
+  // of mean field gives the cliques the labels that the one before has found.
+  static constexpr double kForCliqueFlows = 0.55;
+  static constexpr double kForCliqueTrees = 0.6;
+  static constexpr int kCliqueRounds = 4;
 };
 
 // What a method needs until a verifier has confirmed its first bound.

@@ -151,6 +151,7 @@ class RoutedRun {
       }
     }
     learning_ = false;
+    if (!WasInterrupted()) stopped_ = false;  // only learning was late
     sampled_ = false;
     v_ = std::move(best_v);
     return best;
