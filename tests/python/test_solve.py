@@ -288,3 +288,19 @@ def test_a_thousand_cycles_without_growth():
         cycle()
     gc.collect()
     assert resident() - before < 4 << 20
+
+
+def test_the_dual_value_of_plain_flows_is_none_of_routes():
+    """What no flows are below may be above what routes prove, as it is here."""
+    costs = np.float32([
+        [0.24976036, 1.5105076], [2.1155534, 0.12809053], [4.3311543, 0.012963436],
+        [6.5346684, 0.00069837266], [1.4990386, 0.25264776], [0.00532773, 6.3671632],
+    ])
+    image = np.array([[4, 29], [18, 22], [36, 22]], np.uint8)
+    kernels = [sm.position(1.0952805587921624, 1.0082330704569806),
+               sm.bilateral(3.7212230498115284, 31.701466355829552, 1.465435390547422, image)]
+    model = sm.DenseCrf(costs.reshape(3, 2, 2), kernels, "linear")
+    result = sm.solve(model, certify="exact", gap=0.3, time_limit=5)
+    assert result.extension == "routed"
+    assert result.lower <= -8.14361 <= result.upper
+    assert result.dual <= result.upper

@@ -400,14 +400,17 @@ void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
     return;
   }
   Certificate& certificate = (*kept)->certificate;
-  if (found.certificate.upper &&
-      !(certificate.upper && *certificate.upper <= *found.certificate.upper))
+  // What no bound of one kind is below says nothing about one of another.
+  if (certificate.extension == found.certificate.extension) {
+    KeepLarger(found.certificate.dual, &certificate.dual);
+  } else if (found.certificate.upper &&
+             !(certificate.upper && *certificate.upper <= *found.certificate.upper)) {
     certificate.extension = found.certificate.extension;
+    certificate.dual = found.certificate.dual;
+  }
   KeepSmaller(found.certificate.upper, &certificate.upper);
   KeepLarger(found.certificate.lower, &certificate.lower);
-  KeepLarger(found.certificate.dual, &certificate.dual);
-  // What no flows are below says nothing about a bound without flows.
-  if (certificate.extension == "fluctuations") certificate.dual = certificate.lower;
+  KeepLarger(certificate.lower, &certificate.dual);
   KeepBoth(std::move(found.tilted), &(*kept)->tilted);
   (*kept)->notes = std::move(found.notes);
   if (found.energy && !((*kept)->energy && *(*kept)->energy <= *found.energy)) {
@@ -448,6 +451,7 @@ void AddRoutes(const RoutedPart& routed, const DenseState& state, DenseCertifica
   if (routed.upper && (!certificate->upper || *routed.upper < *certificate->upper)) {
     certificate->upper = routed.upper;
     certificate->extension = "routed";
+    certificate->dual.reset();  // of flows alone
   }
   if (!certificate->upper || !routed.complete) AddUnaries(state, certificate);
   if (!routed.upper) return;
