@@ -190,7 +190,15 @@ SM_API sm_status sm_lower_bound(const sm_object* model, const sm_array* marginal
  * sum to the bound. */
 SM_API sm_status sm_lower_share(const sm_object* model, const sm_array* marginals,
                                 const sm_array* own, double temperature, double tolerance,
-                                double* lower, double* loss);
+                                int threads, double* lower, double* loss);
+/* Dense models: what the variables with own[a] != 0 take over from pairs that leave this block, in exchange for which it can
+ * be bounded by itself: sums over the others b of w'_ab (u_a(i) - u_b(i)), where w' are the weights with kernels less a
+ * cutoff each (from 1e-6 to 1). An object of values (variables x (labels + 2)): the sums, the sum of w', and what no sum is
+ * off by more. For potentials with u_a(i) - u_a(j) <= d(i, j) / 2 the sum of the blocks' upper bounds, their unaries
+ * increased by the sums, and of the errors, is one of the whole. */
+SM_API sm_status sm_cut_pairs(const sm_object* model, const sm_array* potentials,
+                              const sm_array* own, const sm_array* cutoffs, int threads,
+                              sm_object** sums);
 
 /* ---- Solving: kind "result" -------------------------------------------------------------------- */
 

@@ -82,7 +82,8 @@ for _name, _types in {
     "sm_write_model": (_object, _text, _text, _arrays, _size),
     "sm_energy": (_object, _arrays, _double, ctypes.POINTER(_double)),
     "sm_lower_bound": (_object, _arrays, _double, _double, ctypes.POINTER(_double), ctypes.POINTER(_double)),
-    "sm_lower_share": (_object, _arrays, _arrays, _double, _double, ctypes.POINTER(_double), ctypes.POINTER(_double)),
+    "sm_lower_share": (_object, _arrays, _arrays, _double, _double, _int, ctypes.POINTER(_double), ctypes.POINTER(_double)),
+    "sm_cut_pairs": (_object, _arrays, _arrays, _arrays, _int),
     "sm_solve": (_object, _text, _WATCH, ctypes.c_void_p),
     "sm_prove": (_object, _text, _arrays),
     "sm_call": (_text, _text, _arrays, _size, _WATCH, ctypes.c_void_p),
@@ -542,12 +543,22 @@ class DenseModel(_Model):
     def lower_bound(self, marginals: Array, temperature: float, tolerance: float) -> Tuple[float, float]:
         return self._lower_bound(marginals, temperature, tolerance)
 
-    def lower_share(self, marginals: Array, own: Array, temperature: float, tolerance: float) -> Tuple[float, float]:
+    def lower_share(
+        self, marginals: Array, own: Array, temperature: float, tolerance: float, threads: int
+    ) -> Tuple[float, float]:
         lower, loss = _double(), _double()
         _check(_lib.sm_lower_share(
-            self.held._pointer, _given(marginals), _given(own), temperature, tolerance, ctypes.byref(lower), ctypes.byref(loss)
+            self.held._pointer, _given(marginals), _given(own), temperature, tolerance, threads,
+            ctypes.byref(lower), ctypes.byref(loss),
         ))
         return lower.value, loss.value
+
+    def cut_pairs(self, potentials: Array, own: Array, cutoffs: Array, threads: int) -> Tuple[Array, Array, Array]:
+        """The sums, their weights and their errors."""
+        rows = _values(_made(
+            _lib.sm_cut_pairs, self.held._pointer, _given(potentials), _given(own), _given(cutoffs), threads
+        ))
+        return rows[:, :-2], rows[:, -2], rows[:, -1]
 
 
 def read_model(path: str, evidence: str = "") -> Tuple[_Model, Dict[str, Any]]:

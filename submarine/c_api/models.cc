@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iterator>
@@ -12,6 +13,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/names.h"
+#include "submarine/base/parallel.h"
 #include "submarine/c_api/arrays.h"
 #include "submarine/c_api/options.h"
 #include "submarine/evaluate/evaluate.h"
@@ -575,9 +577,11 @@ sm_status sm_energy(const sm_object* model, const sm_array* labeling, double tol
 }
 
 sm_status sm_lower_share(const sm_object* model, const sm_array* marginals, const sm_array* own,
-                         double temperature, double tolerance, double* lower, double* loss) {
+                         double temperature, double tolerance, int threads, double* lower,
+                         double* loss) {
   return Guarded([&] {
     Given(lower, "the place for the share");
+    const internal::ThreadLimit limit(threads);
     const DenseObject& object = As<DenseObject>(model, "the dense model");
     const auto y = ToMatrix<float>(marginals, "the marginals");
     const auto marked = ToVector<std::uint8_t>(own, "own");
@@ -585,6 +589,25 @@ sm_status sm_lower_share(const sm_object* model, const sm_array* marginals, cons
         LowerShareAt(object.Normalised(), y, marked, temperature, tolerance);
     *lower = found.lower;
     if (loss != nullptr) *loss = found.loss;
+  });
+}
+
+sm_status sm_cut_pairs(const sm_object* model, const sm_array* potentials, const sm_array* own,
+                       const sm_array* cutoffs, int threads, sm_object** sums) {
+  return Made(sums, [&] {
+    const internal::ThreadLimit limit(threads);
+    const DenseObject& object = As<DenseObject>(model, "the dense model");
+    const DenseCutPairs found =
+        CutPairsAt(object.Normalised(), ToMatrix<float>(potentials, "the potentials"),
+                   ToVector<std::uint8_t>(own, "own"), ToVector<double>(cutoffs, "the cutoffs"));
+    const std::size_t labels = found.sums.cols();
+    Matrix<double> rows(found.sums.rows(), labels + 2);
+    for (std::size_t a = 0; a < rows.rows(); ++a) {
+      std::copy_n(found.sums.row(a).data(), labels, rows.row(a).data());
+      rows(a, labels) = found.weights[a];
+      rows(a, labels + 1) = found.errors[a];
+    }
+    return ValuesOf(std::move(rows));
   });
 }
 

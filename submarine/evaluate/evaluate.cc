@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "submarine/bound/verify/dense/blocks/cut_pairs.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/normalisation.h"
 #include "submarine/bound/verify/sparse/verifier.h"
@@ -51,6 +52,12 @@ DenseLowerShare LowerShareAt(const DenseCrf& model, const Matrix<float>& margina
   const internal::VerifiedShare share =
       internal::VerifiedLowerShare(model, marginals, own, OptionsFor(temperature, tolerance));
   return {share.lower, share.loss};
+}
+
+DenseCutPairs CutPairsAt(const DenseCrf& model, const Matrix<float>& potentials,
+                         std::span<const unsigned char> own, std::span<const double> cutoffs) {
+  internal::CutPairSums found = internal::SumCutPairs(model, potentials, own, cutoffs);
+  return {std::move(found.sums), std::move(found.weights), std::move(found.errors)};
 }
 
 DenseCrf WithExactNormalisation(DenseCrf model) {

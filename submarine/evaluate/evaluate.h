@@ -41,6 +41,21 @@ DenseLowerShare LowerShareAt(const DenseCrf& model, const Matrix<float>& margina
                              std::span<const unsigned char> own, double temperature,
                              double tolerance);
 
+// What the unaries of a block, the variables a with own[a] != 0, take over from the pairs that leave it, in exchange for
+// which the block can be bounded by itself (docs/math.md, "Blocks"): with w'_ab = sum over kernels of
+// c w r_a r_b max(0, k_ab - cutoff),
+//
+//   s_a(i) = sum over b outside of the block of w'_ab (u_a(i) - u_b(i)).
+//
+// `cutoffs` has a number from 1e-6 to 1 per kernel. Kernels must have their factors.
+struct DenseCutPairs {
+  Matrix<double> sums;          // s
+  std::vector<double> weights;  // sum of w'
+  std::vector<double> errors;   // no s_a(i) is off by more
+};
+DenseCutPairs CutPairsAt(const DenseCrf& model, const Matrix<float>& potentials,
+                         std::span<const unsigned char> own, std::span<const double> cutoffs);
+
 // The model with the scale factors that its kernels are marked for, from the row sums of the exact
 // Gaussians; a model that needs none is returned unchanged.
 DenseCrf WithExactNormalisation(DenseCrf model);

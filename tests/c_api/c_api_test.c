@@ -229,7 +229,7 @@ static void test_dense(void) {
   sm_free(result);
 
   /* Shares of two sets of pixels sum to the bound; factors that are given multiply the kernel. */
-  double y[6][2], whole = NAN, shares = 0.0;
+  double y[6][2], whole = NAN, shares = 0.0, cut[2] = {0.0, 0.0};
   for (int a = 0; a < 6; ++a) y[a][0] = 0.1 + 0.1 * a, y[a][1] = 1.0 - y[a][0];
   const sm_array marginals = array2(y, SM_FLOAT64, 6, 2);
   OK(sm_lower_bound(model, &marginals, 1.0, 0.0, &whole, NULL));
@@ -238,9 +238,23 @@ static void test_dense(void) {
     double share = NAN;
     for (int a = 0; a < 6; ++a) own[a] = (a % 3 == 1) == side;
     const sm_array marked = array1(own, SM_UINT8, 6);
-    OK(sm_lower_share(model, &marginals, &marked, 1.0, 0.0, &share, NULL));
+    OK(sm_lower_share(model, &marginals, &marked, 1.0, 0.0, 1, &share, NULL));
     shares += share;
+    /* The pairs that leave one set are those that leave the other. */
+    const double cutoff[] = {0.01, 0.1};
+    const sm_array cutoffs = array1(cutoff, SM_FLOAT64, 2);
+    sm_array sums;
+    OK(sm_cut_pairs(model, &marginals, &marked, &cutoffs, 1, &result));
+    OK(sm_view(result, "values", 0, &sums));
+    EXPECT(sums.ndim == 2 && sums.shape[0] == 6 && sums.shape[1] == 4);
+    for (int a = 0; a < 6; ++a) {
+      const double* row = (const double*)sums.data + 4 * a;
+      cut[side] += row[2];
+      EXPECT(fabs(row[0] + row[1]) <= 2.0 * row[3] + 1e-6 && (own[a] || row[2] == 0.0));
+    }
+    sm_free(result);
   }
+  EXPECT(cut[0] > 0.0 && fabs(cut[0] - cut[1]) < 1e-9);
   EXPECT(fabs(shares - whole) < 1e-9);
   const double factors[] = {2.0, 0.5, 1.0, 1.0, 1.0, 1.0};
   const sm_array scale = array1(factors, SM_FLOAT64, 6);

@@ -15,11 +15,13 @@ from .._kernels import KernelSpec
 from .._models import DenseCrf
 from .._refine import _check_sums, _known, costs_of
 from .._solve import solve
-from ._gaussian import far_cost
+from ._gaussian import far_cost, normalised
 from ._plan import Folder, widened, within
+from ._sparse import feasible
 from ._store import Box, Source, Target, opened, shape_of, slices
 
 STRIP = 4  # pixels beyond a seam where the labels of both sides are compared
+STEP = 8.0  # of potentials, along the difference of a pixel's marginals and those beyond the seam
 
 
 class Block:
@@ -74,6 +76,34 @@ class Block:
     def model(self, box: Box, costs: Array) -> DenseCrf:
         """The whole's model, restricted to the box: pairs that leave it are dropped."""
         return DenseCrf(costs, self.kernels(box), self.plan["metric"])
+
+    def potentials(self, box: Box) -> Array:
+        """Those of the pairs that blocks are without, see ``exchange``."""
+        return np.array(opened(self.folder.file("potentials.npy"))[slices(box)])
+
+    def cut_pairs(self, potentials: Array) -> Tuple[Array, Array, Array]:
+        """What the block's unaries take over from pairs that leave it: sums, weights and errors."""
+        own = np.zeros(shape_of(self.window), np.uint8)
+        own[self.own] = 1
+        labels = self.plan["labels"]
+        model = self.model(self.window, np.zeros((*own.shape, labels), np.float32))
+        sums, weights, errors = model._core.cut_pairs(
+            potentials.astype(np.float32).reshape(-1, labels), own.reshape(-1), np.asarray(self.plan["cutoffs"], np.float64),
+            self.plan["threads"],
+        )
+        shape = own.shape
+        return sums.reshape(*shape, labels)[self.own], weights.reshape(shape)[self.own], errors.reshape(shape)[self.own]
+
+    def shifted(self) -> Tuple[Array, float]:
+        """Unaries with what they take over, and how much log Z may lack for its errors and roundings."""
+        costs = self.costs(self.core)
+        if len(self.plan["blocks"]) == 1:
+            return costs, 0.0
+        sums, _, errors = self.cut_pairs(self.potentials(self.window))
+        exact = costs + sums
+        found = exact.astype(np.float32)
+        off = np.abs(found - exact).max(axis=-1) + errors + 1e-15 * np.abs(exact).max(axis=-1)
+        return found, float(off.sum()) * (1.0 + 1e-9)
 
     def totals(self) -> List[float]:
         """The sum of the factors of each kernel, over the whole model."""
@@ -134,15 +164,33 @@ def label(folder: Folder, number: int) -> Dict[str, Any]:
     return {}
 
 
-def upper(folder: Folder, number: int) -> Dict[str, Any]:
-    """A certified upper bound of the block alone, about the exact Gaussians."""
+def exchange(folder: Folder, number: int) -> Dict[str, Any]:
+    """Potentials u of the block's pixels, u(i) - u(j) <= d(i, j) / 2: w d(x_a, x_b) >= w (u_a - u_b)(x_a) - w (u_a - u_b)(x_b).
+
+    The marginals of the whole, which the lower bound is about, say at once where to: a step from those beyond the seam.
+    """
     block = Block(folder, number)
+    sums, weights, _ = block.cut_pairs(normalised(block.marginals(block.window)))
+    found = np.zeros(sums.shape, np.float32)
+    cut = weights > 0.0
+    half = np.full(int(cut.sum()), 0.5)
+    found[cut] = feasible(STEP * sums[cut] / weights[cut][:, np.newaxis], half, np.asarray(folder.plan["distance"]))
+    target = opened(folder.file("potentials.npy"), mode="r+")
+    target[slices(block.core)] = found
+    target.flush()
+    return {}
+
+
+def upper(folder: Folder, number: int) -> Dict[str, Any]:
+    """A certified upper bound of the block alone, with its share of the pairs that leave it, about the exact Gaussians."""
+    block = Block(folder, number)
+    costs, slack = block.shifted()
     result = solve(
-        block.model(block.core, block.costs(block.core)), folder.plan["method"], certify="exact",
+        block.model(block.core, costs), folder.plan["method"], certify="exact",
         gap=folder.plan["gap"], time_limit=folder.plan["time_limit"], **block.options(),
     )
     assert result.upper is not None
-    return {"upper": result.upper, "method": result.method, "about": result.model}
+    return {"upper": result.upper, "slack": slack, "method": result.method, "about": result.model}
 
 
 def lower(folder: Folder, number: int) -> Dict[str, Any]:
@@ -153,7 +201,7 @@ def lower(folder: Folder, number: int) -> Dict[str, Any]:
     model = block.model(block.window, block.costs(block.window))
     share, loss = model._core.lower_share(
         block.marginals(block.window).astype(np.float32).reshape(-1, model.num_labels), own.reshape(-1), 1.0,
-        folder.plan["tolerance"],
+        folder.plan["tolerance"], folder.plan["threads"],
     )
     return {"near": share, "loss": loss, "far": [far(block, kernel, block.window) for kernel in range(len(folder.plan["kernels"]))]}
 

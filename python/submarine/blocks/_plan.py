@@ -114,7 +114,7 @@ class Folder:
         write_json(name, self.plan)
         return False
 
-    def forget(self, tasks: str) -> None:
+    def forget(self, tasks: Tuple[str, ...]) -> None:
         """Removes the results of finished tasks whose input changes."""
         for name in os.listdir(self.file("done")):
             if name.startswith(tasks):

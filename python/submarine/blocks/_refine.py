@@ -166,7 +166,8 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     updates = fitted.iterations if given["updates"] is None else as_whole(given["updates"], "updates")
     plan = {
         "softmax": softmax, "image": picture, "extent": extent, "blocks": cut(extent, block), "block": block, "halo": halo,
-        "kernels": kernels, "clip": as_number(given["clip"], "clip"),
+        "kernels": kernels, "cutoffs": [min(1.0, _cutoff(kernel["sigma"], block, halo, extent)) for kernel in kernels],
+        "clip": as_number(given["clip"], "clip"),
         "softmax_temperature": as_number(fitted.softmax_temperature, "softmax_temperature"),
         "metric": given["metric"] if isinstance(given["metric"], str) else np.asarray(given["metric"]).tolist(),
         "distance": np.asarray(labels.distances[0]).tolist(), "labels": softmax.depth, "updates": updates,
@@ -188,6 +189,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
                 new_file(call.folder.file(f"factors{number}.npy"), np.float32, extent).flush()
         if plan["certify"]:
             new_file(call.folder.file("marginals.npy"), np.float16, (*extent, softmax.depth)).flush()
+            new_file(call.folder.file("potentials.npy"), np.float32, (*extent, softmax.depth)).flush()
         make_target(path, extent, dtype, block, spacing, True)  # last: where something failed, nothing is left
     call.folder.begin(plan)
     read = math.prod(min(side + 2 * h, size) / side for side, h, size in zip(block, halo, extent))
@@ -197,6 +199,12 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         f"{call.gigabytes:.2g} GB"
     )
     return call.folder.plan
+
+
+def _cutoff(sigma: Sequence[float], block: Sequence[int], halo: Sequence[int], extent: Sequence[int]) -> float:
+    """The kernel's value from which on a block and its halo hold all pairs of a pixel; no pair beyond four sigmas counts."""
+    reach = [(h + 1) / s for s, b, h, size in zip(sigma, block, halo, extent) if b < size]
+    return math.exp(-0.5 * min([4.0, *reach]) ** 2) * (1.0 + 1e-9)
 
 
 PROOF_ITERATIONS = 20  # of mean field, for the marginals of the lower end
@@ -300,14 +308,16 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
         totals = [float(math.prod(plan["extent"]))] * len(plan["kernels"])
     with open(folder.file("totals.json"), "w", encoding="utf-8") as file:
         json.dump(totals, file)
-    call.do("labels", tasks("label"), lambda task: _give_own_labels(folder, plan, task), "dense-lower")
+    call.do("labels", tasks("label"), lambda task: _give_own_labels(folder, plan, task), ("dense-lower", "dense-exchange"))
     lower, upper = -math.inf, math.inf
     width: Dict[str, float] = {}
     if plan["certify"]:
         above: List[float] = []
         below: List[float] = []
+        if len(numbers) > 1:
+            call.do("exchange", tasks("exchange"), lambda task: _without_potentials(folder, task), ("dense-upper",))
         results = call.do("upper bounds", tasks("upper"), lambda task: above.append(_log_sum(folder, task)))
-        above += [result["upper"] for result in results.values()]
+        above += [result[part] for result in results.values() for part in ("upper", "slack")]
         results = call.do("lower bounds", tasks("lower"), lambda task: below.extend(_loosest(folder, task)))
         for result in results.values():
             below += [result["near"], *(-far for far in result["far"])]
@@ -344,14 +354,22 @@ def _give_own_labels(folder: Any, plan: Dict[str, Any], task: str) -> None:
         marginals.flush()
 
 
-def _log_sum(folder: Any, task: str) -> float:
-    """An upper bound of a block without any of its pairs: sum_a log sum_l exp(-phi_a(l))."""
+def _without_potentials(folder: Any, task: str) -> None:
     block = Block(folder, int(task.split("/")[2]))
-    costs = block.costs(block.core).astype(np.float64)
+    potentials = opened(folder.file("potentials.npy"), mode="r+")
+    potentials[slices(block.core)] = 0.0
+    potentials.flush()
+
+
+def _log_sum(folder: Any, task: str) -> float:
+    """An upper bound of a block without any of its own pairs: sum_a log sum_l exp(-phi_a(l))."""
+    block = Block(folder, int(task.split("/")[2]))
+    shifted, lacking = block.shifted()
+    costs = shifted.astype(np.float64)
     least = costs.min(axis=-1, keepdims=True)
     terms = np.log(np.exp(least - costs).sum(axis=-1)) - least[..., 0]
     slack = 1e-14 * (np.abs(costs).max(axis=-1) + 1.0 + costs.shape[-1])  # of every rounding
-    return sum_up([math.fsum(terms.reshape(-1)), float(slack.sum()) * (1.0 + 1e-9)])
+    return sum_up([math.fsum(terms.reshape(-1)), float(slack.sum()) * (1.0 + 1e-9), lacking])
 
 
 def _loosest(folder: Any, task: str) -> List[float]:

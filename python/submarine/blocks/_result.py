@@ -106,7 +106,7 @@ class Call:
         return tuple(min(side, size) for side, size in zip(sides, extent))
 
     def do(
-        self, phase: str, tasks: Sequence[str], lost: Callable[[str], None], spoils: str = ""
+        self, phase: str, tasks: Sequence[str], lost: Callable[[str], None], spoils: Tuple[str, ...] = ()
     ) -> Dict[str, Dict[str, Any]]:
         """Results of the tasks, those of an earlier call among them; ``lost`` is told of each that has none.
 
