@@ -15,7 +15,7 @@ from ._kernels import Sigma
 from ._refine import Refined, refine
 
 PathLike = Union[str, "os.PathLike[str]"]
-_POSITION, _BILATERAL = 1.0, 3.0  # default lengths, in sides of the smallest axis of a voxel
+POSITION_SIDES, BILATERAL_SIDES = 1.0, 3.0  # default lengths, in sides of the smallest axis of a voxel
 
 
 class _Volume(NamedTuple):
@@ -36,37 +36,53 @@ def _nibabel() -> Any:
         raise FileError("NIfTI volumes need the package nibabel (python3-nibabel)") from error
 
 
-def _read(path: PathLike, what: str) -> _Volume:
+def open_volume(path: PathLike, what: str) -> _Volume:
+    """What a file says of its voxels; their values are read where they are asked for, in slabs."""
     nibabel = _nibabel()
     name = os.fspath(path)
     try:
-        found = nibabel.load(name)
-        values = np.asarray(found.dataobj)
+        found = nibabel.load(name, keep_file_open=True)
     except Exception as error:  # nibabel and gzip have many
         raise FileError(f'{what}: "{name}" cannot be read as NIfTI: {" ".join(str(error).split())}') from error
-    while values.ndim > 3 and values.shape[-1] == 1:
-        values = values[..., 0]
-    if values.ndim == 5 and values.shape[3] == 1:
-        values = values[:, :, :, 0]
-    if values.ndim not in (3, 4):
-        raise InvalidInput(f'{what}: "{name}" has shape {values.shape}, expected 3 axes, or 4 with labels in the last')
-    as_array(values, f'{what}: "{name}"')
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
-        raise InvalidInput(f'{what}: "{name}" is {values[place]} at voxel {place}, expected finite numbers')
     units = getattr(found.header, "get_xyzt_units", lambda: ("mm",))()  # not every format has them
     unit = {"meter": 1000.0, "micron": 0.001}.get(units[0], 1.0)
     spacing = tuple(unit * float(s) for s in found.header.get_zooms()[:3])
     if not all(0 < s < math.inf for s in spacing):
         raise InvalidInput(f'{what}: "{name}" has voxels of {_text(spacing)} mm')
-    return _Volume(name, values, np.asarray(found.affine), unit, spacing, found.header)
+    return _Volume(name, found.dataobj, np.asarray(found.affine), unit, spacing, found.header)
+
+
+def values_of(volume: _Volume, what: str, part: Any = ...) -> Array:
+    """All values of a file, or those of a slab."""
+    try:
+        values = np.asarray(volume.values[part])
+    except Exception as error:  # as above
+        raise FileError(f'{what}: "{volume.path}" cannot be read as NIfTI: {" ".join(str(error).split())}') from error
+    as_array(values, f'{what}: "{volume.path}"')
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        where = "" if part is ... else " of a slab"
+        raise InvalidInput(f'{what}: "{volume.path}" is {values[place]} at voxel {place}{where}, expected finite numbers')
+    return values
+
+
+def _read(path: PathLike, what: str) -> _Volume:
+    volume = open_volume(path, what)
+    values = values_of(volume, what)
+    while values.ndim > 3 and values.shape[-1] == 1:
+        values = values[..., 0]
+    if values.ndim == 5 and values.shape[3] == 1:
+        values = values[:, :, :, 0]
+    if values.ndim not in (3, 4):
+        raise InvalidInput(f'{what}: "{volume.path}" has shape {values.shape}, expected 3 axes, or 4 with labels in the last')
+    return volume._replace(values=values)
 
 
 def _text(spacing: Sequence[float]) -> str:
     return " x ".join(f"{s:.4g}" for s in spacing)
 
 
-def _same_grid(one: _Volume, other: _Volume) -> None:
+def same_grid(one: _Volume, other: _Volume) -> None:
     """Throws unless voxels of both are at the same places."""
     shapes = one.values.shape[:3], other.values.shape[:3]
     if shapes[0] != shapes[1]:
@@ -88,22 +104,36 @@ def _probabilities(softmax: Any, image: _Volume) -> Array:
     paths = [softmax] if isinstance(softmax, (str, os.PathLike)) else list(softmax)
     volumes = [_read(path, "the softmax") for path in paths]
     for volume in volumes:
-        _same_grid(image, volume)
+        same_grid(image, volume)
     parts: List[Array] = []
     for volume in volumes:
         values = volume.values if volume.values.ndim == 4 else volume.values[..., np.newaxis]
-        most, least = values.max(initial=0), values.min(initial=0)
         parts.append(values.astype(np.float32))
-        if least >= 0 and 2 < most <= 255:
-            parts[-1] *= np.float32(1.0 / 255.0)
+        parts[-1] *= factor_to_one(volume.path, values.min(initial=0), values.max(initial=0))
     stacked = np.concatenate(parts, axis=-1)
-    if stacked.min(initial=0.0) < 0:
-        raise InvalidInput(f'"{volumes[0].path}" has values below 0, expected probabilities')
-    total = stacked.sum(axis=-1, keepdims=True)
-    if stacked.shape[-1] == 1 or not np.allclose(total, 1.0, atol=0.02):
-        if total.max(initial=0.0) > 1.02:
-            raise InvalidInput(f"the probabilities of the softmax sum to up to {total.max():.3g}, expected 1 at most")
-        stacked = np.concatenate([np.maximum(1.0 - total, 0.0), stacked], axis=-1)
+    total = stacked.sum(axis=-1)
+    return completed(stacked, leaves_some(stacked.shape[-1], total.min(initial=1.0), total.max(initial=0.0)))
+
+
+def factor_to_one(path: str, least: float, most: float) -> np.float32:
+    """Of the values of a file that are probabilities, or bytes of them."""
+    if least < 0:
+        raise InvalidInput(f'"{path}" has values below 0, expected probabilities')
+    return np.float32(1.0 / 255.0 if 2 < most <= 255 else 1.0)
+
+
+def leaves_some(given: int, least: float, most: float) -> bool:
+    """Whether there is a first label more, which has what others leave of 1, where they sum to these at least and at most."""
+    some = given == 1 or min(least, 2.0 - most) < 0.98
+    if some and most > 1.02:
+        raise InvalidInput(f"the probabilities of the softmax sum to up to {most:.3g}, expected 1 at most")
+    return some
+
+
+def completed(stacked: Array, some: bool) -> Array:
+    """Rows that sum to 1."""
+    if some:
+        stacked = np.concatenate([np.maximum(1.0 - stacked.sum(axis=-1, keepdims=True), 0.0), stacked], axis=-1)
     stacked /= np.maximum(stacked.sum(axis=-1, keepdims=True), np.float32(1e-12))
     return stacked
 
@@ -112,9 +142,19 @@ def _intensities(values: Array, colour_sigma: Any) -> Array:
     """0 to 255 for 99% of the voxels, whatever the scanner's units are, unless a colour sigma in these is given."""
     if colour_sigma is not None or values.dtype == np.uint8:
         return values
-    low, high = (float(v) for v in np.percentile(values, (0.5, 99.5)))
+    return stretched(values, *stretch_of(values))
+
+
+def stretch_of(sample: Array) -> Tuple[float, float]:
+    """Which intensities are black and white."""
+    low, high = (float(v) for v in np.percentile(sample, (0.5, 99.5)))
     if not high > low:
-        low, high = float(values.min()), max(float(values.max()), float(values.min()) + 1.0)
+        low, high = float(sample.min()), max(float(sample.max()), float(sample.min()) + 1.0)
+    return low, high
+
+
+def stretched(values: Array, low: float, high: float) -> Array:
+    """Between black, 0, and white, 255."""
     return np.clip((values.astype(np.float32) - low) * (255.0 / (high - low)), 0.0, 255.0).astype(np.float32)
 
 
@@ -186,7 +226,7 @@ def refine_volume(
         raise InvalidInput(f'out is "{target}", expected a name that ends with .nii or .nii.gz')
     options = dict(keywords)
     for name, given, sides in (
-        ("position_sigma", position_sigma, _POSITION), ("bilateral_sigma", bilateral_sigma, _BILATERAL)
+        ("position_sigma", position_sigma, POSITION_SIDES), ("bilateral_sigma", bilateral_sigma, BILATERAL_SIDES)
     ):
         sigma = as_sigmas(sides * min(picture.spacing) if given is None else given, name)
         if len(sigma) not in (1, 3):
@@ -200,11 +240,11 @@ def refine_volume(
     refined = RefinedVolume(found.labels, found.probabilities)
     refined.result, refined.spacing, refined.affine = found.result, picture.spacing, picture.affine
     if target is not None:
-        _write(target, found.labels, picture)
+        write_volume(target, found.labels, picture)
     return refined
 
 
-def _write(path: str, labels: Array, like: _Volume) -> None:
+def write_volume(path: str, labels: Array, like: _Volume) -> None:
     nibabel = _nibabel()
     dtype = np.uint8 if labels.max(initial=0) < 256 else np.int16
     header = like.header.copy()

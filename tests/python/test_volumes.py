@@ -1,6 +1,11 @@
 """NIfTI volumes and point clouds: files in, files out, and what is wrong with them in one sentence."""
 
+import functools
 import itertools
+import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -50,6 +55,34 @@ def test_volumes_keep_their_place(tmp_path):
     assert found.spacing == pytest.approx(np.linalg.norm(OBLIQUE[:3, :3], axis=0), rel=1e-5)
     assert found.millilitres()[2] == pytest.approx((found.labels == 2).sum() * np.prod(found.spacing) / 1000, rel=1e-6)
     assert np.prod(found.spacing) == pytest.approx(voxel, rel=0.05)
+
+
+def test_blocks_of_files_have_the_labels_of_the_whole(tmp_path):
+    nibabel = nifti()
+    softmax, image, _ = head((30, 24, 20))
+    # A file for each label but the first, as bytes, and an image of 16 bits.
+    parts = [save(tmp_path / f"p{label}.nii.gz", np.round(255 * softmax[..., label]).astype(np.uint8)) for label in (1, 2)]
+    t1, out, by_command = save(tmp_path / "t1.nii.gz", image), tmp_path / "labels.nii.gz", tmp_path / "again.nii.gz"
+    kernels = dict(position_sigma=1.5, position_weight=2, bilateral_sigma=(2, 2, 3), colour_sigma=90, bilateral_weight=2)
+    whole = sm.refine_volume(parts, t1, **kernels)
+    found = sm.blocks.refine(parts, t1, out, block=16, certify=False, scheduler="here", **kernels)
+    written = nibabel.load(str(out))
+    assert found.labels == str(out) and not pathlib.Path(f"{out}.blocks").exists()
+    np.testing.assert_allclose(written.affine, OBLIQUE, atol=1e-5)
+    # Lattices of (z, y, x) are not quite those of (x, y, z).
+    assert (np.asarray(written.dataobj) == whole.labels).mean() > 0.997
+    run = functools.partial(
+        subprocess.run, capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(sm.__file__).parents[1])},
+    )
+    command = [sys.executable, "-m", "submarine.blocks", ",".join(parts), t1, "-o", str(by_command)]
+    told = run([*command, "--block", "16", "--bilateral", "2,90,2", "--position", "1.5,2"])
+    assert told.returncode == 0, told.stderr
+    assert "Certified: log Z lies between" in told.stdout and nibabel.load(str(by_command)).shape == image.shape
+    told = run([*command[:4], save(tmp_path / "small.nii", image[1:]), *command[5:]])
+    assert told.returncode == 2 and told.stderr.count("\n") == 1 and "voxels" in told.stderr
+    refused = run([*command, "--max-memory", "0.01"])
+    assert refused.returncode == 2 and "max_memory" in refused.stderr
 
 
 def test_proven_volumes_are_in_cubic_millimetres(tmp_path):

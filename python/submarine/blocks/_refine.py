@@ -18,7 +18,9 @@ from .._kernels import Sigma
 from .._models import Metric, _labels_of
 from .._parameters import SegmentationParameters
 from .._refine import _known, _parameters_of, costs_of
+from .._volumes import BILATERAL_SIDES, POSITION_SIDES, open_volume, write_volume
 from ._dense import STRIP, Block, far
+from ._nifti import SUFFIXES, is_nifti, volumes_of
 from ._plan import as_sides, cut, signature, text_of
 from ._result import Blocks, Call, read_labels, sum_down, sum_up
 from ._store import Box, Source, Target, describe, make_target, new_file, opened, place_axes, shape_of, slices
@@ -69,9 +71,10 @@ def refine(
     ----------
     softmax, image : array or path
         As for :func:`submarine.refine`, or where such arrays are: .npy files, which are mapped, zarr v2 and v3, OME-Zarr.
-        Workers read their blocks from there.
+        Workers read their blocks from there. Or NIfTI files as for :func:`submarine.refine_volume`, which are copied to arrays
+        (z, y, x) first; sigmas are in millimetres then, along the axes of the file.
     out : path, optional
-        Where the labels go: .npy, .zarr or .ome.zarr. Without it they come back as an array.
+        Where the labels go: .npy, .zarr, .ome.zarr or, from NIfTI files, .nii and .nii.gz. Without it they come back as an array.
     block : int or sequence of int, optional
         The sides of the blocks without their halos; without it the largest for which a worker stays below ``max_memory``.
     halo : int or sequence of int, optional
@@ -136,8 +139,22 @@ def refine(
 
 def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     """Everything that workers need, as JSON."""
-    image = describe(given["image"], "the image", call.folder.file("image.npy"))
-    classes = describe(given["softmax"], "the softmax", call.folder.file("softmax.npy"))
+    like = None  # the NIfTI file that labels are written like
+    if is_nifti(given["softmax"]) or is_nifti(given["image"]):
+        if given["spacing"] is not None:
+            raise InvalidInput("spacing is that of the NIfTI files; leave it out")
+        volumes = volumes_of(given["softmax"], given["image"], given["colour_sigma"] is not None, call.folder)
+        image, classes, like = volumes.image, volumes.softmax, volumes.like.path
+        given = dict(given, spacing=volumes.spacing)
+        for name, sides in (("position_sigma", POSITION_SIDES), ("bilateral_sigma", BILATERAL_SIDES)):
+            if given[name] is None and given["parameters"] is None:
+                given[name] = sides * min(volumes.spacing)
+    else:
+        image = describe(given["image"], "the image", call.folder.file("image.npy"))
+        classes = describe(given["softmax"], "the softmax", call.folder.file("softmax.npy"))
+    volume_out = call.out is not None and call.out.endswith(SUFFIXES)
+    if volume_out and like is None:
+        raise InvalidInput(f'out is "{call.out}", and the image is no NIfTI file whose grid it could have; .npy and .zarr need none')
     softmax, picture = _agree(classes, image, given["label_axis"])
     extent = softmax.extent
     if len(extent) not in (2, 3):
@@ -175,11 +192,12 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         "gap": as_number(given["gap"], "gap"), "time_limit": as_number(given["time_limit"], "time_limit"),
         "tolerance": as_number(given["tolerance"], "tolerance"), "threads": call.threads, "max_memory": call.gigabytes,
         "data": [signature(softmax.path), signature(picture.path)], "out": call.out,
+        "like": like if volume_out else None,
     }
     if not plan["softmax_temperature"] > 0:
         raise InvalidInput(f"softmax_temperature is {plan['softmax_temperature']}, expected a finite number > 0")
     spacing = given["spacing"] or [1.0] * len(extent)
-    path = call.out or call.folder.file("labels.npy")
+    path = call.folder.file("labels.npy") if call.out is None or volume_out else call.out
     dtype = np.uint8 if softmax.depth <= 256 else np.uint16
     fresh = not os.path.exists(call.folder.file("plan.json"))
     plan["target"] = [path, "0" if path.endswith(".ome.zarr") else ""]
@@ -327,6 +345,8 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
             "of_groups": sum(result["loss"] for result in results.values()),
         }
     compared, different = _seams(folder, plan)
+    if plan["like"] is not None:
+        write_volume(plan["out"], opened(*plan["target"]).T, open_volume(plan["like"], "the image"))
     blocks = Blocks(read_labels(plan["target"], call.out), lower, upper)
     blocks.missing = sorted(call.missing)
     blocks.summary = {

@@ -199,7 +199,7 @@ def _run(call: Call, plan: Dict[str, Any], rounds: int, sweeps: int) -> Blocks:
     place = np.array(np.unravel_index(numbers, plan["counts"])).sum(axis=0) % 2
     for sweep in range(2 * max(1, sweeps)):
         turn = [number for number in numbers if place[number] == sweep % 2]
-        call.do("labels", [f"sparse/ascend/{number}/{sweep}" for number in turn], lambda task: None, "sparse-value")
+        call.do("labels", [f"sparse/ascend/{number}/{sweep}" for number in turn], lambda task: None, ("sparse-value",))
     below: List[float] = []
     missing: List[str] = []
     results = call.do("lower bound", [f"sparse/value/{number}" for number in numbers], missing.append)

@@ -243,7 +243,7 @@ def make_target(
         new_file(path, dtype, shape).flush()
         return Target(path, component)
     if not path.endswith(".zarr"):
-        raise InvalidInput(f'out is "{path}", expected a name that ends with .npy, .zarr or .ome.zarr')
+        raise InvalidInput(f'out is "{path}", expected a name that ends with .npy, .zarr or .ome.zarr, or .nii.gz for volumes')
     zarr = _zarr()
     version = {"zarr_format": 2} if int(zarr.__version__.split(".")[0]) >= 3 else {}
     if not component:
