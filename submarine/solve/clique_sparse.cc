@@ -34,6 +34,7 @@ using internal::EnergyFrom;
 using internal::FindEliminationOrder;
 using internal::HoldersAt;
 using internal::HoldersOf;
+using internal::LowerFrom;
 using internal::PairsAbove;
 using internal::PairsBelow;
 using internal::RequireRoom;
@@ -46,6 +47,7 @@ using internal::TiltedPlace;
 using internal::TiltedUpper;
 using internal::VerifiedDual;
 using internal::VerifiedEnergy;
+using internal::VerifiedLower;
 using internal::VerifiedUnaryUpper;
 using internal::VerifiedUpper;
 using internal::ViewOf;
@@ -258,31 +260,34 @@ class SparseCliqueSolve {
     marginals_ = std::move(marginals);
   }
 
-  // Mean field with holders, which those of its marginals follow until they stay as they are.
+  // Mean field with the holders of the best labels, then with those of marginals until the bound stays where it is.
   void FindLower() {
-    const auto labels = static_cast<std::size_t>(model_.num_labels());
-    std::vector<int> holders = HoldersOf(model_.cliques(), solved_.labels, labels);
-    std::vector<std::vector<int>> seen;
-    std::optional<std::vector<int>> next;
-    if (marginals_.size() > 0) next = HoldersAt(model_.cliques(), marginals_);
     const bool alone = options_.method == Method::kMeanField;
+    const std::vector<Clique>& cliques = model_.cliques();
+    Matrix<double> holders =
+        HoldersOf(cliques, solved_.labels, static_cast<std::size_t>(model_.num_labels()));
+    double before = -std::numeric_limits<double>::infinity();
     for (int round = 0; round < SparsePolicy::kCliqueRounds; ++round) {
       if (!(alone && round == 0) && Left() <= 0.0) break;
-      seen.push_back(holders);
       SolveResult found = Inner(PairsAbove(model_, holders), Method::kMeanField,
                                 1.0 / static_cast<double>(SparsePolicy::kCliqueRounds - round));
-      const bool better =
-          found.certificate.lower &&
-          (!solved_.certificate.lower || *found.certificate.lower > *solved_.certificate.lower);
-      if (found.certificate.lower) TakeLower(*found.certificate.lower);
+      const auto& marginals = std::get<Matrix<double>>(found.marginals);
+      Bound lower =
+          LowerFrom(model_, model_.pairs(),
+                    VerifiedLower(model_.pairs(), marginals, options_.temperature), marginals);
+      if (found.certificate.lower && *found.certificate.lower > lower)
+        lower = *found.certificate.lower;
+      const bool better = !solved_.certificate.lower || lower > *solved_.certificate.lower;
+      TakeLower(lower);
       TakeLabels(std::move(found.labels));
-      auto& marginals = std::get<Matrix<double>>(found.marginals);
-      holders = next ? *std::exchange(next, std::nullopt) : HoldersAt(model_.cliques(), marginals);
       if (alone) solved_.termination = found.termination;
-      if (better || mean_field_.size() == 0) mean_field_ = std::move(marginals);
-      if (std::find(seen.begin(), seen.end(), holders) == seen.end()) continue;
-      holders = HoldersOf(model_.cliques(), solved_.labels, labels);
-      if (std::find(seen.begin(), seen.end(), holders) != seen.end()) break;
+      const bool from_upper = round == 0 && marginals_.size() > 0;
+      holders = HoldersAt(cliques, from_upper ? marginals_ : marginals);
+      if (better || mean_field_.size() == 0)
+        mean_field_ = std::get<Matrix<double>>(std::move(found.marginals));
+      const double gain = lower - before;
+      if (round > 1 && gain < SparsePolicy::kTolerance * std::max(1.0, std::abs(before))) break;
+      before = lower;
     }
   }
 

@@ -125,8 +125,10 @@ struct DensePolicy {
   static constexpr double kEndOfCliqueEvidence = 0.35;
   static constexpr double kEndOfCliqueUpper = 0.8;
   static constexpr int kCliqueIterations = 400;
-  static constexpr int kCliqueRounds =
-      3;  // of mean field, each with the labels of cliques that the one before has found
+  // Of mean field, each with the cliques held as the marginals of the one before say; what one has to gain, relative to the
+  // bound, for another to follow.
+  static constexpr int kCliqueRounds = 3;
+  static constexpr double kGainOfCliqueRound = 1e-4;
   // Routing of small models is quick: at most this long, and at most this share of the time left.
   static constexpr double kQuickSeconds = 4.0;
   static constexpr double kShareOfQuick = 0.2;

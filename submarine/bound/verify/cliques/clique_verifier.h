@@ -11,9 +11,6 @@
 
 namespace submarine::internal {
 
-// The label that a clique is counted as deviating from, or none, where it is counted as gamma.
-inline constexpr int kNoHolder = -1;
-
 // The same pairs with other unaries and another constant, so that for every labeling, rounding included, the energy is at
 // most the model's:
 //
@@ -25,13 +22,15 @@ inline constexpr int kNoHolder = -1;
 SparseCrf PairsBelow(const CliqueCrf<SparseCrf>& model, const Matrix<double>& q);
 DenseCrf PairsBelow(const CliqueCrf<DenseCrf>& model, const Matrix<float>& q);
 
-// Likewise, with energies that are at least the model's: for any holder h_c (a label, or kNoHolder) of every clique
+// Likewise, with energies that are at least the model's: for any mixture P_c of holders h (labels, and none with what is left
+// of 1) of every clique
 //
-//   psi_c(x) <= theta sum_a u_a [x_a != h_c],   psi_c(x) <= gamma.
+//   psi_c(x) <= sum_h P_ch theta sum_a u_a [x_a != h] + (1 - sum_h P_ch) gamma.
 //
-// So every lower bound on log Z of the result is one of the model's. Throws InvalidInput for other numbers.
-SparseCrf PairsAbove(const CliqueCrf<SparseCrf>& model, std::span<const int> holders);
-DenseCrf PairsAbove(const CliqueCrf<DenseCrf>& model, std::span<const int> holders);
+// So every lower bound on log Z of the result is one of the model's. P is cliques x labels. Throws InvalidInput for other
+// shapes, numbers below 0, and sums beyond 1 by more than rounding.
+SparseCrf PairsAbove(const CliqueCrf<SparseCrf>& model, const Matrix<double>& holders);
+DenseCrf PairsAbove(const CliqueCrf<DenseCrf>& model, const Matrix<double>& holders);
 
 // From an upper bound on the energy of a labeling in `known`, which has the pairs of the model and any unaries and
 // constant, to one on its energy in the model.
@@ -39,6 +38,19 @@ Bound EnergyFrom(const CliqueCrf<SparseCrf>& model, const SparseCrf& known, cons
                  std::span<const int> labeling);
 Bound EnergyFrom(const CliqueCrf<DenseCrf>& model, const DenseCrf& known, const Bound& energy,
                  std::span<const int> labeling);
+
+// From a lower bound on T H(y) - <E>_y in `known`, which has the pairs of the model and any unaries and constant, to one in
+// the model: a lower bound on T log Z_T. Rows of y are normalised first, as in the bound given. Expectations of cliques are
+// bounded from above, label by label, by the smaller of
+//
+//   E psi = gamma - theta sum_l E (Q - N_l)^+,    N_l = sum_a u_a [x_a != l],
+//
+// by convolution, exact where weights are multiples of the least one and few of them make Q, and Jensen's inequality.
+// Throws InvalidInput for another shape, and for rows that are no distributions.
+Bound LowerFrom(const CliqueCrf<SparseCrf>& model, const SparseCrf& known, const Bound& lower,
+                const Matrix<double>& y);
+Bound LowerFrom(const CliqueCrf<DenseCrf>& model, const DenseCrf& known, const Bound& lower,
+                const Matrix<float>& y);
 
 // From a lower bound on the dual value T H(y) - f(y) of the pairs alone at marginals y to one of the model.
 Bound DualFrom(const CliqueCrf<SparseCrf>& model, const Bound& of_pairs,
