@@ -32,7 +32,11 @@ def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
             raise InvalidInput(f"the metric begins with {metric[0]!r}, expected ('repair', table) or ('compatibility', table)")
         labels = _core.Labels.from_tables([table_of(metric[1], num_labels)], json.dumps({"no_metric": metric[0]}))
     else:
-        labels = _core.Labels.from_tables([table_of(metric, num_labels)])
+        try:
+            labels = _core.Labels.from_tables([table_of(metric, num_labels)])
+        except InvalidInput as error:
+            ways = "('repair', table) takes the largest metric below it, ('compatibility', table) the table itself"
+            raise InvalidInput(f"{error}; {ways}" if "is no metric" in str(error) else str(error)) from error
     for warning in labels.warnings:
         warnings.warn(warning, stacklevel=5)
     return labels

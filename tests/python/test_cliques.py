@@ -57,6 +57,20 @@ def test_lower_bound_of_marginals(seed):
     assert model.lower_bound(corner, temperature=0.5) == pytest.approx(-model.energy(corner.argmax(1)), abs=1e-9)
 
 
+@pytest.mark.parametrize("strength", [0.5, 6.0])
+def test_trees_bound_areas(strength):
+    """By latent labels, which are tighter where cliques are strong, or without: both hold what is exact."""
+    rng = np.random.default_rng(8)
+    model = sm.GraphCrf(rng.normal(size=(6, 3)), [[0, 1], [1, 2], [3, 4]], weights=0.5)
+    model.add_cliques([[0, 1, 2, 3], [2, 3, 4, 5]], strength, 1.5)
+    exact = np.asarray(sm.solve(model, "exact").marginals).sum(0)
+    result = sm.solve(model, "trw", expectations=True)
+    assert result.marginals.shape == (6, 3) and np.allclose(result.marginals.sum(1), 1)
+    for area, expected in zip(result.areas(), exact):
+        assert area.lower <= expected <= area.upper
+    assert max(area.upper - area.lower for area in result.areas()) < 6
+
+
 def test_lower_bound_of_a_dense_model():
     rng = np.random.default_rng(5)
     model = sm.DenseCrf(rng.normal(size=(2, 3, 2)), [sm.position(1.0, weight=0.5)])

@@ -293,8 +293,9 @@ struct SparsePolicy {
   // where they may take at least this number of first bounds.
   static constexpr int kRhoSteps = 10;
   static constexpr double kFirstBoundsForForests = 4.0;
-  // Cliques, of the time left: flows together with the evidence of the cliques, then trees on what that leaves. Each round
-  // of mean field gives the cliques the labels that the one before has found.
+  // Cliques, of the time left: trees on their latent labels, flows together with the evidence of the cliques, then trees on what
+  // that leaves. Each round of mean field holds the cliques as the marginals of the one before say.
+  static constexpr double kForLatentTrees = 0.3;
   static constexpr double kForCliqueFlows = 0.55;
   static constexpr double kForCliqueTrees = 0.6;
   static constexpr int kCliqueRounds = 4;

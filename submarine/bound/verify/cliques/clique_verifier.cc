@@ -12,6 +12,7 @@
 #include "submarine/base/parallel.h"
 #include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
+#include "submarine/labels/metric_fit.h"
 
 namespace submarine::internal {
 namespace {
@@ -157,6 +158,53 @@ Pairs Above(const CliqueCrf<Pairs>& model, const Matrix<double>& holders) {
   }
   return WithUnaries(model.pairs(), unaries, 1.0, constant.Above());
 }
+
+// The metrics of a label space with a label more, which is in none of the cuts. How far it is from the others does not matter;
+// metrics of a known kind stay of it.
+LabelSpace WithOneMore(const LabelSpace& labels) {
+  const auto more = static_cast<std::size_t>(labels.num_labels());
+  std::vector<std::vector<int>> composite;
+  for (int c = labels.num_labels(); c < labels.cuts->num_cuts(); ++c)
+    composite.push_back(labels.cuts->set(c));
+  LabelSpace wider{.cuts = std::make_shared<LabelCuts>(labels.num_labels() + 1, composite)};
+  for (const LabelMetric& metric : labels.metrics) {
+    LabelMetric copy = metric;
+    copy.length.insert(copy.length.begin() + labels.num_labels(), 0.0);
+    const Matrix<double>& d = metric.distance;
+    const bool is_known = RecogniseMetric(d).has_value();
+    const double diameter = *std::max_element(d.data(), d.data() + d.size());
+    copy.distance = CutDistance(*wider.cuts, copy.length);
+    for (std::size_t i = 0; i < more; ++i) {
+      std::copy(d.row(i).begin(), d.row(i).end(), copy.distance.row(i).begin());
+      if (!is_known) continue;
+      const double far = std::min(diameter, d(i, more - 1) + d(0, 1));
+      copy.distance(i, more) = copy.distance(more, i) = far;
+    }
+    wider.metrics.push_back(std::move(copy));
+  }
+  return wider;
+}
+
+class MembersUpper final : public TiltedUpper {
+ public:
+  MembersUpper(std::size_t variables, std::size_t labels, std::shared_ptr<const TiltedUpper> latent)
+      : variables_(variables), labels_(labels), latent_(std::move(latent)) {}
+  Bound LogZ(const Matrix<double>& values, double delta) const override {
+    Matrix<double> all(latent_->num_variables(), labels_ + 1);
+    for (std::size_t a = 0; a < variables_; ++a)
+      std::copy_n(values.row(a).begin(), labels_, all.row(a).begin());
+    return latent_->LogZ(all, delta);
+  }
+  Bound untilted() const override { return latent_->untilted(); }
+  double temperature() const override { return latent_->temperature(); }
+  std::size_t num_variables() const override { return variables_; }
+  std::size_t num_labels(std::size_t) const override { return labels_; }
+
+ private:
+  std::size_t variables_;
+  std::size_t labels_;
+  std::shared_ptr<const TiltedUpper> latent_;
+};
 
 template <class Pairs>
 Bound Energy(const CliqueCrf<Pairs>& model, const Pairs& known, const Bound& energy,
@@ -328,6 +376,68 @@ SparseCrf PairsAbove(const CliqueCrf<SparseCrf>& model, const Matrix<double>& ho
 }
 DenseCrf PairsAbove(const CliqueCrf<DenseCrf>& model, const Matrix<double>& holders) {
   return Above(model, holders);
+}
+
+std::optional<SparseCrf> WithLatentLabels(const CliqueCrf<SparseCrf>& model, double temperature) {
+  constexpr double kLargest = 1e290;
+  // exp(-60) of a variable's other states.
+  constexpr double kExcluded = 60.0;
+  const SparseCrf& pairs = model.pairs();
+  const std::size_t n = pairs.num_variables();
+  const auto labels = static_cast<std::size_t>(pairs.num_labels());
+  if (pairs.num_labels() == kMaxLabels) return std::nullopt;
+  LabelSpace space = WithOneMore(pairs.labels());
+  const auto of_cliques = static_cast<int>(space.metrics.size());
+  LabelMetric halves{
+      .name = "cliques",
+      .distance = Matrix<double>(labels + 1, labels + 1, 1.0),
+      .length = std::vector<double>(static_cast<std::size_t>(space.cuts->num_cuts()))};
+  for (std::size_t i = 0; i < labels; ++i) {
+    halves.length[i] = 0.5;
+    halves.distance(i, i) = 0.0;
+    halves.distance(i, labels) = halves.distance(labels, i) = 0.5;
+  }
+  halves.distance(labels, labels) = 0.0;
+  space.metrics.push_back(std::move(halves));
+
+  Matrix<double> unary(n + model.cliques().size(), labels + 1);
+  std::vector<Edge> edges = pairs.edges();
+  // What a variable could gain on its edges by a label that it does not have.
+  std::vector<double> gain(n, kExcluded * temperature);
+  for (const Edge& edge : edges) {
+    const Matrix<double>& d = space.metrics[static_cast<std::size_t>(edge.metric)].distance;
+    const double most = edge.weight * *std::max_element(d.data(), d.data() + d.size());
+    gain[static_cast<std::size_t>(edge.a)] += most;
+    gain[static_cast<std::size_t>(edge.b)] += most;
+  }
+  for (std::size_t c = 0; c < model.cliques().size(); ++c) {
+    const Clique& clique = model.cliques()[c];
+    SafeSum none;
+    none.Add(clique.gamma);
+    for (std::size_t k = 0; k < clique.members.size(); ++k) {
+      // At most theta u.
+      const double weight = clique.theta() * clique.weight(k) * (1.0 - 4.0 * kUlp);
+      edges.push_back({clique.members[k], static_cast<int>(n + c), weight, of_cliques});
+      none.Add(-0.5 * weight);
+      gain[static_cast<std::size_t>(clique.members[k])] += weight;
+    }
+    unary(n + c, labels) = none.Below();
+  }
+  double total = 0.0;
+  for (std::size_t a = 0; a < n; ++a) {
+    const auto row = pairs.unary().row(a);
+    std::copy(row.begin(), row.end(), unary.row(a).begin());
+    unary(a, labels) = *std::max_element(row.begin(), row.end()) + gain[a];
+    total += std::abs(unary(a, labels)) + gain[a];
+  }
+  if (!(total <= kLargest)) return std::nullopt;
+  return SparseCrf(std::move(unary), std::move(edges), std::move(space), pairs.constant());
+}
+
+std::shared_ptr<const TiltedUpper> OfMembers(std::size_t num_variables, std::size_t num_labels,
+                                             std::shared_ptr<const TiltedUpper> latent) {
+  if (!latent) return latent;
+  return std::make_shared<MembersUpper>(num_variables, num_labels, std::move(latent));
 }
 
 Bound EnergyFrom(const CliqueCrf<SparseCrf>& model, const SparseCrf& known, const Bound& energy,

@@ -2,11 +2,15 @@
 // What a solver leaves is only used after it was repaired: any numbers make a valid model, good ones a close one.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/bound/tilted_upper.h"
 #include "submarine/model/clique.h"
 
 namespace submarine::internal {
@@ -31,6 +35,17 @@ DenseCrf PairsBelow(const CliqueCrf<DenseCrf>& model, const Matrix<float>& q);
 // shapes, numbers below 0, and sums beyond 1 by more than rounding.
 SparseCrf PairsAbove(const CliqueCrf<SparseCrf>& model, const Matrix<double>& holders);
 DenseCrf PairsAbove(const CliqueCrf<DenseCrf>& model, const Matrix<double>& holders);
+
+// A model of pairs with a variable more for every clique, whose labels are those of the model and "none": one of its states
+// has at most the model's energy for every labeling, so that every upper bound on log Z of the result is one of the model's.
+// An edge of weight theta u_a leads from every member to the variable of its clique; "none" is half as far from every label as
+// they are from each other, and costs gamma - theta U / 2. Members do not take that label: it costs so much more than the
+// others that next to nothing is added at this temperature. None where there are as many labels as a model can have, or
+// energies too large to add to.
+std::optional<SparseCrf> WithLatentLabels(const CliqueCrf<SparseCrf>& model, double temperature);
+// Of the model, from a tilted bound of that one.
+std::shared_ptr<const TiltedUpper> OfMembers(std::size_t num_variables, std::size_t num_labels,
+                                             std::shared_ptr<const TiltedUpper> latent);
 
 // From an upper bound on the energy of a labeling in `known`, which has the pairs of the model and any unaries and
 // constant, to one on its energy in the model.

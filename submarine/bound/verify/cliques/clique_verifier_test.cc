@@ -8,6 +8,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/verify/sparse/verifier.h"
+#include "submarine/labels/metric_fit.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine::internal {
@@ -96,6 +97,52 @@ TEST(CliqueVerifier, KnownModelsOfPairs) {
   EXPECT_NEAR(above.Energy(std::vector<int>{0, 1}), 4.0, 1e-12);
   holders(0, 1) = 0.25;
   EXPECT_NEAR(PairsAbove(model, holders).Energy(std::vector<int>{1, 1}), 3.0, 1e-12);
+}
+
+// For every labeling the states of the latent labels sum to no less than the model has, and one of them is the model's.
+TEST(CliqueVerifier, LatentLabels) {
+  RandomModels random(14);
+  for (int trial = 0; trial < 300 && !HasFailure(); ++trial) {
+    const int variables = random.Integer(1, 5);
+    const int labels = random.Integer(2, 3);
+    const CliqueCrf<SparseCrf> model(random.Model(variables, labels), random.Cliques(variables));
+    const SparseCrf latent = *WithLatentLabels(model, 1.0);
+    const std::size_t cliques = model.cliques().size();
+    ASSERT_EQ(latent.num_labels(), labels + 1);
+    std::vector<int> labeling(model.num_variables(), 0);
+    do {
+      const double energy = model.Energy(labeling);
+      std::vector<int> all = labeling;
+      all.resize(labeling.size() + cliques, 0);
+      double least = std::numeric_limits<double>::infinity();
+      std::vector<int> of_cliques(cliques, 0);
+      do {
+        std::copy(of_cliques.begin(), of_cliques.end(), all.begin() + variables);
+        least = std::min(least, latent.Energy(all));
+      } while (NextLabeling(&of_cliques, labels + 1));
+      ASSERT_NEAR(least, energy, 1e-11 * (1.0 + std::abs(energy)));
+      ASSERT_LE(least, energy + 1e-14 * (1.0 + std::abs(energy)));
+      all[0] = labels;  // a state that no member takes
+      ASSERT_GE(latent.Energy(all), energy + 40.0);
+    } while (NextLabeling(&labeling, labels));
+  }
+}
+
+TEST(CliqueVerifier, LatentLabelsKeepTheirMetrics) {
+  const std::vector<LabelSpace> spaces = {PottsLabels(4), LinearLabels(4),
+                                          TruncatedLinearLabels(5, 2)};
+  for (const LabelSpace& labels : spaces) {
+    const auto n = static_cast<std::size_t>(labels.num_labels());
+    const CliqueCrf<SparseCrf> model(SparseCrf(Matrix<double>(2, n), {{0, 1}}, labels),
+                                     {{.members = {0, 1}}});
+    const LabelSpace wider = WithLatentLabels(model, 1.0)->labels();
+    ASSERT_EQ(wider.metrics.size(), 2U);
+    EXPECT_TRUE(RecogniseMetric(wider.metrics[0].distance));
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j)
+        EXPECT_EQ(wider.metrics[0].distance(i, j), labels.metrics[0].distance(i, j));
+    }
+  }
 }
 
 TEST(CliqueVerifier, EnergyOfLabelings) {
