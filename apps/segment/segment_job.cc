@@ -208,6 +208,19 @@ Json Stamp(const std::string& file) {
   return error ? Json(nullptr) : Json{size, time.time_since_epoch().count()};
 }
 
+// Classes given in another order than the metric's labels would be given each other's distances.
+void RequireOrder(const std::vector<std::string>& classes, const std::vector<std::string>& names,
+                  const std::string& metric) {
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto found = std::find(names.begin(), names.end(), classes[i]);
+    if (found == names.end() || classes[i] == names[i]) continue;
+    throw InvalidInput(
+        fmt::format("class {} is \"{}\", which is label {} of the metric \"{}\", expected both in "
+                    "the same order",
+                    i, classes[i], found - names.begin(), metric));
+  }
+}
+
 }  // namespace
 
 Json RequestJson(const SegmentSettings& settings, const SegmentFiles& files) {
@@ -257,9 +270,10 @@ SegmentDone RunSegmentJob(const SegmentSettings& settings, const SegmentJob& job
   const SegmentationParameters parameters = ParametersOf(settings, &done.picture);
   input.dense = BuildModel(settings, parameters, &done.picture, &input.cliques);
   done.groups = input.dense->labels().groups;
-  if (settings.reading.classes.empty() && job.files.scribbles.empty() &&
-      !input.dense->labels().names.empty())
-    done.picture.names = input.dense->labels().names;
+  const std::vector<std::string>& of_metric = input.dense->labels().names;
+  RequireOrder(settings.reading.classes, of_metric, settings.metric);
+  if (settings.reading.classes.empty() && job.files.scribbles.empty() && !of_metric.empty())
+    done.picture.names = of_metric;
   Bundle bundle(job.directory);
   const WritingTime writing(input.dense->num_variables(), done.picture.names.size());
   const double limit = solve.limits.time_limit_seconds;

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, get_a
 import numpy as np
 
 from . import _core
-from ._arrays import Array, as_array, as_integers, as_whole
+from ._arrays import Array, Number, as_array, as_integers, as_whole
 from ._errors import InvalidInput
 from ._keywords import FitScore, check_choice, checked_keywords
 from ._models import Metric, table_of
@@ -158,6 +158,7 @@ def fit(
     seed: int = 1,
     ignore: Optional[int] = 255,
     metric: Metric = "potts",
+    superpixels: Sequence[Number] = (),
 ) -> Fit:
     """Parameters of segmentation from a few labelled pictures, as ``submarine fit`` finds them.
 
@@ -185,6 +186,8 @@ def fit(
         The value of unknown pixels in the truth; negative ones are unknown in any case.
     metric : str or array
         As for :func:`refine`, which is to be called with the same one.
+    superpixels : sequence of float
+        Sizes of superpixels in pixels along a side, one for every scale, whose gamma and Q are searched for, too.
 
     Returns
     -------
@@ -221,7 +224,7 @@ def fit(
         no_metric, table = metric if isinstance(metric, tuple) and isinstance(metric[0], str) else ("refuse", metric)
         known.update(table=table_of(table, arrays[1].shape[-1]).ravel().tolist(), no_metric=no_metric)
     found = _core.fit(arrays, dict(
-        **known, score=score, folds=as_whole(folds, "folds"), evaluations=as_whole(evaluations, "evaluations"),
+        **known, superpixels=[float(size) for size in as_array(superpixels, "superpixels").reshape(-1)], score=score, folds=as_whole(folds, "folds"), evaluations=as_whole(evaluations, "evaluations"),
         iterations=as_whole(iterations, "iterations"), pixels=as_whole(pixels, "pixels"), seed=as_whole(seed, "seed"),
     ))
     names = [f"label {k}" for k in range(len(found["fitted"]["iou"]))]

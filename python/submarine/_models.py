@@ -29,10 +29,14 @@ def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
             raise InvalidInput(f"{error}{near if 'is not a label metric' in str(error) else ''}") from error
     elif isinstance(metric, tuple) and metric and isinstance(metric[0], str):
         if len(metric) != 2 or metric[0] not in ("repair", "compatibility"):
-            raise InvalidInput(f"the metric is {metric!r:.60}, expected ('repair', table) or ('compatibility', table)")
+            raise InvalidInput(f"the metric begins with {metric[0]!r}, expected ('repair', table) or ('compatibility', table)")
         labels = _core.Labels.from_tables([table_of(metric[1], num_labels)], json.dumps({"no_metric": metric[0]}))
     else:
-        labels = _core.Labels.from_tables([table_of(metric, num_labels)])
+        try:
+            labels = _core.Labels.from_tables([table_of(metric, num_labels)])
+        except InvalidInput as error:
+            ways = "('repair', table) takes the largest metric below it, ('compatibility', table) the table itself"
+            raise InvalidInput(f"{error}; {ways}" if "is no metric" in str(error) else str(error)) from error
     for warning in labels.warnings:
         warnings.warn(warning, stacklevel=5)
     return labels

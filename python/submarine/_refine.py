@@ -515,8 +515,10 @@ def refine(
         )
     fitted = fitted._replace(**changes)
     many = 0 if least_energy else fitted.iterations if updates is None else as_whole(updates, "updates")
+    superpixels = () if superpixels is None else superpixels
     if compatibility is not None:
-        if wanted != "none" or method != "mf" or metric != "potts" or many < 1 or len(superpixels) > 0:
+        plain = isinstance(metric, str) and metric == "potts" and len(superpixels) == 0
+        if wanted != "none" or method != "mf" or many < 1 or not plain:
             raise InvalidInput(
                 "a compatibility goes with updates of mean field alone, without a metric, superpixels, method or proof"
             )

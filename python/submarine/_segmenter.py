@@ -11,12 +11,13 @@ from ._errors import InvalidInput
 from ._kernels import Sigma
 from ._labelled import fit as learned
 from ._keywords import Preset, checked_keywords
+from ._models import Metric
 from ._parameters import SegmentationParameters
 from ._refine import refine_many
 
 _NAMES = (
     "preset", "parameters", "updates", "position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight",
-    "normalised", "softmax_temperature", "compatibility", "learn", "evaluations", "unknown", "workers",
+    "normalised", "softmax_temperature", "metric", "compatibility", "superpixels", "learn", "evaluations", "unknown", "workers",
 )
 
 
@@ -28,10 +29,11 @@ class Segmenter:
     Parameters
     ----------
     preset, parameters, updates, position_sigma, position_weight, bilateral_sigma, colour_sigma, bilateral_weight, \
-normalised, softmax_temperature, compatibility
+normalised, softmax_temperature, metric, compatibility, superpixels
         As for :func:`refine`.
     learn : bool
-        Whether ``fit`` finds parameters by :func:`submarine.fit`, which takes a while; ``parameters_`` has them then.
+        Whether ``fit`` finds parameters by :func:`submarine.fit`, for the metric, which takes a while; ``parameters_`` has
+        them then.
     evaluations : int
         As for :func:`submarine.fit`.
     unknown : int
@@ -71,7 +73,9 @@ normalised, softmax_temperature, compatibility
         bilateral_weight: Optional[Number] = None,
         normalised: Optional[bool] = None,
         softmax_temperature: Optional[float] = None,
+        metric: Metric = "potts",
         compatibility: Any = None,
+        superpixels: Any = (),
         learn: bool = False,
         evaluations: int = 60,
         unknown: int = 255,
@@ -87,7 +91,9 @@ normalised, softmax_temperature, compatibility
         self.bilateral_weight = bilateral_weight
         self.normalised = normalised
         self.softmax_temperature = softmax_temperature
+        self.metric = metric
         self.compatibility = compatibility
+        self.superpixels = superpixels
         self.learn = learn
         self.evaluations = evaluations
         self.unknown = unknown
@@ -169,7 +175,7 @@ normalised, softmax_temperature, compatibility
                 raise InvalidInput("learn needs targets")
             found = learned(
                 [image for _, image in X], [probabilities for probabilities, _ in X], targets, evaluations=self.evaluations,
-                ignore=self.unknown, folds=min(3, len(X)),
+                ignore=self.unknown, folds=min(3, len(X)), metric=self.metric,
             )
             self.parameters_ = found.parameters
         return self

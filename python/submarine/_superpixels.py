@@ -55,7 +55,7 @@ def superpixels(image: Any, size: float = 20.0, compactness: float = 10.0) -> Ar
 
 def add_superpixels(model: DenseCrf, scales: Any, picture: Array) -> None:
     """Adds the cliques of every scale to the model of a picture."""
-    if isinstance(scales, str):
+    if isinstance(scales, str) or (isinstance(scales, tuple) and len(scales) == 3 and not isinstance(scales[0], (str, tuple))):
         scales = [scales]
     for scale in scales:
         if isinstance(scale, str):

@@ -165,6 +165,7 @@ std::unique_ptr<sm_object> FindFit(Options* options, Arrays arrays, const Told& 
   options->Read("metric", &metric);
   options->Read("table", &table);
   options->Read("no_metric", &no_metric);
+  options->Read("superpixels", &fit.superpixel_sizes);
   options->Read("score", &score);
   options->Read("folds", &fit.folds);
   options->Read("evaluations", &fit.evaluations);

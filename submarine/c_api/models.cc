@@ -269,24 +269,38 @@ struct Lower {
   double bound;
   double loss;
 };
+// Of SparseCrf, with cliques or without, and of DenseCrf.
+template <class Model>
+Lower LowerOfSparse(const Model& model, const sm_array* marginals, double temperature) {
+  const auto y = ToMatrix<double>(marginals, "the marginals");
+  return {LowerBoundAt(model, y, temperature).value(), 0.0};
+}
+template <class Model>
+Lower LowerOfDense(const Model& model, const sm_array* marginals, double temperature,
+                   double tolerance) {
+  const auto y = ToMatrix<float>(marginals, "the marginals");
+  const DenseLowerBound found = LowerBoundAt(model, y, temperature, tolerance);
+  return {found.lower.value(), found.loss};
+}
 Lower LowerOf(const SparseObject& object, const sm_array* marginals, double temperature,
               double /*tolerance*/) {
-  const auto y = ToMatrix<double>(marginals, "the marginals");
-  return {LowerBoundAt(object.model(), y, temperature).value(), 0.0};
+  return LowerOfSparse(object.model(), marginals, temperature);
+}
+Lower LowerOf(const SparseCliquesObject& object, const sm_array* marginals, double temperature,
+              double /*tolerance*/) {
+  return LowerOfSparse(object.model(), marginals, temperature);
 }
 Lower LowerOf(const TablesObject&, const sm_array*, double, double) {
   throw NotExpressible("bounds of given marginals are for sparse and dense models, not for tables");
 }
 Lower LowerOf(const DenseObject& object, const sm_array* marginals, double temperature,
               double tolerance) {
-  const auto y = ToMatrix<float>(marginals, "the marginals");
-  const DenseLowerBound found = LowerBoundAt(object.Normalised(), y, temperature, tolerance);
-  return {found.lower.value(), found.loss};
+  return LowerOfDense(object.Normalised(), marginals, temperature, tolerance);
 }
-
-template <class Object, class Pairs>
-Lower LowerOf(const CliquesObject<Object, Pairs>&, const sm_array*, double, double) {
-  throw NotExpressible("bounds of given marginals are for models without cliques");
+Lower LowerOf(const DenseCliquesObject& object, const sm_array* marginals, double temperature,
+              double tolerance) {
+  return LowerOfDense(CliqueCrf<DenseCrf>(object.pairs().Normalised(), object.cliques()), marginals,
+                      temperature, tolerance);
 }
 
 const LabelSpace& LabelsOf(const SparseObject& object) { return object.model().labels(); }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "submarine/bound/verify/cliques/clique_verifier.h"
 #include "submarine/bound/verify/dense/blocks/cut_pairs.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/normalisation.h"
@@ -44,6 +45,18 @@ DenseLowerBound LowerBoundAt(const DenseCrf& model, const Matrix<float>& margina
   const internal::VerifiedPoint point = internal::VerifiedAt(
       model, marginals, OptionsFor(temperature, tolerance), internal::VerifiedValues::kLower);
   return {point.lower, point.loss};
+}
+
+Bound LowerBoundAt(const CliqueCrf<SparseCrf>& model, const Matrix<double>& marginals,
+                   double temperature) {
+  const Bound of_pairs = LowerBoundAt(model.pairs(), marginals, temperature);
+  return internal::LowerFrom(model, model.pairs(), of_pairs, marginals);
+}
+
+DenseLowerBound LowerBoundAt(const CliqueCrf<DenseCrf>& model, const Matrix<float>& marginals,
+                             double temperature, double tolerance) {
+  const DenseLowerBound of_pairs = LowerBoundAt(model.pairs(), marginals, temperature, tolerance);
+  return {internal::LowerFrom(model, model.pairs(), of_pairs.lower, marginals), of_pairs.loss};
 }
 
 DenseLowerShare LowerShareAt(const DenseCrf& model, const Matrix<float>& marginals,

@@ -7,6 +7,7 @@
 
 #include "submarine/base/matrix.h"
 #include "submarine/bound/bound.h"
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/model/factor_graph.h"
 #include "submarine/model/sparse_crf.h"
@@ -28,6 +29,12 @@ struct DenseLowerBound {
   double loss;  // upper bound on how much bounding groups lowered it
 };
 DenseLowerBound LowerBoundAt(const DenseCrf& model, const Matrix<float>& marginals,
+                             double temperature, double tolerance);
+
+// With cliques, whose expectations are exact where they are small (docs/math.md, "Cliques").
+Bound LowerBoundAt(const CliqueCrf<SparseCrf>& model, const Matrix<double>& marginals,
+                   double temperature);
+DenseLowerBound LowerBoundAt(const CliqueCrf<DenseCrf>& model, const Matrix<float>& marginals,
                              double temperature, double tolerance);
 
 // The share of that bound that belongs to the variables a with own[a] != 0: their entropies and unaries, and their pairs,

@@ -378,6 +378,11 @@ void CheckFit(std::span<const LabelledPicture> pictures, const FitOptions& optio
                                    options.labels->num_labels(), pictures.front().name,
                                    pictures.front().num_labels()));
   }
+  for (const double size : options.superpixel_sizes) {
+    if (!(size >= 2.0) || !std::isfinite(size))
+      throw InvalidInput(fmt::format(
+          "the size of superpixels is {}, expected a finite number of pixels from 2 on", size));
+  }
   if (options.folds < 2 || static_cast<std::size_t>(options.folds) > pictures.size()) {
     throw InvalidInput(
         fmt::format("the number of folds is {}, expected 2 to {}, the number of pictures",

@@ -37,7 +37,6 @@ using internal::DenseState;
 using internal::EnergyFrom;
 using internal::EntryOf;
 using internal::HoldersAt;
-using internal::HoldersOf;
 using internal::NeedsNormalisation;
 using internal::NormalisedInTime;
 using internal::PairsAbove;
@@ -100,12 +99,13 @@ class DenseCliqueSolve {
     return options;
   }
   SolveResult SolvePairs(const DenseCrf& pairs, SolveOptions options,
-                         const std::vector<int>* labels = nullptr) {
+                         const std::vector<int>* labels = nullptr,
+                         const CliqueCrf<DenseCrf>* cliques = nullptr) {
     if (options.dense.marginals == DenseMarginals::kMean)
       options.dense.marginals = DenseMarginals::kUpperBound;
     options.dense.updates = 0;
     const Watch told = Told();
-    return internal::SolveDense({pairs, options, clock_, told, labels});
+    return internal::SolveDense({pairs, options, clock_, told, labels, cliques});
   }
 
   // --- Labels of updates of mean field
@@ -122,40 +122,49 @@ class DenseCliqueSolve {
     if (internal::IsClassic(given_.pairs(), options))
       return SolveClassic({given_.pairs(), options, clock_, told}, given_.cliques());
     // Where updates cannot be watched one by one: all of them with the holders of the marginals before.
-    std::vector<int> holders(given_.cliques().size(), internal::kNoHolder);
+    Matrix<double> holders(given_.cliques().size(), Labels());
     std::optional<SolveResult> solved;
     for (int round = 0; round < DensePolicy::kCliqueRounds && !stopped_; ++round) {
       const DenseCrf above = PairsAbove(given_, holders);
       solved = internal::SolveDense({above, options, clock_, told});
-      std::vector<int> now =
-          HoldersAt(given_.cliques(), std::get<Matrix<float>>(solved->marginals));
-      if (now == holders) break;
-      holders = std::move(now);
+      holders = HoldersAt(given_.cliques(), std::get<Matrix<float>>(solved->marginals));
     }
     return *std::move(solved);
   }
 
   // --- Bounds
 
-  // A lower bound alone, with the holders of given labels or, round by round, of its own marginals.
+  // Whether mean field with the cliques held like this raised the bound, or is the first to give one. `best` has the
+  // larger bounds of all calls; `holders` are those of its marginals then.
+  bool RaiseLower(const CliqueCrf<DenseCrf>& model, const SolveOptions& options,
+                  const std::vector<int>* labels, Matrix<double>* holders,
+                  std::optional<SolveResult>* best) {
+    const DenseCrf above = PairsAbove(model, *holders);
+    SolveResult found = SolvePairs(above, options, labels, &model);
+    TakeEnergy(model, above, &found);
+    if (found.energy) KeepLarger(Negated(*found.energy), &found.certificate.lower);
+    *holders = HoldersAt(model.cliques(), std::get<Matrix<float>>(found.marginals));
+    if (*best && (*best)->certificate.lower && found.certificate.lower) {
+      const double before = *(*best)->certificate.lower;
+      if (*found.certificate.lower - before <
+          DensePolicy::kGainOfCliqueRound * std::max(1.0, std::abs(before)))
+        return false;
+    }
+    *best = std::move(found);
+    return true;
+  }
+
+  // A lower bound alone, round by round with the holders of its own marginals.
   SolveResult Lower(std::optional<SolveResult> updated) {
     const CliqueCrf<DenseCrf> model = Normalised();
-    std::vector<int> holders(model.cliques().size(), internal::kNoHolder);
-    if (updated) holders = HoldersOf(model.cliques(), updated->labels, Labels());
+    Matrix<double> holders(model.cliques().size(), Labels());
+    if (updated) holders = HoldersAt(model.cliques(), std::get<Matrix<float>>(updated->marginals));
+    const std::vector<int>* const labels = updated ? &updated->labels : nullptr;
     std::optional<SolveResult> best;
-    for (int round = 0;
-         round == 0 || (round < (updated ? 1 : DensePolicy::kCliqueRounds) && !stopped_); ++round) {
-      const DenseCrf above = PairsAbove(model, holders);
+    for (int round = 0; round == 0 || (round < DensePolicy::kCliqueRounds && !stopped_); ++round) {
       SolveOptions options = Until(Deadline((round + 1.0) / DensePolicy::kCliqueRounds));
       options.method = Method::kMeanField;
-      SolveResult found = SolvePairs(above, options, updated ? &updated->labels : nullptr);
-      std::vector<int> now = HoldersAt(model.cliques(), std::get<Matrix<float>>(found.marginals));
-      TakeEnergy(model, above, &found);
-      const bool better = !best || !found.certificate.lower || !best->certificate.lower ||
-                          *found.certificate.lower > *best->certificate.lower;
-      if (better) best = std::move(found);
-      if (now == holders) break;
-      holders = std::move(now);
+      if (!RaiseLower(model, options, labels, &holders, &best) && round > 0) break;
     }
     if (updated) {
       best->labels = std::move(updated->labels);
@@ -174,27 +183,30 @@ class DenseCliqueSolve {
       // Its lower bounds are about too small energies.
       found.certificate.lower.reset();
       found.certificate.dual.reset();
-      found.metric_loss.reset();
       TakeEnergy(model, below, &found);
       if (found.energy) found.certificate.lower = Negated(*found.energy);
       return found;
     }();
-    // A labeling of any solve, and mean field between the cliques' holders.
-    const DenseCrf above = PairsAbove(model, HoldersOf(model.cliques(), upper.labels, Labels()));
+    // A labeling of any solve, and mean field with the cliques held by its own marginals.
     SolveOptions options = Until(options_.limits.time_limit_seconds);
     options.method = Method::kMeanField;
     options.expectations = false;
     const bool exact = upper.certificate.model.ends_with("exact Gaussians");
-    if (options.dense.certify != Certify::kNone)
+    if (options_.dense.certify != Certify::kNone)
       options.dense.certify = exact ? Certify::kExact : Certify::kLower;
     if (!exact && options.dense.pairs.kind == OperatorKind::kAuto)
       options.dense.pairs.kind = OperatorKind::kLattice;
     std::optional<SolveResult> lower;
-    if (!stopped_ && options.dense.certify != Certify::kNone)
-      lower = SolvePairs(above, options, labels);
+    Matrix<double> holders = HoldersAt(
+        model.cliques(), std::get<Matrix<float>>(updated ? updated->marginals : upper.marginals));
+    double took = 0.0;
+    for (int round = 0; round < DensePolicy::kCliqueRounds && !stopped_; ++round) {
+      const double begin = clock_.Seconds();
+      if (options_.dense.certify == Certify::kNone || begin + took > Deadline(1.0)) break;
+      if (!RaiseLower(model, options, labels, &holders, &lower) && round > 0) break;
+      took = clock_.Seconds() - begin;
+    }
     if (lower && lower->certificate.model == upper.certificate.model) {
-      TakeEnergy(model, above, &*lower);
-      if (lower->energy) KeepLarger(Negated(*lower->energy), &upper.certificate.lower);
       if (lower->certificate.lower) KeepLarger(*lower->certificate.lower, &upper.certificate.lower);
       if (!labels && lower->energy && (!upper.energy || *lower->energy < *upper.energy)) {
         upper.energy = lower->energy;

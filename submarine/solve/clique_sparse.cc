@@ -34,6 +34,7 @@ using internal::EnergyFrom;
 using internal::FindEliminationOrder;
 using internal::HoldersAt;
 using internal::HoldersOf;
+using internal::LowerFrom;
 using internal::PairsAbove;
 using internal::PairsBelow;
 using internal::RequireRoom;
@@ -46,6 +47,7 @@ using internal::TiltedPlace;
 using internal::TiltedUpper;
 using internal::VerifiedDual;
 using internal::VerifiedEnergy;
+using internal::VerifiedLower;
 using internal::VerifiedUnaryUpper;
 using internal::VerifiedUpper;
 using internal::ViewOf;
@@ -145,7 +147,8 @@ class SparseCliqueSolve {
     return true;
   }
 
-  // Flows of the pairs and evidence of the cliques together; then trees on the pairs that the evidence leaves.
+  // Flows of the pairs and evidence of the cliques together; then trees on the pairs that the evidence leaves. Trees on latent
+  // labels first: these prove more where cliques are strong.
   void FindUpper() {
     const CliqueExtension cliques(model_.cliques(), model_.num_variables(),
                                   static_cast<std::size_t>(model_.num_labels()));
@@ -153,22 +156,25 @@ class SparseCliqueSolve {
     RequireMemory(frank_wolfe ? Method::kFrankWolfe : Method::kPdhg, cliques.num_memberships());
     const bool trees = options_.temperature > 0.0 &&
                        (options_.method == Method::kTrw || options_.method == Method::kAuto);
+    if (trees) FindLatent();
     BoundResult found = frank_wolfe ? SolveFrankWolfe(model_.pairs(), cliques, FrankWolfeLimits())
                                     : SolvePdhg(model_.pairs(), cliques, PdhgLimits(trees));
-    solved_.termination = found.termination;
-    if (options_.method == Method::kAuto) solved_.method = Method::kPdhg;
     const SparseCrf below = PairsBelow(model_, found.flow.cliques);
     std::shared_ptr<const TiltedUpper> tilted;
     const TiltedPlace place = options_.expectations ? &tilted : nullptr;
     const double T = options_.temperature;
     const Bound upper = VerifiedUpper(below, ExtensionKind::kOptimal, found.flow, T, place);
-    TakeUpper(upper, std::move(tilted));
-    solved_.certificate.extension = "optimal";
-    solved_.certificate.dual =
-        DualFrom(model_, VerifiedDual(model_.pairs(), ExtensionKind::kOptimal, found.marginals, T),
-                 found.marginals);
+    const bool best = TakeUpper(upper, std::move(tilted));
+    if (best) {
+      solved_.termination = found.termination;
+      if (options_.method == Method::kAuto) solved_.method = Method::kPdhg;
+      solved_.certificate.extension = "optimal";
+      solved_.certificate.dual = DualFrom(
+          model_, VerifiedDual(model_.pairs(), ExtensionKind::kOptimal, found.marginals, T),
+          found.marginals);
+    }
     found.flow = {};
-    TakeMarginals(std::move(found.marginals));
+    TakeMarginals(std::move(found.marginals), best);
     if (trees && Left() > 0.0) FindTrees(below);
   }
 
@@ -220,13 +226,43 @@ class SparseCliqueSolve {
 
   void FindTrees(const SparseCrf& below) {
     SolveResult found = Inner(below, Method::kTrw, SparsePolicy::kForCliqueTrees);
-    if (!found.certificate.upper || !TakeUpper(*found.certificate.upper, std::move(found.tilted)))
+    if (TakeTrees(&found))
+      TakeMarginals(std::get<Matrix<double>>(std::move(found.marginals)), true);
+  }
+
+  void FindLatent() {
+    const std::optional<SparseCrf> latent =
+        internal::WithLatentLabels(model_, options_.temperature);
+    if (!latent) return;
+    std::optional<SolveResult> found;
+    try {
+      found = Inner(*latent, Method::kTrw, SparsePolicy::kForLatentTrees);
+    } catch (const TooLarge&) {  // flows and trees on the model's own pairs take less
       return;
+    }
+    const std::size_t variables = model_.num_variables();
+    const auto labels = static_cast<std::size_t>(model_.num_labels());
+    found->tilted = internal::OfMembers(variables, labels, std::move(found->tilted));
+    if (!TakeTrees(&*found)) return;
+    const auto& all = std::get<Matrix<double>>(found->marginals);
+    Matrix<double> marginals(variables, labels);
+    for (std::size_t a = 0; a < variables; ++a) {
+      double total = 0.0;
+      for (std::size_t i = 0; i < labels; ++i) total += all(a, i);
+      for (std::size_t i = 0; i < labels; ++i) marginals(a, i) = all(a, i) / total;
+    }
+    TakeMarginals(std::move(marginals), true);
+  }
+
+  bool TakeTrees(SolveResult* found) {
+    if (!found->certificate.upper ||
+        !TakeUpper(*found->certificate.upper, std::move(found->tilted)))
+      return false;
     solved_.certificate.extension.clear();
     solved_.certificate.dual.reset();  // that of the extension says nothing about trees
     if (options_.method == Method::kAuto) solved_.method = Method::kTrw;
-    solved_.termination = found.termination;
-    TakeMarginals(std::get<Matrix<double>>(std::move(found.marginals)));
+    solved_.termination = found->termination;
+    return true;
   }
 
   // Without bounds of its own for what the other model is for.
@@ -249,40 +285,44 @@ class SparseCliqueSolve {
     return found;
   }
 
-  void TakeMarginals(Matrix<double> marginals) {
+  // Their labels in any case, themselves where they are those of the best bound.
+  void TakeMarginals(Matrix<double> marginals, bool best) {
     const StopCheck stop(Left(), [this] { return stopped_; });
     TakeLabels(RoundMarginals(model_.pairs(), marginals, options_.sparse.rounding_draws,
                               options_.sparse.seed, stop)
                    .labels);
     TakeLabels(internal::ArgmaxLabels(marginals));
-    marginals_ = std::move(marginals);
+    if (best) marginals_ = std::move(marginals);
   }
 
-  // Mean field with holders, which those of its marginals follow until they stay as they are.
+  // Mean field with the holders of the best labels, then with those of marginals until the bound stays where it is.
   void FindLower() {
-    const auto labels = static_cast<std::size_t>(model_.num_labels());
-    std::vector<int> holders = HoldersOf(model_.cliques(), solved_.labels, labels);
-    std::vector<std::vector<int>> seen;
-    std::optional<std::vector<int>> next;
-    if (marginals_.size() > 0) next = HoldersAt(model_.cliques(), marginals_);
     const bool alone = options_.method == Method::kMeanField;
+    const std::vector<Clique>& cliques = model_.cliques();
+    Matrix<double> holders =
+        HoldersOf(cliques, solved_.labels, static_cast<std::size_t>(model_.num_labels()));
+    double before = -std::numeric_limits<double>::infinity();
     for (int round = 0; round < SparsePolicy::kCliqueRounds; ++round) {
       if (!(alone && round == 0) && Left() <= 0.0) break;
-      seen.push_back(holders);
       SolveResult found = Inner(PairsAbove(model_, holders), Method::kMeanField,
                                 1.0 / static_cast<double>(SparsePolicy::kCliqueRounds - round));
-      const bool better =
-          found.certificate.lower &&
-          (!solved_.certificate.lower || *found.certificate.lower > *solved_.certificate.lower);
-      if (found.certificate.lower) TakeLower(*found.certificate.lower);
+      const auto& marginals = std::get<Matrix<double>>(found.marginals);
+      Bound lower =
+          LowerFrom(model_, model_.pairs(),
+                    VerifiedLower(model_.pairs(), marginals, options_.temperature), marginals);
+      if (found.certificate.lower && *found.certificate.lower > lower)
+        lower = *found.certificate.lower;
+      const bool better = !solved_.certificate.lower || lower > *solved_.certificate.lower;
+      TakeLower(lower);
       TakeLabels(std::move(found.labels));
-      auto& marginals = std::get<Matrix<double>>(found.marginals);
-      holders = next ? *std::exchange(next, std::nullopt) : HoldersAt(model_.cliques(), marginals);
       if (alone) solved_.termination = found.termination;
-      if (better || mean_field_.size() == 0) mean_field_ = std::move(marginals);
-      if (std::find(seen.begin(), seen.end(), holders) == seen.end()) continue;
-      holders = HoldersOf(model_.cliques(), solved_.labels, labels);
-      if (std::find(seen.begin(), seen.end(), holders) != seen.end()) break;
+      const bool from_upper = round == 0 && marginals_.size() > 0;
+      holders = HoldersAt(cliques, from_upper ? marginals_ : marginals);
+      if (better || mean_field_.size() == 0)
+        mean_field_ = std::get<Matrix<double>>(std::move(found.marginals));
+      const double gain = lower - before;
+      if (round > 1 && gain < SparsePolicy::kTolerance * std::max(1.0, std::abs(before))) break;
+      before = lower;
     }
   }
 

@@ -81,6 +81,7 @@ SolveResult SolveNormalised(const SolveTask<DenseCrf>& task, bool normalised) {
   DenseState state(task.model, options, {ToString(options.method), entry.chain, entry.traits},
                    options.limits.gap.value_or(DefaultGap(options.method, ModelKind::kDense)),
                    normalised, task.labels, &budget);
+  state.cliques = task.cliques;
   if (options.dense.marginals == DenseMarginals::kRouted && !RoutesFirst(state.view)) {
     throw InvalidInput(
         "the marginals of the routed bound are asked for, but this solve does not route; use the "
@@ -102,7 +103,8 @@ DenseCrf NormalisedInTime(const SolveTask<DenseCrf>& task) {
 SolveResult SolveDense(const SolveTask<DenseCrf>& task) {
   if (!NeedsNormalisation(task.model)) return SolveNormalised(task, false);
   const DenseCrf normalised = NormalisedInTime(task);
-  return SolveNormalised({normalised, task.options, task.clock, task.watch, task.labels}, true);
+  return SolveNormalised(
+      {normalised, task.options, task.clock, task.watch, task.labels, task.cliques}, true);
 }
 
 }  // namespace submarine::internal

@@ -25,6 +25,8 @@ struct SolveTask {
   const Stopwatch& clock;  // of the whole call
   const Watch& watch;
   const std::vector<int>* labels = nullptr;  // to prove something about, in place of the best found
+  // Of dense pairs that bound them from above: lower bounds of marginals are about this model instead.
+  const CliqueCrf<DenseCrf>* cliques = nullptr;
 };
 
 // From a task to a verified result; null in entries of methods that do not accept such models.

@@ -111,8 +111,16 @@ bool BoundsThroughCuts(const SolveResult& solved) {
          solved.method != Method::kMeanField && solved.termination != Termination::kExact;
 }
 
+double CliqueEnergy(std::span<const Clique> cliques, std::span<const int> labels,
+                    std::size_t num_labels) {
+  double energy = 0.0;
+  for (const Clique& clique : cliques) energy += clique.Energy(labels, num_labels);
+  return energy;
+}
+
 template <class Model>
-SolveResult WithMetricLoss(const Model& model, SolveResult solved) {
+SolveResult WithMetricLoss(const Model& model, SolveResult solved,
+                           std::span<const Clique> cliques = {}) {
   const LabelSpace& labels = model.labels();
   if (labels.exact() || !BoundsThroughCuts(solved) || !solved.energy) return solved;
   MetricLoss loss;
@@ -122,7 +130,8 @@ SolveResult WithMetricLoss(const Model& model, SolveResult solved) {
     loss.worst = std::max(loss.worst, fit.worst);
     loss.mean += fit.mean / static_cast<double>(labels.metrics.size());
   }
-  double unaries = model.constant();
+  double unaries = model.constant() + CliqueEnergy(cliques, solved.labels,
+                                                   static_cast<std::size_t>(model.num_labels()));
   for (std::size_t a = 0; a < solved.labels.size(); ++a)
     unaries += static_cast<double>(model.unary()(a, static_cast<std::size_t>(solved.labels[a])));
   loss.pairs = std::max(0.0, solved.energy->value() - unaries);
@@ -245,8 +254,9 @@ SolveResult SolveWithCliques(const CliqueCrf<Pairs>& model, ModelKind kind,
   if (options.sparse.extension != ExtensionKind::kOptimal)
     throw InvalidInput("the alternate extension is not for models with cliques");
   options.limits.threads = 0;  // the limit is that of this call
-  return call.Finish(
-      SolveCliques(SolveTask<CliqueCrf<Pairs>>{model, options, call.clock(), watch}));
+  SolveResult result =
+      SolveCliques(SolveTask<CliqueCrf<Pairs>>{model, options, call.clock(), watch});
+  return call.Finish(WithMetricLoss(model.pairs(), std::move(result), model.cliques()));
 }
 
 SolveResult Solve(const CliqueCrf<SparseCrf>& model, const SolveOptions& given,

@@ -42,6 +42,62 @@ def test_against_enumeration(seed):
     assert model.num_cliques == 2
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_lower_bound_of_marginals(seed):
+    model = model_with_cliques(seed)
+    y = np.random.default_rng(seed).dirichlet([0.3] * 3, 6)
+    states = list(itertools.product(range(3), repeat=6))
+    p = np.array([np.prod(y[np.arange(6), list(labels)]) for labels in states])
+    entropy = -float((y * np.log(y)).sum())
+    expected = entropy - float(p @ [model.energy(labels) for labels in states])
+    assert model.lower_bound(y) <= expected + 1e-12
+    assert model.lower_bound(y) == pytest.approx(expected, abs=2e-3)  # weights are rounded up to a grid
+    assert model.lower_bound(y) <= sm.solve(model, "exact").upper
+    corner = np.eye(3)[[0, 0, 1, 0, 2, 2]]
+    assert model.lower_bound(corner, temperature=0.5) == pytest.approx(-model.energy(corner.argmax(1)), abs=1e-9)
+
+
+@pytest.mark.parametrize("strength", [0.5, 6.0])
+def test_trees_bound_areas(strength):
+    """By latent labels, which are tighter where cliques are strong, or without: both hold what is exact."""
+    rng = np.random.default_rng(8)
+    model = sm.GraphCrf(rng.normal(size=(6, 3)), [[0, 1], [1, 2], [3, 4]], weights=0.5)
+    model.add_cliques([[0, 1, 2, 3], [2, 3, 4, 5]], strength, 1.5)
+    exact = np.asarray(sm.solve(model, "exact").marginals).sum(0)
+    result = sm.solve(model, "trw", expectations=True)
+    assert result.marginals.shape == (6, 3) and np.allclose(result.marginals.sum(1), 1)
+    for area, expected in zip(result.areas(), exact):
+        assert area.lower <= expected <= area.upper
+    assert max(area.upper - area.lower for area in result.areas()) < 6
+
+
+def test_lower_bound_of_a_dense_model():
+    rng = np.random.default_rng(5)
+    model = sm.DenseCrf(rng.normal(size=(2, 3, 2)), [sm.position(1.0, weight=0.5)])
+    model.add_cliques([[0, 1, 2, 4]], 2.0, 1.5)
+    y = rng.dirichlet([1, 1], (2, 3))
+    p, energies = [], []
+    for labels in itertools.product(range(2), repeat=6):
+        p.append(np.prod(y.reshape(6, 2)[np.arange(6), list(labels)]))
+        energies.append(model.energy(np.reshape(labels, (2, 3)), tolerance=0.0))
+    assert model.lower_bound(y, tolerance=0.0) == pytest.approx(-(y * np.log(y)).sum() - np.dot(p, energies), abs=1e-5)
+    with pytest.raises(sm.InvalidInput, match="variable 0"):
+        model.lower_bound(np.zeros((2, 3, 2)))
+
+
+def test_says_what_a_metric_costs_the_bound():
+    k23 = np.array([[0 if i == j else 1 if (i < 2) != (j < 2) else 2 for j in range(5)] for i in range(5)])
+    unary = np.random.default_rng(2).normal(size=(8, 8, 5))
+    for model in (sm.GridCrf(unary, weights=0.5, metric=k23), sm.DenseCrf(unary, [sm.position(1.0, weight=0.5)], k23)):
+        plain = model.energy
+        model.add_cliques([range(20)], 3.0, 5.0)
+        result = sm.solve(model, "pdhg")
+        cost = min(3.0, 3.0 / 5.0 * (20 - np.bincount(result.labels.reshape(-1)[:20]).max()))
+        unaries = np.take_along_axis(unary, result.labels[..., None], 2).sum()
+        assert result.metric_loss["worst_ratio"] == pytest.approx(1.5, abs=1e-6)
+        assert result.metric_loss["pairs"] == pytest.approx(plain(result.labels) - cost - unaries, abs=1e-3)
+
+
 def test_pickles_and_files(tmp_path):
     model = model_with_cliques(1)
     again = pickle.loads(pickle.dumps(model))
@@ -106,10 +162,12 @@ def test_superpixels_refine():
     off = dict(position_weight=0.0, bilateral_weight=0.01)
     plain, _ = sm.refine(softmax, image, **off)
     agree = [np.mean(plain == truth)]
-    for superpixels in (["SLIC:8,2,0.5"], [(regions, 2.0, 0.5)]):
+    for superpixels in (["SLIC:8,2,0.5"], [(regions, 2.0, 0.5)], (regions, 2.0, 0.5)):
         labels, _ = sm.refine(softmax, image, superpixels=superpixels, **off)
         agree.append(np.mean(labels == truth))
-    assert agree[1] == agree[2] > agree[0] + 0.1
+    assert agree[1] == agree[2] == agree[3] > agree[0] + 0.1
+    (found,) = sm.Segmenter(superpixels="SLIC:8,2,0.5", **off).predict([(softmax, image)])
+    assert np.mean(found == truth) == agree[1]
     proven = sm.refine(softmax, image, superpixels="SLIC:8,0.3,0.5", certify=True, time_limit=5, **off).result
     assert proven.lower < proven.upper
     assert "clique" in proven.model

@@ -146,6 +146,7 @@ def test_a_compatibility_of_volumes_and_spacing():
     (dict(compatibility=np.ones((3, 3)), certify=True), "without a metric, superpixels, method or proof"),
     (dict(compatibility=np.ones((3, 3)), updates=0), "without a metric, superpixels, method or proof"),
     (dict(compatibility=np.ones((3, 3)), metric="linear"), "without a metric, superpixels, method or proof"),
+    (dict(compatibility=np.ones((3, 3)), metric=1 - np.eye(3)), "without a metric, superpixels, method or proof"),
 ])
 def test_compatibilities_that_cannot_be(options, words):
     _, softmax, image = scene()

@@ -115,6 +115,21 @@ def test_the_estimator_learns():
     assert repr(sm.Segmenter(updates=2)) == "Segmenter(updates=2)"
 
 
+def test_the_estimator_takes_a_metric():
+    pairs, targets = samples(3)
+    pairs = [(np.concatenate([p / 2, p[..., :1] / 2, p[..., 1:] / 2], -1), image) for p, image in pairs]
+    metric = np.array([[0, 1, 0.2, 1], [1, 0, 1, 0.2], [0.2, 1, 0, 1], [1, 0.2, 1, 0]])
+    kernel = dict(position_sigma=2, position_weight=3)
+    expected = sm.refine(*pairs[0], metric=metric, **kernel).probabilities
+    assert (expected != sm.refine(*pairs[0], **kernel).probabilities).any()
+    np.testing.assert_array_equal(sm.Segmenter(metric=metric, **kernel).predict_proba(pairs)[0], expected)
+    learner = sm.Segmenter(metric=metric, learn=True, evaluations=2).fit(pairs, targets)
+    given = [i for _, i in pairs], [p for p, _ in pairs], targets
+    assert learner.parameters_ == sm.fit(*given, evaluations=2, folds=3, metric=metric).parameters
+    with pytest.raises(sm.InvalidInput, match="the metric has shape"):
+        sm.Segmenter(metric=metric[:3]).predict(pairs)
+
+
 def test_scikit_learn_takes_the_estimator():
     pytest.importorskip("sklearn", reason="scikit-learn is not installed, and the estimator is not tried in it")
     from sklearn.base import clone

@@ -56,6 +56,17 @@ def test_a_fit_says_whether_smoothing_helps():
     assert found == sm.fit(pictures, [softmax_of(one) for one in labels], truths, evaluations=4)
 
 
+def test_a_fit_learns_superpixels():
+    pictures, labels, truths = zip(*[halves(seed) for seed in range(3)])
+    softmaxes = [softmax_of(one) for one in labels]
+    found = sm.fit(pictures, softmaxes, truths, evaluations=12, superpixels=[8, 16], score="nll").parameters
+    assert found.superpixel_sizes == (8.0, 16.0)
+    default = sm.SegmentationParameters()
+    assert (found.superpixel_gamma, found.superpixel_share) != (default.superpixel_gamma, default.superpixel_share)
+    result = sm.refine(softmaxes[0], pictures[0], parameters=found).result
+    assert "cliques" in result.model
+
+
 def test_a_fit_may_leave_the_classifier_alone():
     pictures, labels, _ = zip(*[halves(seed, wrong=0.4) for seed in range(3)])
     found = sm.fit(pictures, [softmax_of(one) for one in labels], labels, evaluations=3)
@@ -79,6 +90,8 @@ def test_what_does_not_fit_is_refused():
         (lambda: sm.fit([picture] * 3, [softmax_of(labels) * 2] * 3, [truth] * 3), ["softmax of picture 0"]),
         (lambda: sm.fit([picture] * 3, [softmax_of(labels)] * 3, [truth * 7] * 3), ["label 7"]),
         (lambda: sm.fit([picture] * 3, [softmax_of(labels)] * 3, [truth] * 3, score="beauty"), ["score", "iou"]),
+        (lambda: sm.fit([picture] * 3, [softmax_of(labels)] * 3, [truth] * 3, superpixels=[1.5]), ["superpixels", "1.5", "2"]),
+        (lambda: sm.fit([picture] * 3, [softmax_of(labels)] * 3, [truth] * 3, superpixels=[float("nan")]), ["superpixels", "nan"]),
     ):
         with pytest.raises(sm.InvalidInput) as error:
             call()

@@ -344,6 +344,8 @@ class Refused(SegmentTest):
         self.write("gap.txt", "sky\n\ncow\n")
         self.write("none.txt", "\n")
         self.write("colours.txt", "#102030\nred\n#000000\n")
+        self.write("tree.tsv", "sky\tfar\ncow\tnear\nbarn\tnear\n")
+        self.write("turned.txt", "sky\nbarn\ncow\n")
         (self.directory / "empty").mkdir()
         softmax = ("--softmax", "softmax.npy")
         for arguments, mentions in (
@@ -360,6 +362,7 @@ class Refused(SegmentTest):
                 ((*softmax, "--classes", "two.txt"), ["2 classes", "3 labels"]),
                 ((*softmax, "--classes", "gap.txt"), ["gap.txt:2"]),
                 ((*softmax, "--classes", "none.txt"), ["none.txt", "empty"]),
+                ((*softmax, "--classes", "turned.txt", "--metric", "tree.tsv"), ["class 1", "barn", "label 2", "tree.tsv"]),
                 ((*softmax, "--palette", "colours.txt"), ["colours.txt:2", "red"]),
                 ((*softmax, "--palette", "two.txt"), ["two.txt:1"]),
                 ((*softmax, "--truth", "small.png"), ["small.png", "3 x 3", "24 x 16"]),

@@ -10,6 +10,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/bound/constant_labeling.h"
+#include "submarine/bound/verify/cliques/clique_verifier.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/bound/verify/dense/operator_verifier.h"
 #include "submarine/solve/candidate/dense_candidates.h"
@@ -104,6 +105,11 @@ class Certifier {
       Missed(what);
       return false;
     }
+  }
+  // From that of the model to that of the cliques which it bounds, at mean field's marginals.
+  Bound LowerAt(const Bound& of_pairs) const {
+    if (options_.cliques == nullptr) return of_pairs;
+    return LowerFrom(*options_.cliques, model_, of_pairs, evidence_.mean_field);
   }
   TiltedPlace tilted() { return options_.expectations ? &result_.tilted : nullptr; }
   void Missed(const char* what) {
@@ -233,7 +239,7 @@ class Certifier {
         const VerifiedPoint soft =
             VerifiedAt(model_, evidence_.mean_field, BoundVerification("certify lower bound"),
                        own_dual || reaches_gap() ? VerifiedValues::kLower : VerifiedValues::kBoth);
-        KeepLarger(soft.lower, &certificate.lower);
+        KeepLarger(LowerAt(soft.lower), &certificate.lower);
         if (has_upper_) KeepLarger(soft.dual, &certificate.dual);
       };
       Attempt("mean field", verify, options_.marginals_seconds);
@@ -263,7 +269,7 @@ class Certifier {
       });
     if (evidence_.mean_field.size() > 0) {
       Attempt("mean field", [&] {
-        KeepLarger(verifier.Lower(evidence_.mean_field, Reporter("certify lower bound")),
+        KeepLarger(LowerAt(verifier.Lower(evidence_.mean_field, Reporter("certify lower bound"))),
                    &certificate.lower);
       });
     }
@@ -430,6 +436,7 @@ DenseCertifyOptions OptionsFor(const DenseState& state) {
   certify.temperature = state.options.temperature;
   certify.relative_gap = state.gap;
   certify.census = state.census;
+  certify.cliques = state.cliques;
   certify.pairs = state.plan.pairs;
   certify.machine_time_factor = state.machine_time_factor;
   return certify;

@@ -14,6 +14,7 @@
 #include "submarine/bound/certificate.h"
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/filter/operator_choice.h"
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/candidate/budget.h"
 #include "submarine/solve/candidate/dense_state.h"
@@ -34,6 +35,7 @@ struct DenseCertifyOptions {
   std::optional<Bound> upper_before =
       {};                     // of the operator's model: flows are verified where they prove less
   bool expectations = false;  // make the upper bound's tilted one
+  const CliqueCrf<DenseCrf>* cliques = nullptr;  // that the model bounds from above
   // Takes the place of better labels that there is no time to verify.
   const VerifiedLabels* verified_before = nullptr;
   double marginals_seconds = 0.0;  // that verifying marginals takes at least

@@ -20,6 +20,7 @@
 #include "submarine/bound/verify/dense/dense_verifier.h"
 #include "submarine/extension/dense_extension.h"
 #include "submarine/filter/operator_choice.h"
+#include "submarine/model/clique.h"
 #include "submarine/model/dense_crf.h"
 #include "submarine/solve/candidate/budget.h"
 #include "submarine/solve/method/dense_memory.h"
@@ -108,6 +109,8 @@ struct DenseState {
   const bool normalised;  // the model is a copy, made for that
   // What is proven is proven of these labels, if any, in place of the best found.
   const std::vector<int>* given_labels;
+  // Where the pairs bound cliques from above, too: lower bounds of marginals are about this model.
+  const CliqueCrf<DenseCrf>* cliques = nullptr;
   Budget& budget;
 
   // What the policy knows before anything was found: the call, bounds without pairs, what routing would take.

@@ -125,8 +125,10 @@ struct DensePolicy {
   static constexpr double kEndOfCliqueEvidence = 0.35;
   static constexpr double kEndOfCliqueUpper = 0.8;
   static constexpr int kCliqueIterations = 400;
-  static constexpr int kCliqueRounds =
-      3;  // of mean field, each with the labels of cliques that the one before has found
+  // Of mean field, each with the cliques held as the marginals of the one before say; what one has to gain, relative to the
+  // bound, for another to follow.
+  static constexpr int kCliqueRounds = 3;
+  static constexpr double kGainOfCliqueRound = 1e-4;
   // Routing of small models is quick: at most this long, and at most this share of the time left.
   static constexpr double kQuickSeconds = 4.0;
   static constexpr double kShareOfQuick = 0.2;
@@ -291,8 +293,9 @@ struct SparsePolicy {
   // where they may take at least this number of first bounds.
   static constexpr int kRhoSteps = 10;
   static constexpr double kFirstBoundsForForests = 4.0;
-  // Cliques, of the time left: flows together with the evidence of the cliques, then trees on what that leaves. Each round
-  // of mean field gives the cliques the labels that the one before has found.
+  // Cliques, of the time left: trees on their latent labels, flows together with the evidence of the cliques, then trees on what
+  // that leaves. Each round of mean field holds the cliques as the marginals of the one before say.
+  static constexpr double kForLatentTrees = 0.3;
   static constexpr double kForCliqueFlows = 0.55;
   static constexpr double kForCliqueTrees = 0.6;
   static constexpr int kCliqueRounds = 4;
