@@ -167,10 +167,10 @@ void AddMetricCommand(CLI::App* app) {
                   "(.csv, .tsv, .txt, .json, .npy), a tree, or a name, with --labels")
       ->required();
   sub->add_option("--labels", command->labels, "Number of labels, of potts, linear and truncated:T")
-      ->check(NumberBetween(2, kMaxLabels));
+      ->check(NumberBetween(2, kMaxLabels))
+      ->default_str("");
   sub->add_option("--cuts", command->cuts, "How many cuts to list")
-      ->check(NumberBetween(0, 1000000))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1000000));
   sub->add_option("--json", command->json, "Write all cuts and groups (JSON)");
   sub->add_option("--picture", command->picture, "Draw the label tree (SVG)");
   sub->footer(
