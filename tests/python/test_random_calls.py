@@ -244,10 +244,6 @@ def test_stereo(data):
     costs = attempt("costs", lambda: sm.matching_costs(left, right, n, kind, truncate=truncate))
     if costs is not None:
         assert np.isfinite(costs).all()
-    attempt("guess", lambda: sm.guess_disparities(left, right))
-    labels = either(data, hnp.arrays(np.int32, (h, w), elements=st.integers(-1, 3)), arrays())
-    attempt("disparities", lambda: sm.refined_disparities(data.draw(plausible((h, w, 3), 0.0, 1.0)), labels))
-    attempt("compare", lambda: sm.compare_disparities(left, right))
 
 
 @SETTINGS
