@@ -54,8 +54,7 @@ void RunFit(FitCommand command) {
   for (const LabelledFiles& files : FindLabelledPictures(command.inputs))
     pictures.push_back(ReadLabelledPicture(files, command.unknown));
   if (command.metric != "potts" && !pictures.empty())
-    command.settings.labels =
-        ParseMetricSpec(command.metric, pictures.front().num_labels(), false, nullptr);
+    command.settings.labels = ParseMetricSpec(command.metric, pictures.front().num_labels());
   internal::CheckFit(pictures, command.settings);
   const ThreadLimit thread_limit(command.threads);
   RunStore store(command.output, "submarine fit");

@@ -138,7 +138,7 @@ DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameter
   return DenseCrf(std::move(picture->unary),
                   picture->volume ? VolumeKernels(*picture->volume, samples, parameters)
                                   : SegmentationKernels(view, parameters),
-                  ParseMetricSpec(settings.metric, num_labels, false, nullptr),
+                  ParseMetricSpec(settings.metric, num_labels),
                   settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
 }
 
