@@ -160,10 +160,8 @@ struct Kernels {
       kernel = FeatureKernel(ToMatrix<double>(Values(options, "values"), "the features"), sigma,
                              weight, name);
     } else if (type == "position" || type == "bilateral") {
-      if ((size.size() != 2 && size.size() != 3) || sigma.size() != size.size())
-        throw InvalidInput(
-            fmt::format("{} sigmas were given for {} axes", sigma.size(), size.size()));
-      kernel = type == "position" ? Position(sigma, weight) : Bilateral(options, sigma, weight);
+      kernel = type == "position" ? PositionKernel(size, sigma, weight)
+                                  : Bilateral(options, sigma, weight);
     } else {
       throw InvalidInput(fmt::format(
           "the type of a kernel is \"{}\", expected position, bilateral, features or stored",
@@ -173,11 +171,6 @@ struct Kernels {
     if (ReadScale(options, &kernel)) kernel.scale_source = "factors that were given";
     CheckKernel(kernel);
     return kernel;
-  }
-
-  GaussianKernel Position(const std::vector<double>& sigma, double weight) const {
-    if (size.size() == 2) return PositionKernel(size[0], size[1], sigma[0], sigma[1], weight);
-    return VolumePositionKernel(size[0], size[1], size[2], {sigma[0], sigma[1], sigma[2]}, weight);
   }
 
   // Read as floats where single precision holds the values without rounding.
@@ -197,12 +190,7 @@ struct Kernels {
                            const std::vector<double>& colour, double weight) const {
     const auto values = ToVector<T>(&picture, "the picture");
     const int channels = picture.ndim == 0 ? 1 : static_cast<int>(picture.shape[picture.ndim - 1]);
-    const std::span<const T> samples(values);
-    if (size.size() == 2)
-      return BilateralKernel(size[0], size[1], channels, samples, sigma[0], sigma[1], colour,
-                             weight);
-    return VolumeBilateralKernel(size[0], size[1], size[2], channels, samples,
-                                 {sigma[0], sigma[1], sigma[2]}, colour, weight);
+    return BilateralKernel(size, channels, std::span<const T>(values), sigma, colour, weight);
   }
 
   GaussianKernel Stored(Options* options) const {

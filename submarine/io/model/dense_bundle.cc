@@ -58,22 +58,13 @@ struct ColourView {
   std::span<const double> precise = {};
 };
 
-std::array<double, 3> PerAxis(const std::vector<double>& sigma, std::size_t axes) {
-  if (sigma.size() != 1 && sigma.size() != axes) {
-    throw InvalidInput(fmt::format(
-        "{} sigmas were given, expected 1 or one for each of the {} axes", sigma.size(), axes));
-  }
-  std::array<double, 3> all;
-  for (std::size_t d = 0; d < all.size(); ++d) all[d] = sigma[std::min(d, sigma.size() - 1)];
-  return all;
+std::vector<double> PerAxis(const std::vector<double>& sigma, std::size_t axes) {
+  return sigma.size() == 1 ? std::vector<double>(axes, sigma.front()) : sigma;
 }
 
 // Bilateral kernels use `image`.
 GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
                                  const ColourView& image) {
-  const int width = extent.width;
-  const int height = extent.height;
-  const int depth = extent.depth;
   if (spec.type == DenseKernelType::kFeatures) {
     const std::string name = fmt::format("features {:g}", fmt::join(spec.sigma, ","));
     return FeatureKernel(std::move(spec.features), spec.sigma, spec.weight, name);
@@ -81,17 +72,13 @@ GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
   if (extent.axes() == 0) {
     throw InvalidInput("kernels of positions need variables laid out by width and height");
   }
-  const std::array<double, 3> sigma = PerAxis(spec.sigma, extent.axes());
-  if (spec.type == DenseKernelType::kPosition) {
-    return extent.volume() ? VolumePositionKernel(width, height, depth, sigma, spec.weight)
-                           : PositionKernel(width, height, sigma[0], sigma[1], spec.weight);
-  }
+  const std::array all = {extent.width, extent.height, extent.depth};
+  const auto size = std::span(all).first(extent.axes());
+  const std::vector<double> sigma = PerAxis(spec.sigma, extent.axes());
+  if (spec.type == DenseKernelType::kPosition) return PositionKernel(size, sigma, spec.weight);
   if (image.channels == 0) throw InvalidInput("bilateral kernels need an image, but there is none");
   const auto bilateral = [&](auto values) {
-    return extent.volume() ? VolumeBilateralKernel(width, height, depth, image.channels, values,
-                                                   sigma, spec.colour_sigma, spec.weight)
-                           : BilateralKernel(width, height, image.channels, values, sigma[0],
-                                             sigma[1], spec.colour_sigma, spec.weight);
+    return BilateralKernel(size, image.channels, values, sigma, spec.colour_sigma, spec.weight);
   };
   return image.precise.empty() ? bilateral(image.values) : bilateral(image.precise);
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -151,12 +152,12 @@ TEST_F(DenseBundleTest, VolumeAndPlainVariables) {
     {"type": "bilateral", "sigma": 2, "colour_sigma": 4, "weight": 0.5}]})");
   EXPECT_EQ(volume.depth, 2);
   const std::vector<double> colour = {4.0}, one = {2.0};
-  ExpectSameModel(
-      volume.model,
-      DenseCrf(unary_,
-               {VolumePositionKernel(3, 2, 2, {1, 2, 3}, 1.0),
-                VolumeBilateralKernel(3, 2, 2, 1, RandomFloats(12, 9.0F), {2, 2, 2}, colour, 0.5)},
-               LinearLabels(2)));
+  ExpectSameModel(volume.model,
+                  DenseCrf(unary_,
+                           {PositionKernel(std::array{3, 2, 2}, std::array{1.0, 2.0, 3.0}, 1.0),
+                            BilateralKernel(std::array{3, 2, 2}, 1, RandomFloats(12, 9.0F),
+                                            std::array{2.0, 2.0, 2.0}, colour, 0.5)},
+                           LinearLabels(2)));
   const LoadedDense plain = Read(R"({"submarine": "dense", "variables": 12, "labels": 2,
     "unary": "flat.npy", "metric": "potts",
     "kernels": [{"type": "features", "features": "f.npy", "sigma": 2}]})");
@@ -413,7 +414,7 @@ TEST_F(DenseBundleTest, WriterRefusesWhatIsNoModel) {
   EXPECT_THAT(message([](DenseSpec& s) { s.channels = 0; }), HasSubstr("kernel 1: "));
   EXPECT_THAT(message([](DenseSpec& s) { s.channels = 3; }), HasSubstr("24 samples"));
   EXPECT_THAT(message([](DenseSpec& s) { s.kernels[0].sigma = {}; }),
-              HasSubstr("kernel 0: 0 sigmas"));
+              HasSubstr("0 sigmas were given for 2 axes"));
   EXPECT_THAT(message([](DenseSpec& s) { s.kernels[0].sigma = {-1}; }), HasSubstr("sigma_x is -1"));
   EXPECT_THAT(message([](DenseSpec& s) { s.width = s.height = 0; }),
               HasSubstr("kernel 0: kernels of positions need"));
