@@ -116,15 +116,12 @@ void AddSegmentBenchCommand(CLI::App* app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   sub->add_option("--ignore", command->unknown,
                   "The value that means \"unknown\" in the true labels")
-      ->check(NumberBetween(0, 65535))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 65535));
   sub->add_option("--time-limit", command->time_limit,
                   "Seconds for each picture by auto and by routed")
-      ->check(NumberBetween(0.1, 1e9))
-      ->capture_default_str();
+      ->check(NumberBetween(0.1, 1e9));
   sub->add_option("--threads", command->threads, "0: all cores; scores do not depend on it")
-      ->check(NumberBetween(0, 1e4))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1e4));
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   sub->footer(
       "Examples:\n"

@@ -160,9 +160,7 @@ void AddStereoBenchCommand(CLI::App* app) {
       ->check(OneOf(StereoMethods()))
       ->type_name("LIST")
       ->default_str("all that the preset allows");
-  sub->add_option("--gap", settings.gap, "Relative gap of auto")
-      ->check(NumberBetween(0, 1e12))
-      ->capture_default_str();
+  sub->add_option("--gap", settings.gap, "Relative gap of auto")->check(NumberBetween(0, 1e12));
   sub->add_option(
          "--truth-factor", command->truth_factors,
          "Divisor of the samples in NAME's disparity.png; known for nine Middlebury pairs, "
@@ -171,8 +169,7 @@ void AddStereoBenchCommand(CLI::App* app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   sub->add_option("--threads", command->threads, "0: all cores; energies do not depend on it")
-      ->check(NumberBetween(0, 1e4))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1e4));
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   sub->footer(
       "Examples:\n"

@@ -165,14 +165,11 @@ void AddStereoSearchCommand(CLI::App* app) {
                   "Directory that keeps finished runs; the same command continues there")
       ->required();
   sub->add_option("--leave", command->leave, "So many pairs are left out of each search")
-      ->check(NumberBetween(1, 100))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 100));
   sub->add_option("--sweeps", command->sweeps, "Over all numbers, one after the other")
-      ->check(NumberBetween(1, 100))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 100));
   sub->add_option("--threads", command->threads, "0: all cores; results do not depend on it")
-      ->check(NumberBetween(0, 1e4))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1e4));
   sub->add_flag("-q,--quiet", command->quiet, "No progress");
   sub->footer("Example:\n  submarine-experiments stereo-search DATA/* -o search");
   sub->callback([command] {

@@ -32,9 +32,9 @@ void RunSynth(const SynthCommand& command) {
 }
 
 void AddModelOptions(CLI::App* sub, SynthSettings* settings) {
-  sub->add_option("--width", settings->width, "Columns")->capture_default_str();
-  sub->add_option("--height", settings->height, "Rows")->capture_default_str();
-  sub->add_option("--labels", settings->labels, "Labels, 2 to 1024")->capture_default_str();
+  sub->add_option("--width", settings->width, "Columns");
+  sub->add_option("--height", settings->height, "Rows");
+  sub->add_option("--labels", settings->labels, "Labels, 2 to 1024");
   sub->add_option("--unary-range", settings->range, "Unaries are uniform in LOW,HIGH")
       ->delimiter(',')
       ->expected(1, 2)
@@ -47,11 +47,9 @@ void AddModelOptions(CLI::App* sub, SynthSettings* settings) {
       ->delimiter(',')
       ->default_str("1,2,5,10");
   sub->add_option("--instances", settings->instances, "Random models per metric and weight")
-      ->check(NumberBetween(1, 1e6))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 1e6));
   sub->add_option("--seed", settings->seed, "Seed of the random unaries")
-      ->check(NumberBetween(0, 1.8e19))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1.8e19));
 }
 
 void AddMethodOptions(CLI::App* sub, SynthSettings* settings) {
@@ -64,18 +62,13 @@ void AddMethodOptions(CLI::App* sub, SynthSettings* settings) {
   sub->add_flag("--as-published", settings->as_published,
                 "Also the published curves with their mistakes (docs/experiments.md)");
   sub->add_option("--steps", settings->steps, "Number of Frank-Wolfe steps")
-      ->check(NumberBetween(1, 1e9))
-      ->capture_default_str();
-  sub->add_option("--gap", settings->gap, "Relative gap of submod")
-      ->check(NumberBetween(0, 1))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 1e9));
+  sub->add_option("--gap", settings->gap, "Relative gap of submod")->check(NumberBetween(0, 1));
   sub->add_option("--trw-tolerance", settings->trw_tolerance,
                   "TRW ends when a sweep gains less than this, relatively")
-      ->check(NumberBetween(0, 1))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1));
   sub->add_option("--rho-steps", settings->rho_steps, "Number of optimisation steps of trw-opt")
-      ->check(NumberBetween(1, 1e6))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 1e6));
 }
 
 }  // namespace
@@ -92,9 +85,7 @@ void AddSynthCommand(CLI::App* app) {
       ->required();
   sub->add_flag("--deterministic", command->settings.deterministic,
                 "Bit-identical results for any number of threads, without times");
-  sub->add_option("--threads", command->threads, "0: all cores")
-      ->check(NumberBetween(0, 1e4))
-      ->capture_default_str();
+  sub->add_option("--threads", command->threads, "0: all cores")->check(NumberBetween(0, 1e4));
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   sub->footer(
       "Examples:\n"

@@ -48,11 +48,9 @@ void AddDenseSolveOptions(CLI::App* sub, DenseCommand* command) {
   sub->add_option("--top", command->top,
                   "Write only the K most probable labels of every pixel; 0: all")
       ->type_name("K")
-      ->check(NumberBetween(0, kMaxLabels))
-      ->capture_default_str();
+      ->check(NumberBetween(0, kMaxLabels));
   sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
-      ->check(NumberBetween(0, 100000))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 100000));
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
 }
 
@@ -98,8 +96,7 @@ void AddNumbers(CLI::App* sub, const std::string& option, std::vector<double>* n
          help)
       ->type_name(names)
       ->default_str(numbers->empty() ? "by --preset"
-                                     : fmt::format("{:g}", fmt::join(*numbers, ",")))
-      ->group("Model");
+                                     : fmt::format("{:g}", fmt::join(*numbers, ",")));
 }
 
 }  // namespace
@@ -127,26 +124,21 @@ void CheckKernelOption(const char* option, const std::vector<double>& numbers) {
 }
 
 void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
-  const char* group = "Dense models";
+  const InGroup group(sub, "Dense models");
   OperatorOptions& pairs = solve->dense.pairs;
   AddChoice<OperatorKind>(
       sub, "--pairs", &pairs.kind,
       "How the solver sums over pairs. list: exactly, up to the cutoff; lattice: "
       "approximately, for wide kernels; brute-force: all of them; auto: list or "
-      "lattice, whichever is faster for the kernel")
-      ->group(group);
+      "lattice, whichever is faster for the kernel");
   sub->add_option(
          "--cutoff", pairs.cutoff,
          "Neighbour lists leave out pairs whose kernel value is below this, between 0 and 1; "
          "certificates account for them")
-      ->check(NumberInside(0, 1))
-      ->capture_default_str()
-      ->group(group);
+      ->check(NumberInside(0, 1));
   sub->add_option("--levels", pairs.lattice.levels,
                   "Number of soft levels into which lattices split values, 2 to 64")
-      ->check(NumberBetween(2, 64))
-      ->capture_default_str()
-      ->group(group);
+      ->check(NumberBetween(2, 64));
   const bool proves = solve->dense.certify != Certify::kNone;
   AddChoice<Certify>(
       sub, "--certify", &solve->dense.certify,
@@ -159,13 +151,12 @@ void AddPairOptions(CLI::App* sub, SolveOptions* solve) {
           "first two, which says more; none: labels and marginals without bounds")
       ->expected(0, 1)
       ->default_str("auto")
-      ->group(proves ? group : sub->option_defaults()->get_group());
+      ->group(proves ? "Dense models" : "Options");
   AddChoice<DenseMarginals>(sub, "--marginals-of", &solve->dense.marginals,
                             "Which marginals to return: those of the upper bound, which are too "
                             "flat where unaries say little; those of mean field started from "
                             "them, which are overconfident; the mean of both; routed: those of the "
-                            "upper bound, which must be the routed one")
-      ->group(group);
+                            "upper bound, which must be the routed one");
 }
 
 }  // namespace submarine::apps

@@ -25,6 +25,20 @@ CLI::Validator NumberInside(double min, double max);
 // One of `names`.
 CLI::Validator OneOf(const std::vector<std::string>& names);
 
+// What is added to the command while it lives has this heading in its help.
+class InGroup {
+ public:
+  InGroup(CLI::App* app, const std::string& group) : defaults_(*app->option_defaults()) {
+    defaults_.group(group);
+  }
+  ~InGroup() { defaults_.group("Options"); }
+  InGroup(const InGroup&) = delete;
+  InGroup& operator=(const InGroup&) = delete;
+
+ private:
+  CLI::OptionDefaults& defaults_;
+};
+
 // An option with named values; the value it holds is the default, which is named first.
 template <class T>
 CLI::Option* AddChoice(CLI::App* app, const std::string& name, T* value,

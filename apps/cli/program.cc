@@ -60,11 +60,17 @@ std::string UsageProblem(const CLI::App& app, const CLI::Error& error) {
 int Run(int argc, char** argv, const std::string& name, const std::string& description,
         const std::vector<void (*)(CLI::App*)>& commands) {
   CLI::App app(fmt::format("{}: {}", name, description));
+  app.option_defaults()->always_capture_default();
   app.name(name);
   app.set_version_flag("--version", fmt::format("{} {}", name, kVersion));
   app.require_subcommand(1);
   app.footer(fmt::format("`{} COMMAND --help` shows the options of a command and examples.", name));
   for (const auto add : commands) add(&app);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App* /*any*/) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_default_str() == "[]") option->default_str("");  // lists that are empty
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

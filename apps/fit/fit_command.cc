@@ -54,8 +54,7 @@ void RunFit(FitCommand command) {
   for (const LabelledFiles& files : FindLabelledPictures(command.inputs))
     pictures.push_back(ReadLabelledPicture(files, command.unknown));
   if (command.metric != "potts" && !pictures.empty())
-    command.settings.labels =
-        ParseMetricSpec(command.metric, pictures.front().num_labels(), false, nullptr);
+    command.settings.labels = ParseMetricSpec(command.metric, pictures.front().num_labels());
   internal::CheckFit(pictures, command.settings);
   const ThreadLimit thread_limit(command.threads);
   RunStore store(command.output, "submarine fit");
@@ -103,23 +102,18 @@ void AddFitCommand(CLI::App* app) {
       "fraction of correct pixels, or the likelihood of the truth (for probabilities to be used "
       "as such)");
   sub->add_option("--iterations", settings.iterations, "Updates of mean field")
-      ->check(NumberBetween(1, 1000))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 1000));
   sub->add_option("--metric", command->metric,
-                  "Distance of labels, as `segment --metric` takes it; to be given there, too")
-      ->capture_default_str();
+                  "Distance of labels, as `segment --metric` takes it; to be given there, too");
   sub->add_option("--folds", settings.folds,
-                  "Number of folds; each is scored with parameters found on the others")
-      ->capture_default_str();
+                  "Number of folds; each is scored with parameters found on the others");
   sub->add_option("--evaluations", settings.evaluations,
                   "Parameter sets tried per search; there is one search per fold and one on all "
                   "pictures")
-      ->check(NumberBetween(1, 100000))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 100000));
   sub->add_option("--pixels", settings.pixels,
                   "Search on pictures shrunk to at most this many pixels")
-      ->check(NumberBetween(100, 1e9))
-      ->capture_default_str();
+      ->check(NumberBetween(100, 1e9));
   sub->add_option(
          "--superpixels", settings.superpixel_sizes,
          "Also learn gamma and Q of superpixels of about so many pixels along a side; given "
@@ -128,15 +122,12 @@ void AddFitCommand(CLI::App* app) {
       ->check(NumberBetween(2, 1e4))
       ->allow_extra_args(false);
   sub->add_option("--seed", settings.seed, "Seed of the folds and of the first steps")
-      ->check(NumberBetween(0, 1.8e19))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1.8e19));
   sub->add_option("--ignore", command->unknown,
                   "The value that means \"unknown\" in the true labels")
-      ->check(NumberBetween(0, 65535))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 65535));
   sub->add_option("--threads", command->threads, "0: all cores; results do not depend on it")
-      ->check(NumberBetween(0, 1e4))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1e4));
   sub->add_flag("-q,--quiet", command->quiet, "No progress, no summary");
   sub->footer(
       "Examples:\n"

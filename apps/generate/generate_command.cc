@@ -52,7 +52,6 @@ struct GenerateOptions {
   double high = 10.0;
   std::string metric = "potts";
   std::uint64_t seed = 1;
-  bool strict_hst = false;
   std::string output;
 };
 
@@ -183,11 +182,8 @@ void RunGenerate(const GenerateOptions& options) {
         fmt::format("--output is \"{}\", expected a name that ends in .json", options.output));
   }
   { const AtomicFile probe(output); }  // fail now rather than after the arrays are written
-  std::vector<std::string> warnings;
   CheckLabelCount(options.labels);
-  LabelSpace labels = ParseMetricSpec(options.metric, options.labels, options.strict_hst, &warnings,
-                                      output.parent_path());
-  for (const std::string& warning : warnings) PrintWarning(warning);
+  LabelSpace labels = ParseMetricSpec(options.metric, options.labels, output.parent_path());
   if (!(options.low <= options.high)) {
     throw InvalidInput(
         fmt::format("the unaries' range {} to {} is empty", options.low, options.high));
@@ -200,26 +196,15 @@ void RunGenerate(const GenerateOptions& options) {
 }
 
 void AddSoftmaxOptions(CLI::App* command, GenerateOptions* options) {
-  const char* group = "Softmaxes";
+  const InGroup group(command, "Softmaxes");
   SyntheticSoftmax* softmax = &options->softmax_options;
-  command->add_option("--cell", softmax->cell, "Pixels along the side of a cell of the classifier")
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--blur", softmax->blur, "Smoothing, in cells")
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--noise", softmax->noise, "Noise of the logits of every cell, in nats")
-      ->capture_default_str()
-      ->group(group);
-  command
-      ->add_option("--confusion", softmax->confusion,
-                   "Share of patches of 4 x 4 cells that lean to another label")
-      ->capture_default_str()
-      ->group(group);
+  command->add_option("--cell", softmax->cell, "Pixels along the side of a cell of the classifier");
+  command->add_option("--blur", softmax->blur, "Smoothing, in cells");
+  command->add_option("--noise", softmax->noise, "Noise of the logits of every cell, in nats");
+  command->add_option("--confusion", softmax->confusion,
+                      "Share of patches of 4 x 4 cells that lean to another label");
   command->add_option("--ignore", options->unknown, "The value that means \"unknown\" in TRUTH")
-      ->check(NumberBetween(0, 65535))
-      ->capture_default_str()
-      ->group(group);
+      ->check(NumberBetween(0, 65535));
 }
 
 }  // namespace
@@ -245,11 +230,10 @@ void AddGenerateCommand(CLI::App* app) {
                    "labels; --output is an .npy file")
       ->type_name("TRUTH");
   AddSoftmaxOptions(command, options.get());
-  command->add_option("--width", options->width, "Columns")->capture_default_str();
-  command->add_option("--height", options->height, "Rows")->capture_default_str();
-  command
-      ->add_option("--labels", options->labels, "Labels, 2 to 1024; of a stereo pair, disparities")
-      ->capture_default_str();
+  command->add_option("--width", options->width, "Columns");
+  command->add_option("--height", options->height, "Rows");
+  command->add_option("--labels", options->labels,
+                      "Labels, 2 to 1024; of a stereo pair, disparities");
   command->add_option("--connectivity", options->connectivity, "4 or 8 neighbours (grids)")
       ->default_str(fmt::format("{}", kConnectivity));
   command->add_option("--weight", options->weight, "Weight of every edge, or of both kernels")
@@ -264,18 +248,14 @@ void AddGenerateCommand(CLI::App* app) {
       ->add_option("--colour-sigma", options->colour_sigma,
                    "Its width in grey levels, 0 to 255 (dense)")
       ->default_str("20");
-  command->add_option("--low", options->low, "Smallest unary")->capture_default_str();
-  command->add_option("--high", options->high, "Largest unary")->capture_default_str();
-  command
-      ->add_option(
-          "--metric", options->metric,
-          "potts, linear, truncated:T, tree:SPEC, or a file beside the output of a matrix or of a "
-          "label tree (.csv, .tsv, .txt, .json, .npy)")
-      ->capture_default_str();
-  command->add_flag("--strict-hst", options->strict_hst, "Refuse trees that break the r-HST rules");
+  command->add_option("--low", options->low, "Smallest unary");
+  command->add_option("--high", options->high, "Largest unary");
+  command->add_option(
+      "--metric", options->metric,
+      "potts, linear, truncated:T, tree:SPEC, or a file beside the output of a matrix or of a "
+      "label tree (.csv, .tsv, .txt, .json, .npy)");
   command->add_option("--seed", options->seed, "Seed of the random numbers")
-      ->check(NumberBetween(0, 1.8e19))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1.8e19));
   command
       ->add_option("-o,--output", options->output,
                    "JSON header to write; arrays are written next to it")

@@ -15,7 +15,6 @@
 #include "apps/cli/messages.h"
 #include "apps/cli/option_checks.h"
 #include "apps/commands.h"
-#include "apps/metric/tree_picture.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/model/metric_spec.h"
@@ -31,7 +30,6 @@ struct MetricCommand {
   int labels = 0;
   int cuts = 10;
   std::string json;
-  std::string picture;
 };
 
 SizedMetric Read(const MetricCommand& command) {
@@ -47,7 +45,7 @@ SizedMetric Read(const MetricCommand& command) {
     throw InvalidInput(fmt::format(
         "the metric {} needs --labels, as it is neither from a file nor a tree", command.metric));
   }
-  return {ParseMetricSpec(command.metric, command.labels, false, nullptr)};
+  return {ParseMetricSpec(command.metric, command.labels)};
 }
 
 std::string NameOf(const LabelSpace& labels, int label) {
@@ -76,6 +74,21 @@ std::string CutText(const LabelSpace& labels, int cut) {
   names.resize(names.size() - more);
   return fmt::format("{:10.4g}  {{{}{}}}", labels.metrics[0].length[static_cast<std::size_t>(cut)],
                      fmt::join(names, ", "), more > 0 ? fmt::format(", {} more", more) : "");
+}
+
+// Of the nodes below one: a line each, with the length of the edge above it.
+std::string TreeText(const std::vector<TreeNode>& nodes, int parent, std::size_t depth) {
+  std::string text;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto& [up, length, label, name] = nodes[n];
+    if (up != parent) continue;
+    std::string line(2 * depth, ' ');
+    if (label >= 0) line += fmt::format("{}{}", label, name.empty() ? "" : " ");
+    line += Escaped(up < 0 && name.empty() ? "root" : name);
+    if (up >= 0) line += fmt::format("{}({:g})", line.back() == ' ' ? "" : " ", length);
+    text += line + "\n" + TreeText(nodes, static_cast<int>(n), depth + 1);
+  }
+  return text;
 }
 
 std::string Report(const SizedMetric& metric, const MetricCommand& command) {
@@ -109,11 +122,7 @@ std::string Report(const SizedMetric& metric, const MetricCommand& command) {
         "on average. Labels, energies and lower bounds are those of d.\n",
         fit.worst, NameOf(labels, fit.i), NameOf(labels, fit.j), fit.mean);
   }
-  if (metric.tree) {
-    for (const std::string& violation : metric.tree->HstViolations())
-      text += fmt::format("No r-HST: {}.\n", violation);
-    return text + TreeText(*metric.tree);
-  }
+  if (metric.tree) return text + TreeText(metric.tree->nodes(), -1, 0);
   const auto shown = std::min(cuts.size(), static_cast<std::size_t>(command.cuts));
   if (shown > 0) text += fmt::format("The longest {} cuts, length and labels:\n", shown);
   for (std::size_t k = 0; k < shown; ++k) text += CutText(labels, cuts[k]) + "\n";
@@ -141,17 +150,9 @@ Json ReportJson(const LabelSpace& labels) {
 }
 
 void RunMetric(const MetricCommand& command) {
-  for (const std::string* file : {&command.json, &command.picture}) {
-    if (!file->empty()) internal::AtomicFile probe(*file);  // fail now rather than after the work
-  }
+  // Fail now rather than after the work.
+  if (!command.json.empty()) internal::AtomicFile probe(command.json);
   const SizedMetric metric = Read(command);
-  if (!command.picture.empty()) {
-    if (!metric.tree) {
-      throw InvalidInput(
-          fmt::format("--picture draws label trees, and {} is none", command.metric));
-    }
-    WriteFileAtomically(command.picture, TreeSvg(*metric.tree));
-  }
   if (!command.json.empty()) WriteFileAtomically(command.json, JsonText(ReportJson(metric.labels)));
   PrintText(Report(metric, command));
 }
@@ -167,15 +168,14 @@ void AddMetricCommand(CLI::App* app) {
                   "(.csv, .tsv, .txt, .json, .npy), a tree, or a name, with --labels")
       ->required();
   sub->add_option("--labels", command->labels, "Number of labels, of potts, linear and truncated:T")
-      ->check(NumberBetween(2, kMaxLabels));
+      ->check(NumberBetween(2, kMaxLabels))
+      ->default_str("");
   sub->add_option("--cuts", command->cuts, "How many cuts to list")
-      ->check(NumberBetween(0, 1000000))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1000000));
   sub->add_option("--json", command->json, "Write all cuts and groups (JSON)");
-  sub->add_option("--picture", command->picture, "Draw the label tree (SVG)");
   sub->footer(
       "Examples:\n"
-      "  submarine metric animals.tsv --picture animals.svg\n"
+      "  submarine metric animals.tsv\n"
       "  submarine metric costs.csv --json cuts.json\n"
       "  submarine metric repair:costs.csv\n"
       "  submarine metric tree2b\n"

@@ -41,8 +41,7 @@ void AddReportCommand(CLI::App* app) {
   sub->add_option("-o,--output", command->output, "The page")->default_str("DIR/report.html");
   sub->add_option("--max-mb", command->options.max_megabytes,
                   "Show fewer pixels and labels where the page would be larger")
-      ->check(NumberBetween(0.1, 1e4))
-      ->capture_default_str();
+      ->check(NumberBetween(0.1, 1e4));
   sub->footer(
       "Examples:\n"
       "  submarine solve model.json --json out/summary.json --marginals out/marginals.npy\n"

@@ -183,8 +183,7 @@ void AddInputOptions(CLI::App* sub, SegmentCommand* command) {
                   "With --certify: a picture of the same size; what is proven is about the pixels "
                   "that are white in it");
   sub->add_option("--ignore", reading.ignore, "Value of unknown pixels in --truth")
-      ->check(NumberBetween(-1, 65535))
-      ->capture_default_str();
+      ->check(NumberBetween(-1, 65535));
   sub->add_option("--classes", command->classes, "Names of the labels: a text file, one per line");
   sub->add_option("--palette", command->palette,
                   "Colours of the labels: voc, or a text file with #rrggbb or R G B per line")
@@ -195,12 +194,10 @@ void AddInputOptions(CLI::App* sub, SegmentCommand* command) {
       ->type_name("{labels-last,labels-first}");
   sub->add_option("--confidence", reading.confidence,
                   "Probability that a scribble is right, against all other labels together")
-      ->check(NumberInside(0, 1))
-      ->capture_default_str();
+      ->check(NumberInside(0, 1));
   sub->add_option("--softmax-temperature", reading.softmax_temperature,
                   "Divides the costs of --softmax: above 1 trusts the classifier less")
-      ->check(NumberInside(0, 1e6))
-      ->capture_default_str();
+      ->check(NumberInside(0, 1e6));
 }
 
 }  // namespace
@@ -224,32 +221,26 @@ void AddSegmentCommand(CLI::App* app) {
   sub->add_option("--max-mb", settings.report->max_megabytes,
                   "Show pictures and probabilities at a lower resolution where report.html would "
                   "be larger")
-      ->check(NumberBetween(0.1, 1e4))
-      ->capture_default_str();
+      ->check(NumberBetween(0.1, 1e4));
   AddDenseSolveOptions(sub, &settings.dense);
   sub->add_option("--updates", solve.dense.updates,
                   "Labels and probabilities are those after this number of updates of mean field, "
                   "whatever is proven of them; 0: until its bound no longer rises")
-      ->check(NumberBetween(0, 1000000))
-      ->capture_default_str();
-  const char* group = "Model";
+      ->check(NumberBetween(0, 1000000));
+  const InGroup group(sub, "Model");
   sub->add_option(
-         "--metric", settings.metric,
-         "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
-         "tree (.csv, .tsv, .txt, .json, .npy)")
-      ->capture_default_str()
-      ->group(group);
+      "--metric", settings.metric,
+      "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
+      "tree (.csv, .tsv, .txt, .json, .npy)");
   sub->add_option(
-         "--parameters", command->parameters,
-         "Kernels, iterations and temperature as `submarine fit` writes them (JSON); options "
-         "given beside it take precedence")
-      ->group(group);
+      "--parameters", command->parameters,
+      "Kernels, iterations and temperature as `submarine fit` writes them (JSON); options "
+      "given beside it take precedence");
   AddChoice<Preset>(
       sub, "--preset", &command->preset,
       {{"adapted", Preset::kAdapted}, {"pydensecrf", Preset::kPydensecrf}},
       "Kernels. adapted: lengths by the size of the picture, weights by how sure the classifier is "
-      "(scribbles: as pydensecrf); pydensecrf: those of its README, 3,3 and 80,13,10")
-      ->group(group);
+      "(scribbles: as pydensecrf); pydensecrf: those of its README, 3,3 and 80,13,10");
   AddKernelOptions(sub, &settings.position, &settings.bilateral);
   sub->add_option("--superpixels", settings.superpixels,
                   "Regions whose pixels are to agree, given once for every scale: "
@@ -260,16 +251,13 @@ void AddSegmentCommand(CLI::App* app) {
                   "that much once the share Q of them "
                   "disagrees")
       ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->group(group);
+      ->allow_extra_args(false);
   AddChoice<KernelNormalisation>(
       sub, "--normalisation", &settings.normalisation,
       {{"symmetric", KernelNormalisation::kSymmetric}, {"none", KernelNormalisation::kNone}},
-      "symmetric: divide by row sums, so that pixels with many similar ones weigh no more")
-      ->group(group);
+      "symmetric: divide by row sums, so that pixels with many similar ones weigh no more");
   AddChoice<bool>(sub, "--count", &settings.ordered, {{"once", false}, {"ordered", true}},
-                  "once: a pair adds its weight once; ordered: as (a, b) and as (b, a), twice")
-      ->group(group);
+                  "once: a pair adds its weight once; ordered: as (a, b) and as (b, a), twice");
   AddPairOptions(sub, &solve);
   sub->footer(
       "Examples:\n"

@@ -19,7 +19,6 @@
 #include "submarine/base/stopwatch.h"
 #include "submarine/io/image/image.h"
 #include "submarine/io/model/metric_spec.h"
-#include "submarine/model/image_features.h"
 #include "submarine/segmentation/calibration.h"
 
 namespace submarine::apps {
@@ -88,29 +87,6 @@ void Calibrate(const SegmentSettings& settings, const SegmentPicture& picture,
   }
 }
 
-// Lengths are in mm.
-std::vector<GaussianKernel> VolumeKernels(const Volume& volume, std::span<const float> samples,
-                                          const SegmentationParameters& parameters) {
-  CheckParameters(parameters);
-  const auto& [width, height, depth] = volume.extent;
-  const auto voxels = [&](double length) {
-    return std::array{length / volume.spacing[0], length / volume.spacing[1],
-                      length / volume.spacing[2]};
-  };
-  std::vector<GaussianKernel> kernels;
-  if (parameters.position_weight > 0.0) {
-    kernels.push_back(VolumePositionKernel(width, height, depth, voxels(parameters.position_sigma),
-                                           parameters.position_weight));
-  }
-  if (parameters.bilateral_weight > 0.0) {
-    kernels.push_back(
-        VolumeBilateralKernel(width, height, depth, 1, samples, voxels(parameters.bilateral_sigma),
-                              std::array{parameters.colour_sigma}, parameters.bilateral_weight));
-  }
-  for (GaussianKernel& kernel : kernels) kernel.normalisation = parameters.normalisation;
-  return kernels;
-}
-
 // One scale of superpixels, or the regions of a file.
 std::vector<Clique> CliquesOf(const SuperpixelSpec& spec, const PictureView& picture) {
   if (spec.slic) return RegionCliques(Superpixels(picture, *spec.slic), spec.terms);
@@ -136,9 +112,11 @@ DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameter
       cliques->push_back(std::move(clique));
   }
   return DenseCrf(std::move(picture->unary),
-                  picture->volume ? VolumeKernels(*picture->volume, samples, parameters)
-                                  : SegmentationKernels(view, parameters),
-                  ParseMetricSpec(settings.metric, num_labels, false, nullptr),
+                  picture->volume  // lengths in mm
+                      ? SegmentationKernels(picture->volume->extent, picture->volume->spacing, 1,
+                                            samples, parameters)
+                      : SegmentationKernels(view, parameters),
+                  ParseMetricSpec(settings.metric, num_labels),
                   settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
 }
 

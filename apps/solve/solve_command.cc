@@ -51,7 +51,6 @@ struct SolveCommand {
   std::vector<std::string> given;  // options on the command line
   std::string model;
   std::string evidence;
-  bool strict_hst = false;
   bool no_report = false;
   bool quiet = false;
   int threads = 0;
@@ -301,9 +300,7 @@ void RunSolve(SolveCommand command) {
   CatchInterrupts();
   SolveProgress progress(command.solve, command.quiet);
   progress("reading", {.k = -1});
-  ModelInput input =
-      ReadModel(command.model, command.evidence, command.strict_hst, command.solve, clock);
-  for (const std::string& warning : input.warnings) PrintWarning(warning);
+  ModelInput input = ReadModel(command.model, command.evidence, command.solve, clock);
   CheckOptions(input, command);
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
@@ -352,8 +349,7 @@ void AddSolveCommand(CLI::App* app) {
          "--temperature", solve.temperature,
          "T of exp(-E/T); values are T log Z. 0: the linear programming relaxation (auto, pdhg), "
          "local search (dense mf) or the labeling of least energy (exact)")
-      ->check(NumberBetween(0, 1e12))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1e12));
   sub->add_option("--gap", solve.limits.gap,
                   "Stop when upper - dual <= gap * max(1, |upper|); trw: when a sweep gains less")
       ->check(NumberBetween(0, 1e12))
@@ -371,11 +367,9 @@ void AddSolveCommand(CLI::App* app) {
   AddLimitOptions(sub, &solve);
   sub->add_option("--rounding", solve.sparse.rounding_draws,
                   "Random roundings tried for the labeling")
-      ->check(NumberBetween(0, 1000000))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1000000));
   sub->add_option("--starts", solve.sparse.starts, "Number of starts of mean field")
-      ->check(NumberBetween(1, 1000000))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 1000000));
   sub->add_option_function<std::string>(
          "--mean-field",
          [&solve](const std::string& text) {
@@ -388,16 +382,12 @@ void AddSolveCommand(CLI::App* app) {
       ->check(OneOf({"naive", "forest"}))
       ->type_name("{naive,forest}");
   sub->add_option("--seed", solve.sparse.seed, "Seed of all random choices")
-      ->check(NumberBetween(0, 1.8e19))
-      ->capture_default_str();
-  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it")
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1.8e19));
+  sub->add_option("--threads", command->threads, "0: all cores; the results do not depend on it");
   sub->add_option("--evidence", command->evidence, "UAI evidence file (.uai and .fg models)");
   sub->add_flag("--deterministic", solve.limits.deterministic,
                 "Make no decision depend on the clock, so that slow and fast machines get the same "
                 "result; no result depends on the number of threads in any case");
-  sub->add_flag("--strict-hst", command->strict_hst,
-                "Refuse label trees that break the r-HST rules");
   sub->add_option("--json", command->json, "Write the summary: bounds, energy, iterations");
   sub->add_option("--marginals", command->marginals, "Write the marginals (.npy)");
   sub->add_option("--mar", command->mar, "Write the marginals in UAI's MAR form");
@@ -416,8 +406,7 @@ void AddSolveCommand(CLI::App* app) {
          "--rho-steps", solve.sparse.rho_steps,
          "trw: number of steps that optimise the probability with which every edge is in a "
          "forest; the bound stays valid")
-      ->check(NumberBetween(0, 1000000))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1000000));
   AddPairOptions(sub, &command->solve);
   sub->footer(
       "Examples:\n"

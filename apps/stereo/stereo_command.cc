@@ -375,50 +375,39 @@ void RunStereo(const CLI::App& sub, const StereoCommand& command) {
 }
 
 void AddModelOptions(CLI::App* sub, StereoCommand* command) {
-  const char* group = "Model";
+  const InGroup group(sub, "Model");
   const StereoSettings& settings = command->plain;
   sub->add_option("--disparities", command->disparities,
                   "Number of disparities: 0 to N - 1 pixels; auto estimates it from the pair")
-      ->type_name("N|auto")
-      ->capture_default_str()
-      ->group(group);
+      ->type_name("N|auto");
   sub->add_option(
          "--unary", command->unary,
          "Solve a model of this matching cost for the least energy, with a proof, instead of "
          "semi-global matching. ad: sum over channels of absolute differences; census: differing "
-         "comparisons with 62 neighbours; bt: Birchfield and Tomasi's, insensitive to sampling; "
-         "sad:R, census:R, bt:R: their means over windows of radius R")
-      ->type_name("ad|sad:R|census[:R]|bt[:R]")
-      ->group(group);
+         "comparisons with 62 neighbours; sad:R, census:R: their means over windows of radius R")
+      ->type_name("ad|sad:R|census[:R]");
   sub->add_option("--truncate", command->truncate, "Largest matching cost of --unary")
       ->check(NumberInside(0, 1e30))
       ->default_str(std::isfinite(settings.matching.truncate)
                         ? fmt::format("{:g}", settings.matching.truncate)
-                        : "none")
-      ->group(group);
+                        : "none");
   sub->add_option("--scale", command->factor,
                   "Factor of the matching costs of --unary: the larger, the less smoothing")
       ->check(NumberInside(0, 1e30))
-      ->default_str(fmt::format("{:g}", settings.matching.factor))
-      ->group(group);
+      ->default_str(fmt::format("{:g}", settings.matching.factor));
   sub->add_option(
-         "--metric", command->plain.metric,
-         "With --unary, distance of disparities: potts, linear, truncated:T, or a file of a "
-         "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)")
-      ->capture_default_str()
-      ->group(group);
+      "--metric", command->plain.metric,
+      "With --unary, distance of disparities: potts, linear, truncated:T, or a file of a "
+      "matrix or of a label tree (.csv, .tsv, .txt, .json, .npy)");
   AddKernelOptions(sub, &command->position, &command->bilateral);
   AddChoice<Preset>(sub, "--preset", &command->preset,
                     {{"semi-global", Preset::kSemiGlobal}, {"paper", Preset::kPaper}},
                     "paper: absolute differences, Potts and the kernels of Pansari, Russell and "
-                    "Kumar")
-      ->group(group);
+                    "Kumar");
   sub->add_option("--shrink", command->shrink,
                   "Work at 1/K of the resolution; ground truth is shrunk, too")
       ->type_name("K")
-      ->check(NumberBetween(1, 64))
-      ->capture_default_str()
-      ->group(group);
+      ->check(NumberBetween(1, 64));
 }
 
 }  // namespace

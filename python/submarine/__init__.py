@@ -25,7 +25,7 @@ from ._refine import Refined, costs_of, probabilities_of, refine, refine_many
 from ._result import Expectation, Record, Result
 from ._segmenter import Segmenter
 from ._solve import Method, methods, set_threads, solve
-from ._stereo import StereoResult, compare_disparities, guess_disparities, matching_costs, refined_disparities, stereo
+from ._stereo import StereoResult, matching_costs, stereo
 from ._superpixels import superpixels
 from ._volumes import RefinedVolume, refine_volume
 
@@ -33,9 +33,8 @@ __all__ = [
     "Change", "Comparison", "DenseCrf", "Error", "Expectation", "FactorGraph", "FileError", "Fit", "GraphCrf",
     "GridCrf", "Interrupted", "InvalidInput", "KernelSpec", "Method", "NotExpressible", "Points", "Record",
     "Refined", "RefinedVolume", "Result", "SegmentationParameters", "Segmenter", "StereoResult", "TimeLimit",
-    "TooLarge", "__version__", "bilateral", "blocks", "compare_disparities", "compare_labels", "costs_of",
-    "features", "fit", "grid_edges", "guess_disparities", "matching_costs", "methods", "position",
-    "probabilities_of", "read", "read_parameters", "read_points", "refine", "refine_logits", "refine_many",
-    "refine_points", "refine_volume", "refine_volumes", "refined_disparities", "set_threads", "solve",
-    "stereo", "superpixels",
+    "TooLarge", "__version__", "bilateral", "blocks", "compare_labels", "costs_of", "features", "fit",
+    "grid_edges", "matching_costs", "methods", "position", "probabilities_of", "read", "read_parameters",
+    "read_points", "refine", "refine_logits", "refine_many", "refine_points", "refine_volume",
+    "refine_volumes", "set_threads", "solve", "stereo", "superpixels",
 ]

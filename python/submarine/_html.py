@@ -130,38 +130,11 @@ def result_html(result: Result, pictures: bool = True) -> str:
     return f"<table>{cells}</table>{_pictures(result) if pictures else ''}"
 
 
-def _curve(result: Result) -> str:
-    """Upper and dual values over the seconds, as SVG."""
-    points = [(r.seconds, r.upper, r.dual) for r in result.records if r.upper is not None and r.dual is not None]
-    if len(points) < 2:
-        return ""
-    seconds = np.array([p[0] for p in points])
-    values = np.array([[p[1], p[2]] for p in points], float)
-    values = values[:, np.isfinite(values).all(axis=0)]
-    if not values.size:
-        return ""
-    last = values[-1]
-    top, bottom = values[len(values) // 8 :].max(), values[len(values) // 8 :].min()
-    span = max(top - bottom, 1e-12 * max(1.0, abs(float(last.max()))))
-    x = 40 + 560 * (seconds - seconds[0]) / max(seconds[-1] - seconds[0], 1e-9)
-    lines = []
-    for column, colour in zip(values.T, ("#b04030", "#3050a0")):
-        y = np.clip(20 + 200 * (top - column) / span, 0, 240)
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
-        lines.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{path}"/>')
-    return (
-        '<h2>Upper bound (red) and dual value (blue) over time</h2><svg width="640" height="260" '
-        f'role="img">{"".join(lines)}<text x="40" y="255">0 s</text>'
-        f'<text x="560" y="255">{seconds[-1]:.2f} s</text></svg>'
-    )
-
-
 def plain_page(result: Result, pictures: Sequence[Tuple[str, bytes]]) -> str:
     """A page that stands alone, without scripts: where the build had no esbuild for the command's."""
     shown = "".join(_figure(picture, name) for name, picture in pictures)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>submarine</title>'
         "<style>body{font:16px sans-serif;margin:2em;max-width:60em}th{padding-right:1em;vertical-align:top}"
-        f"</style></head><body><h1>What was proven</h1>{result_html(result, not pictures)}{shown}{_curve(result)}"
-        "</body></html>\n"
+        f"</style></head><body><h1>What was proven</h1>{result_html(result, not pictures)}{shown}</body></html>\n"
     )

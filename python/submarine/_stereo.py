@@ -1,4 +1,4 @@
-"""Depth from two pictures: costs of matching, disparities from marginals, evaluation against ground truth."""
+"""Depth from two pictures, and what matching them costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional
 import numpy as np
 
 from . import _core
-from ._arrays import Array, as_array, as_integers, as_number, as_whole, require_finite
+from ._arrays import Array, as_array, as_number, as_whole, require_finite
 from ._errors import InvalidInput
 from ._keywords import checked_keywords
 from ._refine import in_bytes
@@ -53,7 +53,7 @@ def stereo(
     left, right : array
         The views, of shape (height, width) or (height, width, 3), values 0 to 255; floats of 0 to 1 are taken times 255.
     disparities : int, optional
-        How many; unless given as many as the costs, or as the ranges need, else what :func:`guess_disparities` says.
+        How many; unless given as many as the costs, or as the ranges need, else what the views themselves suggest.
     costs : array, optional
         What each match costs, of shape (height, width, disparities), from a network or another matcher: used instead of
         comparing the views. Their unit does not count. NaN and infinite: nothing is known of that match.
@@ -117,9 +117,9 @@ def matching_costs(
     left, right : array
         The views, of shape (height, width) or (height, width, 3), values 0 to 255.
     disparities : int, optional
-        How many; what :func:`guess_disparities` says unless given.
+        How many; as many as the views themselves suggest unless given.
     kind : str
-        "ad", "census", "bt", or over windows of radius 2 "sad:2", "census:2", "bt:2".
+        "ad", "census", or over windows of radius 2 "sad:2", "census:2".
     truncate : float
         Larger costs become this one.
     factor : float
@@ -145,115 +145,7 @@ def matching_costs(
     first, second = as_array(left, "the left view"), as_array(right, "the right view")
     require_finite(first, "the left view")
     require_finite(second, "the right view")
-    count = guess_disparities(first, second) if disparities is None else as_whole(disparities, "disparities")
+    count = 0 if disparities is None else as_whole(disparities, "disparities")
+    if disparities is not None and count < 1:
+        raise InvalidInput(f"disparities is {count}, expected 1 or more")
     return _core.matching_costs(first, second, count, kind, as_number(truncate, "truncate"), as_number(factor, "factor"))
-
-
-@checked_keywords
-def guess_disparities(left: Any, right: Any) -> int:
-    """How many disparities two views need, from the views themselves.
-
-    Parameters
-    ----------
-    left, right : array
-        As for :func:`matching_costs`.
-
-    Returns
-    -------
-    int
-        The number of disparities.
-
-    Raises
-    ------
-    InvalidInput
-        For views of different shapes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> view = np.random.default_rng(0).integers(0, 256, (20, 60))
-    >>> guess_disparities(view, view) >= 1
-    True
-    """
-    return int(_core.guess_disparities(as_array(left, "the left view"), as_array(right, "the right view")))
-
-
-@checked_keywords
-def refined_disparities(marginals: Any, labels: Any) -> Array:
-    """Disparities between whole pixels: the mean of each marginal around its label.
-
-    Parameters
-    ----------
-    marginals : array
-        Of shape (height, width, disparities).
-    labels : array of int
-        Of shape (height, width).
-
-    Returns
-    -------
-    array
-        Of the shape of the labels.
-
-    Raises
-    ------
-    InvalidInput
-        For shapes that disagree, and labels that do not exist.
-
-    Examples
-    --------
-    >>> refined_disparities([[[0.25, 0.5, 0.25]]], [[1]]).tolist()
-    [[1.0]]
-    """
-    labeling = as_integers(labels, "the labeling")
-    values = as_array(marginals, "the marginals")
-    if values.shape[:-1] != labeling.shape:
-        raise InvalidInput(f"the marginals have shape {values.shape}, expected {labeling.shape} and the disparities")
-    flat = _core.refined_disparities(values.reshape(-1, values.shape[-1]), labeling.reshape(-1))
-    return flat.reshape(labeling.shape)
-
-
-@checked_keywords
-def compare_disparities(estimate: Any, truth: Any, mask: Any = None) -> Dict[str, float]:
-    """Shares of pixels that are off by more than 0.5, 1 and 2, and the mean error.
-
-    Parameters
-    ----------
-    estimate, truth : array
-        Disparities of the same shape; NaN where truth is unknown.
-    mask : array of bool, optional
-        The pixels to compare.
-
-    Returns
-    -------
-    dict
-        ``pixels``, ``bad_half``, ``bad_one``, ``bad_two`` and ``mean_absolute``.
-
-    Raises
-    ------
-    InvalidInput
-        For shapes that disagree, estimates that are not finite, and no pixel to compare.
-
-    Examples
-    --------
-    >>> compare_disparities([[1.0, 4.0]], [[1.0, 2.5]])["bad_one"]
-    0.5
-    """
-    known = as_array(truth, "the truth").astype(np.float64)
-    found = as_array(estimate, "the estimate").astype(np.float64)
-    if found.shape != known.shape:
-        raise InvalidInput(f"the estimate has shape {found.shape}, expected {known.shape} as the truth")
-    compared = ~np.isnan(known)
-    if mask is not None:
-        compared &= as_array(mask, "the mask").astype(bool)
-    if not compared.any():
-        raise InvalidInput("there is no pixel to compare")
-    error = np.abs(found[compared] - known[compared])
-    if not np.isfinite(error).all():
-        raise InvalidInput("the estimate or the truth of a pixel that is compared is not finite")
-    return {
-        "pixels": int(compared.sum()),
-        "bad_half": float((error > 0.5).mean()),
-        "bad_one": float((error > 1).mean()),
-        "bad_two": float((error > 2).mean()),
-        "mean_absolute": float(error.mean()),
-    }

@@ -73,6 +73,7 @@ Found FindMatchingCosts(Options* options, Arrays arrays, const Told& /*told*/) {
   MatchingOptions matching = ParseMatchingKind(kind);
   int disparities = 0;
   options->Read("disparities", &disparities);
+  if (disparities == 0) disparities = GuessDisparities(left.view, right.view);
   options->Read("truncate", &matching.truncate);
   options->Read("factor", &matching.factor);
   options->CheckEmpty();
@@ -80,13 +81,6 @@ Found FindMatchingCosts(Options* options, Arrays arrays, const Told& /*told*/) {
   const auto width = static_cast<std::size_t>(left.view.width);
   return ValuesOf(MatchingCosts(left.view, right.view, disparities, matching),
                   {height, width, static_cast<std::size_t>(disparities)});
-}
-
-Found FindDisparities(Options* options, Arrays arrays, const Told& /*told*/) {
-  options->CheckEmpty();
-  const HeldView left(ArrayAt(arrays, 0));
-  const HeldView right(ArrayAt(arrays, 1));
-  return ValuesOf(Json{{"disparities", GuessDisparities(left.view, right.view)}});
 }
 
 // What a stereo pair says: several arrays of the shape of the views.
@@ -146,15 +140,6 @@ Found FindStereo(Options* options, Arrays arrays, const Told& /*told*/) {
   }
   return std::make_unique<StereoObject>(left.view, right.view,
                                         StereoGiven{given[0], given[1], given[2]}, options);
-}
-
-Found FindRefinedDisparities(Options* options, Arrays arrays, const Told& /*told*/) {
-  options->CheckEmpty();
-  std::vector<float> refined =
-      RefinedDisparities(ToMatrix<float>(ArrayAt(arrays, 0), "the marginals"),
-                         ToVector<std::int32_t>(ArrayAt(arrays, 1), "the labels"));
-  const std::size_t size = refined.size();
-  return ValuesOf(std::move(refined), {size});
 }
 
 // Of a picture or volume, with the labels in the last axis. The pixels lie as in one block, whatever
@@ -274,12 +259,10 @@ constexpr Function kFunctions[] = {
     {"compare_labels", &FindComparison},
     {"fit", &FindFit},
     {"grid_edges", &FindGridEdges},
-    {"guess_disparities", &FindDisparities},
     {"lattice_factors", &FindLatticeFactors},
     {"matching_costs", &FindMatchingCosts},
     {"parameters_for", &FindParametersFor},
     {"read_parameters", &FindParametersIn},
-    {"refined_disparities", &FindRefinedDisparities},
     {"stereo", &FindStereo},
     {"superpixel_spec", &FindSuperpixelSpec},
     {"superpixels", &FindSuperpixels},

@@ -162,10 +162,8 @@ struct Kernels {
       kernel = FeatureKernel(ToMatrix<double>(Values(options, "values"), "the features"), sigma,
                              weight, name);
     } else if (type == "position" || type == "bilateral") {
-      if ((size.size() != 2 && size.size() != 3) || sigma.size() != size.size())
-        throw InvalidInput(
-            fmt::format("{} sigmas were given for {} axes", sigma.size(), size.size()));
-      kernel = type == "position" ? Position(sigma, weight) : Bilateral(options, sigma, weight);
+      kernel = type == "position" ? PositionKernel(size, sigma, weight)
+                                  : Bilateral(options, sigma, weight);
     } else {
       throw InvalidInput(fmt::format(
           "the type of a kernel is \"{}\", expected position, bilateral, features or stored",
@@ -175,11 +173,6 @@ struct Kernels {
     if (ReadScale(options, &kernel)) kernel.scale_source = "factors that were given";
     CheckKernel(kernel);
     return kernel;
-  }
-
-  GaussianKernel Position(const std::vector<double>& sigma, double weight) const {
-    if (size.size() == 2) return PositionKernel(size[0], size[1], sigma[0], sigma[1], weight);
-    return VolumePositionKernel(size[0], size[1], size[2], {sigma[0], sigma[1], sigma[2]}, weight);
   }
 
   // Read as floats where single precision holds the values without rounding.
@@ -199,12 +192,7 @@ struct Kernels {
                            const std::vector<double>& colour, double weight) const {
     const auto values = ToVector<T>(&picture, "the picture");
     const int channels = picture.ndim == 0 ? 1 : static_cast<int>(picture.shape[picture.ndim - 1]);
-    const std::span<const T> samples(values);
-    if (size.size() == 2)
-      return BilateralKernel(size[0], size[1], channels, samples, sigma[0], sigma[1], colour,
-                             weight);
-    return VolumeBilateralKernel(size[0], size[1], size[2], channels, samples,
-                                 {sigma[0], sigma[1], sigma[2]}, colour, weight);
+    return BilateralKernel(size, channels, std::span<const T>(values), sigma, colour, weight);
   }
 
   GaussianKernel Stored(Options* options) const {
@@ -398,9 +386,9 @@ Json LabelsObject::Description() const {
   for (const LabelGroup& group : space_.groups)
     groups.push_back({{"name", group.name}, {"labels", group.labels}, {"parent", group.parent}});
   return {{"kind", "labels"},        {"num_labels", space_.num_labels()},
-          {"exact", space_.exact()}, {"warnings", warnings_},
-          {"composite", composite},  {"metrics", metrics},
-          {"names", space_.names},   {"groups", groups}};
+          {"exact", space_.exact()}, {"composite", composite},
+          {"metrics", metrics},      {"names", space_.names},
+          {"groups", groups}};
 }
 
 sm_array LabelsObject::View(std::string_view name, std::size_t index) const {
@@ -415,7 +403,6 @@ Json ModelObject::Description() const {
     description["width"] = file_->width;
     description["height"] = file_->height;
     description["depth"] = file_->depth;
-    description["warnings"] = file_->warnings;
   }
   return description;
 }
@@ -506,10 +493,8 @@ using namespace submarine::c_api;  // NOLINT(google-build-using-namespace)
 sm_status sm_labels_from_spec(const char* spec, int num_labels, const char* directory,
                               sm_object** labels) {
   return Made(labels, [&] {
-    std::vector<std::string> warnings;
-    LabelSpace space = ParseMetricSpec(Text(spec, "the metric"), num_labels, false, &warnings,
-                                       directory == nullptr ? "" : directory);
-    return std::make_unique<LabelsObject>(std::move(space), std::move(warnings));
+    return std::make_unique<LabelsObject>(ParseMetricSpec(Text(spec, "the metric"), num_labels,
+                                                          directory == nullptr ? "" : directory));
   });
 }
 

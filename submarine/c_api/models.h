@@ -21,8 +21,7 @@ NoMetric NoMetricNamed(const std::string& name);
 
 class LabelsObject final : public sm_object {
  public:
-  explicit LabelsObject(LabelSpace space, std::vector<std::string> warnings = {})
-      : space_(std::move(space)), warnings_(std::move(warnings)) {}
+  explicit LabelsObject(LabelSpace space) : space_(std::move(space)) {}
 
   const LabelSpace& space() const { return space_; }
   Json Description() const override;
@@ -30,7 +29,6 @@ class LabelsObject final : public sm_object {
 
  private:
   LabelSpace space_;
-  std::vector<std::string> warnings_;
 };
 
 // Where a model of a file comes from.
@@ -38,12 +36,11 @@ struct FileFacts {
   int width = 0;
   int height = 0;
   int depth = 0;
-  std::vector<std::string> warnings = {};
 };
 
 class ModelObject : public sm_object {
  public:
-  void set_file(FileFacts facts) { file_ = std::move(facts); }
+  void set_file(FileFacts facts) { file_ = facts; }
   Json Description() const override;
 
  protected:

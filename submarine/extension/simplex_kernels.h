@@ -1,6 +1,5 @@
-// The per-variable work of the dense solvers, on rows of n floats (one variable's labels). SIMD
-// code is chosen at run time; namespace `scalar` has the scalar forms. Rows may be read up to one
-// register beyond their end (base/matrix.h) but are written exactly.
+// The per-variable work of the dense solvers, on rows of n floats (one variable's labels). Rows may be
+// read up to one register beyond their end (base/matrix.h) but are written exactly.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +27,6 @@ inline constexpr float kUnknownLambda = std::numeric_limits<float>::quiet_NaN();
 
 // Rows of SoftmaxBlock are aligned to this many floats.
 inline constexpr std::size_t kBlockLanes = 8;
-
-namespace scalar {
 
 // The entropic-quadratic prox on the simplex:
 //   y = argmin <s, y> + T sum_i y_i log y_i + g/2 |y - centre|^2 .
@@ -61,19 +58,6 @@ float LogSumExpRow(const float* s, float temperature, std::size_t n);
 float EntropyMinusEnergyRow(const float* y, const float* phi, float temperature, std::size_t n);
 
 // -T sum_i y_i log y_i - <phi + s, y> / 2.
-float FreeEnergyRow(const float* y, const float* phi, const float* s, float temperature,
-                    std::size_t n);
-
-}  // namespace scalar
-
-void SimplexProxRow(const float* s, const float* centre, float g, float temperature, std::size_t n,
-                    float* y, float* lambda);
-float SoftmaxRow(const float* s, float temperature, std::size_t n, float* y);
-void SoftmaxRows(const float* s, float temperature, std::size_t rows, std::size_t n, float* y);
-void SoftmaxBlock(float temperature, std::size_t count, std::size_t n, std::size_t stride,
-                  float* rows, float* y);
-float LogSumExpRow(const float* s, float temperature, std::size_t n);
-float EntropyMinusEnergyRow(const float* y, const float* phi, float temperature, std::size_t n);
 float FreeEnergyRow(const float* y, const float* phi, const float* s, float temperature,
                     std::size_t n);
 

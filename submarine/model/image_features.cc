@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -15,8 +16,8 @@ namespace {
 
 // Width, height and, for volumes, depth, with a sigma for each.
 struct Grid {
-  std::vector<std::int64_t> size;
-  std::vector<double> sigma;
+  std::span<const int> size;
+  std::span<const double> sigma;
 
   std::size_t dimension() const { return size.size(); }
 };
@@ -31,6 +32,10 @@ void CheckSigma(std::string_view kernel, std::string_view argument, double sigma
 std::size_t CheckedSize(std::string_view kernel, const Grid& grid) {
   static constexpr std::string_view kAxes[] = {"width", "height", "depth"};
   static constexpr std::string_view kSigmas[] = {"sigma_x", "sigma_y", "sigma_z"};
+  if ((grid.dimension() != 2 && grid.dimension() != 3) || grid.sigma.size() != grid.dimension()) {
+    throw InvalidInput(fmt::format("{} kernel: {} sigmas were given for {} axes", kernel,
+                                   grid.sigma.size(), grid.dimension()));
+  }
   std::int64_t total = 1;
   for (std::size_t d = 0; d < grid.dimension(); ++d) {
     if (grid.size[d] < 1) {
@@ -133,13 +138,6 @@ class Features {
   double error_ = 0.0;
 };
 
-GaussianKernel Position(const Grid& grid, double weight) {
-  const std::size_t variables = CheckedSize("position", grid);
-  Features features("position", variables, grid.dimension());
-  features.SetPositions(grid);
-  return std::move(features).Kernel("position " + SigmaText(grid.sigma), weight);
-}
-
 template <class Sample>
 GaussianKernel Bilateral(const Grid& grid, int channels, std::span<const Sample> image,
                          std::span<const double> sigma_colour, double weight) {
@@ -177,42 +175,37 @@ GaussianKernel Bilateral(const Grid& grid, int channels, std::span<const Sample>
 
 }  // namespace
 
-GaussianKernel PositionKernel(int width, int height, double sigma_x, double sigma_y,
+GaussianKernel PositionKernel(std::span<const int> size, std::span<const double> sigma,
                               double weight) {
-  return Position({{width, height}, {sigma_x, sigma_y}}, weight);
+  const Grid grid{size, sigma};
+  const std::size_t variables = CheckedSize("position", grid);
+  Features features("position", variables, grid.dimension());
+  features.SetPositions(grid);
+  return std::move(features).Kernel("position " + SigmaText(grid.sigma), weight);
 }
 
-GaussianKernel VolumePositionKernel(int width, int height, int depth,
-                                    const std::array<double, 3>& sigma_xyz, double weight) {
-  return Position({{width, height, depth}, {sigma_xyz.begin(), sigma_xyz.end()}}, weight);
+GaussianKernel PositionKernel(int width, int height, double sigma_x, double sigma_y,
+                              double weight) {
+  return PositionKernel(std::array{width, height}, std::array{sigma_x, sigma_y}, weight);
+}
+
+GaussianKernel BilateralKernel(std::span<const int> size, int channels,
+                               std::span<const float> image, std::span<const double> sigma,
+                               std::span<const double> sigma_colour, double weight) {
+  return Bilateral({size, sigma}, channels, image, sigma_colour, weight);
+}
+
+GaussianKernel BilateralKernel(std::span<const int> size, int channels,
+                               std::span<const double> image, std::span<const double> sigma,
+                               std::span<const double> sigma_colour, double weight) {
+  return Bilateral({size, sigma}, channels, image, sigma_colour, weight);
 }
 
 GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const float> image,
                                double sigma_x, double sigma_y, std::span<const double> sigma_colour,
                                double weight) {
-  return Bilateral({{width, height}, {sigma_x, sigma_y}}, channels, image, sigma_colour, weight);
-}
-
-GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const double> image,
-                               double sigma_x, double sigma_y, std::span<const double> sigma_colour,
-                               double weight) {
-  return Bilateral({{width, height}, {sigma_x, sigma_y}}, channels, image, sigma_colour, weight);
-}
-
-GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
-                                     std::span<const double> image,
-                                     const std::array<double, 3>& sigma_xyz,
-                                     std::span<const double> sigma_colour, double weight) {
-  return Bilateral({{width, height, depth}, {sigma_xyz.begin(), sigma_xyz.end()}}, channels, image,
-                   sigma_colour, weight);
-}
-
-GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
-                                     std::span<const float> image,
-                                     const std::array<double, 3>& sigma_xyz,
-                                     std::span<const double> sigma_colour, double weight) {
-  return Bilateral({{width, height, depth}, {sigma_xyz.begin(), sigma_xyz.end()}}, channels, image,
-                   sigma_colour, weight);
+  return BilateralKernel(std::array{width, height}, channels, image, std::array{sigma_x, sigma_y},
+                         sigma_colour, weight);
 }
 
 GaussianKernel FeatureKernel(Matrix<double> data, std::span<const double> sigmas, double weight,

@@ -9,7 +9,6 @@
 // the rounding.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,28 +18,24 @@
 
 namespace submarine {
 
-// exp(-dx^2 / (2 sigma_x^2) - dy^2 / (2 sigma_y^2)), named "position 1.64" or "position 3,5".
+// exp(-dx^2 / (2 sigma_x^2) - dy^2 / (2 sigma_y^2)), named "position 1.64" or "position 3,5". `size`
+// is (width, height) or (width, height, depth), with a sigma for each.
+GaussianKernel PositionKernel(std::span<const int> size, std::span<const double> sigma,
+                              double weight);
 GaussianKernel PositionKernel(int width, int height, double sigma_x, double sigma_y, double weight);
-GaussianKernel VolumePositionKernel(int width, int height, int depth,
-                                    const std::array<double, 3>& sigma_xyz, double weight);
 
 // The same times exp(-|colour difference|^2 / (2 sigma_colour^2)), named "bilateral 50.84/1.51".
 // `image` holds the pixels in the order of the variables, channels innermost; `sigma_colour` is one
 // number for all channels or one for each.
+GaussianKernel BilateralKernel(std::span<const int> size, int channels,
+                               std::span<const float> image, std::span<const double> sigma,
+                               std::span<const double> sigma_colour, double weight);
+GaussianKernel BilateralKernel(std::span<const int> size, int channels,
+                               std::span<const double> image, std::span<const double> sigma,
+                               std::span<const double> sigma_colour, double weight);
 GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const float> image,
                                double sigma_x, double sigma_y, std::span<const double> sigma_colour,
                                double weight);
-GaussianKernel BilateralKernel(int width, int height, int channels, std::span<const double> image,
-                               double sigma_x, double sigma_y, std::span<const double> sigma_colour,
-                               double weight);
-GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
-                                     std::span<const float> image,
-                                     const std::array<double, 3>& sigma_xyz,
-                                     std::span<const double> sigma_colour, double weight);
-GaussianKernel VolumeBilateralKernel(int width, int height, int depth, int channels,
-                                     std::span<const double> image,
-                                     const std::array<double, 3>& sigma_xyz,
-                                     std::span<const double> sigma_colour, double weight);
 
 // Any features, one row per variable; `sigmas` is one number for all columns or one for each.
 GaussianKernel FeatureKernel(Matrix<double> features, std::span<const double> sigmas, double weight,

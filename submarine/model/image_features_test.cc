@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -44,7 +45,7 @@ TEST(PositionKernel, IsTheGaussianOfPixelDistances) {
 }
 
 TEST(PositionKernel, OfAVolumeRunsXFastestThenYThenZ) {
-  const GaussianKernel kernel = VolumePositionKernel(4, 3, 2, {2.0, 3.0, 5.0}, 1.0);
+  const GaussianKernel kernel = PositionKernel(std::array{4, 3, 2}, std::array{2.0, 3.0, 5.0}, 1.0);
   ASSERT_EQ(kernel.size(), 24u);
   EXPECT_EQ(kernel.name, "position 2,3,5");
   const std::size_t a = 1 * 12 + 2 * 4 + 3;  // x 3, y 2, z 1
@@ -75,7 +76,7 @@ TEST(BilateralKernel, OfAVolumePutsColoursBehindPositions) {
   const std::vector<float> image = RandomImage(12);
   const std::vector<double> sigma = {1.51};
   const GaussianKernel kernel =
-      VolumeBilateralKernel(3, 2, 2, 1, image, {50.84, 50.84, 50.84}, sigma, 1.0);
+      BilateralKernel(std::array{3, 2, 2}, 1, image, std::array{50.84, 50.84, 50.84}, sigma, 1.0);
   EXPECT_EQ(kernel.name, "bilateral 50.84/1.51");
   ASSERT_EQ(kernel.dimension(), 4u);
   for (std::size_t a = 0; a < 12; ++a) {
@@ -176,7 +177,11 @@ TEST(ImageFeatures, BadSigmasAreNamed) {
     const std::vector<double> bad_list = {bad};
     ExpectInvalid([&] { PositionKernel(3, 2, bad, 1.0, 1.0); }, "sigma_x is");
     ExpectInvalid([&] { PositionKernel(3, 2, 1.0, bad, 1.0); }, "sigma_y is");
-    ExpectInvalid([&] { VolumePositionKernel(3, 2, 1, {1.0, 1.0, bad}, 1.0); }, "sigma_z is");
+    ExpectInvalid(
+        [&] {
+          PositionKernel(std::array{3, 2, 1}, std::array{1.0, 1.0, bad}, 1.0);
+        },
+        "sigma_z is");
     ExpectInvalid([&] { BilateralKernel(3, 2, 1, image, bad, 1.0, good, 1.0); },
                   "bilateral kernel: sigma_x");
     ExpectInvalid([&] { BilateralKernel(3, 2, 1, image, 1.0, 1.0, bad_list, 1.0); },
@@ -197,9 +202,14 @@ TEST(ImageFeatures, BadSizesAndValuesAreNamed) {
   ExpectInvalid([&] { PositionKernel(1 << 20, 1 << 20, 1.0, 1.0, 1.0); }, "below 2^31");
   ExpectInvalid(
       [&] {
-        VolumePositionKernel(1 << 20, 1 << 10, 1 << 30, {1, 1, 1}, 1.0);
+        PositionKernel(std::array{1 << 20, 1 << 10, 1 << 30}, std::array{1.0, 1.0, 1.0}, 1.0);
       },
       "below 2^31");
+  ExpectInvalid(
+      [&] {
+        PositionKernel(std::array{3, 2, 1}, std::array{1.0, 1.0}, 1.0);
+      },
+      "2 sigmas were given for 3 axes");
   ExpectInvalid([&] { PositionKernel(3, 2, 1.0, 1.0, -1.0); }, "weight -1");
   ExpectInvalid([&] { BilateralKernel(3, 2, 3, image, 1.0, 1.0, one, 1.0); },
                 "6 samples, expected 3 x 2 x 3 channels = 18");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -147,17 +148,28 @@ void CheckParameters(const SegmentationParameters& parameters) {
 
 std::vector<GaussianKernel> SegmentationKernels(const PictureView& picture,
                                                 const SegmentationParameters& parameters) {
+  return SegmentationKernels(std::array{picture.width, picture.height}, std::array{1.0, 1.0},
+                             picture.channels, picture.samples, parameters);
+}
+
+std::vector<GaussianKernel> SegmentationKernels(std::span<const int> size,
+                                                std::span<const double> spacing, int channels,
+                                                std::span<const float> samples,
+                                                const SegmentationParameters& parameters) {
   CheckParameters(parameters);
+  const auto sigmas = [&](double length) {
+    std::vector<double> sigma;
+    for (const double step : spacing) sigma.push_back(length / step);
+    return sigma;
+  };
   std::vector<GaussianKernel> kernels;
   if (parameters.position_weight > 0.0) {
-    kernels.push_back(PositionKernel(picture.width, picture.height, parameters.position_sigma,
-                                     parameters.position_sigma, parameters.position_weight));
+    kernels.push_back(
+        PositionKernel(size, sigmas(parameters.position_sigma), parameters.position_weight));
   }
   if (parameters.bilateral_weight > 0.0) {
-    const double colour_sigma[] = {parameters.colour_sigma};
-    kernels.push_back(BilateralKernel(picture.width, picture.height, picture.channels,
-                                      picture.samples, parameters.bilateral_sigma,
-                                      parameters.bilateral_sigma, colour_sigma,
+    kernels.push_back(BilateralKernel(size, channels, samples, sigmas(parameters.bilateral_sigma),
+                                      std::array{parameters.colour_sigma},
                                       parameters.bilateral_weight));
   }
   for (GaussianKernel& kernel : kernels) kernel.normalisation = parameters.normalisation;

@@ -72,6 +72,12 @@ struct PictureView {
 // which Solve does.
 std::vector<GaussianKernel> SegmentationKernels(const PictureView& picture,
                                                 const SegmentationParameters& parameters);
+// The same of pictures or volumes of this size, (width, height) or (width, height, depth), whose pixels are as far apart as
+// `spacing` says, in the unit of the parameters' lengths.
+std::vector<GaussianKernel> SegmentationKernels(std::span<const int> size,
+                                                std::span<const double> spacing, int channels,
+                                                std::span<const float> samples,
+                                                const SegmentationParameters& parameters);
 
 // Without superpixels, which SegmentationCliques (superpixels.h) makes. Pairs are counted once. `softmax` has one row per pixel (softmax.h) and is not checked again;
 // without `labels` the metric is Potts. Throws InvalidInput for wrong sizes or parameters.

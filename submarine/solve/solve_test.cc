@@ -14,11 +14,13 @@
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/labels/label_cuts.h"
 #include "submarine/model/random_models_test_util.h"
+#include "submarine/solver/exact/enumerate_test_util.h"
 #include "submarine/solver/exact/exact.h"
 
 namespace submarine::internal {
 namespace {
 
+using testing::EnumerateExact;
 using testing::ExpectInvalid;
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -239,15 +239,11 @@ def test_stereo(data):
     h, w, n = data.draw(sizes), data.draw(st.integers(3, 9)), data.draw(st.integers(1, 4))
     left = either(data, plausible((h, w), 0.0, 255.0), arrays())
     right = either(data, plausible((h, w), 0.0, 255.0), arrays())
-    kind = data.draw(st.sampled_from(["ad", "census", "bt", "sad:1", "ad", "sad:x"]))
+    kind = data.draw(st.sampled_from(["ad", "census", "sad:1", "ad", "sad:x"]))
     truncate = data.draw(usual)
     costs = attempt("costs", lambda: sm.matching_costs(left, right, n, kind, truncate=truncate))
     if costs is not None:
         assert np.isfinite(costs).all()
-    attempt("guess", lambda: sm.guess_disparities(left, right))
-    labels = either(data, hnp.arrays(np.int32, (h, w), elements=st.integers(-1, 3)), arrays())
-    attempt("disparities", lambda: sm.refined_disparities(data.draw(plausible((h, w, 3), 0.0, 1.0)), labels))
-    attempt("compare", lambda: sm.compare_disparities(left, right))
 
 
 @SETTINGS

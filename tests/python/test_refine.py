@@ -244,12 +244,8 @@ def test_stereo():
     assert np.array_equal(costs[:, 8:, 3], np.zeros((12, 32), np.float32))
     assert np.array_equal(costs[:, 10, 1], np.minimum(abs(left[:, 10] - right[:, 9]), 50).astype(np.float32))
     result = sm.solve(sm.GridCrf(costs, 5.0, "truncated:2"), "pdhg", max_iterations=50)
-    disparity = sm.refined_disparities(result.marginals, result.labels)
-    truth = np.full((12, 40), 3.0)
-    truth[:, :6] = np.nan
-    errors = sm.compare_disparities(disparity, truth)
-    assert errors["pixels"] == 12 * 34 and errors["bad_one"] < 0.05
-    assert sm.guess_disparities(left, right) >= 4
+    assert (result.labels[:, 6:] == 3).mean() > 0.95
+    assert sm.matching_costs(left, right).shape[-1] >= 4
 
 
 def write_parameters(path, **changes):

@@ -19,6 +19,7 @@
 #include "submarine/io/file/io_test_util.h"
 #include "submarine/io/model/fg.h"
 #include "submarine/io/model/uai.h"
+#include "submarine/io/model/uai_results_test_util.h"
 #include "submarine/model/recognise.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/flow/pdhg.h"
@@ -27,6 +28,9 @@
 
 namespace submarine::internal {
 namespace {
+
+using testing::ReadUaiMar;
+using testing::ReadUaiPr;
 
 // ---- What is claimed of a model ----
 

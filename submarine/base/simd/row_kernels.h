@@ -1,7 +1,7 @@
 // The inner loops of every solver, on rows of n doubles (one variable's labels or one edge's cuts).
-// Each has a SIMD form, chosen at run time for the CPU, and an equivalent scalar form in namespace
-// `scalar` that the tests compare it with. Rows may have any length and alignment; outputs may
-// alias inputs of the same position.
+// SIMD code is chosen at run time for the CPU, here and in all *_kernels.cc; their tests have plain
+// forms, which they compare it with. Rows may have any length and alignment; outputs may alias inputs
+// of the same position.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,6 @@ struct EntropicStep {
   double divergence;   // 1/2 (KL(new|old) + KL(old|new))
   double interaction;  // <s_new - s_old, y_new - y_old>
 };
-
-namespace scalar {
 
 // y = softmax(-s / T), T = 1 / inverse_temperature; returns log sum_i exp(-s_i / T).
 double SoftmaxRow(const double* s, std::size_t n, double inverse_temperature, double* y);
@@ -58,26 +56,6 @@ double TotalVariationRow(const double* z_a, const double* z_b, const double* len
 double DotRow(const double* x, const double* y, std::size_t n);
 
 // H(y) = -sum_i y_i log y_i, 0 log 0 = 0.
-double EntropyRow(const double* y, std::size_t n);
-
-}  // namespace scalar
-
-double SoftmaxRow(const double* s, std::size_t n, double inverse_temperature, double* y);
-double LogSumExpRow(const double* s, std::size_t n, double inverse_temperature);
-void LogSumExpDerivativesRow(const double* s, const double* d, double t, std::size_t n,
-                             double inverse_temperature, double* first, double* second);
-EntropicStep EntropicStepRow(const double* s_new, const double* s_old, const double* u_old,
-                             const double* y_old, double temperature, double weight, std::size_t n,
-                             double* u_new, double* y_new);
-double StepFlowRow(const double* q, const double* z_a, const double* z_b, const double* length,
-                   const double* mobility, double step, std::size_t n, double* q_new);
-void BlendFlowRow(const double* z_a, const double* z_b, double rate, std::size_t n, double* q);
-void AccumulateFlowRow(const double* q, const double* length, double scale, std::size_t n,
-                       double* out);
-void AccumulateSignRow(const double* z_a, const double* z_b, const double* length, double scale,
-                       std::size_t n, double* out);
-double TotalVariationRow(const double* z_a, const double* z_b, const double* length, std::size_t n);
-double DotRow(const double* x, const double* y, std::size_t n);
 double EntropyRow(const double* y, std::size_t n);
 
 }  // namespace submarine::internal

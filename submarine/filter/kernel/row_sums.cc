@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
 #include "submarine/base/error.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/simd/wide_registers.h"
+#include "submarine/filter/kernel/box_tree.h"
 
 namespace submarine::internal {
 namespace {
@@ -65,39 +65,38 @@ SUBMARINE_FOR_WIDE_REGISTERS double SumOfBucket(const double* point, const doubl
 
 class SumTree {
  public:
-  explicit SumTree(const GaussianKernel& kernel)
-      : dimension_(kernel.dimension()), order_(kernel.size()) {
-    std::iota(order_.begin(), order_.end(), 0U);
-    Build(kernel, 0, order_.size(), 0);
+  explicit SumTree(const GaussianKernel& kernel) : tree_(kernel.features, kBucket) {
+    points_at_.resize(tree_.nodes().size());
+    for (std::size_t n = 0; n < tree_.nodes().size(); ++n) {
+      const auto& node = tree_.nodes()[n];
+      if (!node.is_leaf()) continue;
+      leaf_.push_back(n);
+      points_at_[n] = points_.size();
+      for (std::size_t d = 0; d < tree_.dimension(); ++d) {
+        for (std::size_t j = 0; j < kBucket; ++j)
+          points_.push_back(
+              kernel.features(tree_.order()[std::min(node.begin + j, node.end - 1)], d));
+      }
+    }
   }
 
-  std::size_t size() const { return order_.size(); }
+  std::size_t size() const { return tree_.order().size(); }
   std::size_t num_buckets() const { return leaf_.size(); }
 
   // Writes the sums of the variables of a bucket to *sums; returns the number of pairs visited.
   double SumRows(std::size_t bucket, double tolerance, std::vector<double>* sums) const {
-    const Node& own = nodes_[leaf_[bucket]];
+    const auto& own = tree_.nodes()[leaf_[bucket]];
     Rows rows{leaf_[bucket], tolerance / static_cast<double>(size())};
     AddBucket(leaf_[bucket], &rows);
     // Nearest first: the larger the sums already are, the more pairs can be bounded in groups.
-    for (std::size_t n = leaf_[bucket]; n != 0; n = nodes_[n].parent) {
-      const Node& parent = nodes_[nodes_[n].parent];
-      AddNode(parent.left == n ? parent.right : parent.left, &rows);
-    }
+    for (std::size_t n = leaf_[bucket]; n != 0; n = tree_.nodes()[n].parent)
+      AddNode(tree_.Sibling(n), &rows);
     for (std::size_t k = own.begin; k < own.end; ++k)
-      (*sums)[order_[k]] = rows.sum[k - own.begin] + rows.common;
+      (*sums)[tree_.order()[k]] = rows.sum[k - own.begin] + rows.common;
     return rows.pairs;
   }
 
  private:
-  struct Node {
-    std::size_t begin;
-    std::size_t end;
-    std::size_t parent;
-    std::size_t left = 0;  // 0 for a leaf
-    std::size_t right = 0;
-    std::size_t points = 0;  // of a leaf: start of its slots in points_
-  };
   // The partial sums of one bucket.
   struct Rows {
     std::size_t node;
@@ -107,110 +106,46 @@ class SumTree {
     double least = 1.0;   // of the sums so far
     double pairs = 0.0;
   };
-  struct Range {
-    double least = 0.0;
-    double largest = 0.0;
-  };
-
-  std::size_t Build(const GaussianKernel& kernel, std::size_t begin, std::size_t end,
-                    std::size_t parent) {
-    const std::size_t self = nodes_.size();
-    nodes_.push_back({begin, end, parent});
-    std::size_t widest = 0;
-    double width = -1.0;
-    box_.resize(box_.size() + 2 * dimension_);
-    for (std::size_t d = 0; d < dimension_; ++d) {
-      double low = kernel.features(order_[begin], d);
-      double high = low;
-      for (std::size_t k = begin; k < end; ++k) {
-        low = std::min(low, kernel.features(order_[k], d));
-        high = std::max(high, kernel.features(order_[k], d));
-      }
-      box_[2 * self * dimension_ + d] = low;
-      box_[(2 * self + 1) * dimension_ + d] = high;
-      if (high - low > width) {
-        width = high - low;
-        widest = d;
-      }
-    }
-    if (end - begin <= kBucket) {
-      nodes_[self].points = points_.size();
-      leaf_.push_back(self);
-      for (std::size_t d = 0; d < dimension_; ++d) {
-        for (std::size_t j = 0; j < kBucket; ++j)
-          points_.push_back(kernel.features(order_[std::min(begin + j, end - 1)], d));
-      }
-      return self;
-    }
-    const std::size_t middle = begin + (end - begin) / 2;
-    const auto at = [&](std::size_t k) { return order_.begin() + static_cast<std::ptrdiff_t>(k); };
-    std::nth_element(at(begin), at(middle), at(end), [&](std::uint32_t a, std::uint32_t b) {
-      const double x = kernel.features(a, widest);
-      const double y = kernel.features(b, widest);
-      return x < y || (x == y && a < b);
-    });
-    const std::size_t left = Build(kernel, begin, middle, self);
-    const std::size_t right = Build(kernel, middle, end, self);
-    nodes_[self].left = left;
-    nodes_[self].right = right;
-    return self;
-  }
-
-  Range SquaredDistance(std::size_t a, std::size_t b) const {
-    const double* low_a = box_.data() + 2 * a * dimension_;
-    const double* low_b = box_.data() + 2 * b * dimension_;
-    Range range;
-    for (std::size_t d = 0; d < dimension_; ++d) {
-      const double below = low_a[d] - low_b[dimension_ + d];
-      const double above = low_b[d] - low_a[dimension_ + d];
-      const double near = std::max({0.0, below, above});
-      const double far = std::max(-below, -above);
-      range.least += near * near;
-      range.largest += far * far;
-    }
-    return range;
-  }
-
   void AddNode(std::size_t n, Rows* rows) const {
-    const Node& node = nodes_[n];
-    const Range squared = SquaredDistance(rows->node, n);
+    const auto& node = tree_.nodes()[n];
+    const auto squared = tree_.SquaredDistance(rows->node, n);
     const double largest = std::exp(-0.5 * squared.least);
     const double least = std::exp(-0.5 * squared.largest);
     if (0.5 * (largest - least) <= rows->share * (rows->least + rows->common)) {
       rows->common += 0.5 * (largest + least) * static_cast<double>(node.end - node.begin);
-    } else if (node.left == 0) {
+    } else if (node.is_leaf()) {
       AddBucket(n, rows);
     } else {
-      const bool left_first = SquaredDistance(rows->node, node.left).least <=
-                              SquaredDistance(rows->node, node.right).least;
+      const bool left_first = tree_.SquaredDistance(rows->node, node.left).least <=
+                              tree_.SquaredDistance(rows->node, node.right).least;
       AddNode(left_first ? node.left : node.right, rows);
       AddNode(left_first ? node.right : node.left, rows);
     }
   }
 
   void AddBucket(std::size_t n, Rows* rows) const {
-    const Node& own = nodes_[rows->node];
-    const Node& other = nodes_[n];
+    const auto& own = tree_.nodes()[rows->node];
+    const auto& other = tree_.nodes()[n];
     double nothing[kBucket];
     for (std::size_t j = 0; j < kBucket; ++j)
       nothing[j] = j < other.end - other.begin ? 0.0 : std::numeric_limits<float>::max();
     double point[kMaxFeatureDimension];
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < own.end - own.begin; ++k) {
-      for (std::size_t d = 0; d < dimension_; ++d) point[d] = points_[own.points + d * kBucket + k];
-      rows->sum[k] += SumOfBucket(point, points_.data() + other.points, dimension_, nothing);
+      for (std::size_t d = 0; d < tree_.dimension(); ++d)
+        point[d] = points_[points_at_[rows->node] + d * kBucket + k];
+      rows->sum[k] +=
+          SumOfBucket(point, points_.data() + points_at_[n], tree_.dimension(), nothing);
       least = std::min(least, rows->sum[k]);
     }
     rows->least = least;
     rows->pairs += static_cast<double>((own.end - own.begin) * (other.end - other.begin));
   }
 
-  std::size_t dimension_;
-  std::vector<std::uint32_t> order_;
-  std::vector<Node> nodes_;  // the root first
+  BoxTree<double> tree_;
   std::vector<std::size_t> leaf_;
-  std::vector<double> box_;     // per node: dimension_ lows, dimension_ highs
-  std::vector<double> points_;  // (leaf, dimension, slot)
+  std::vector<double> points_;          // (leaf, dimension, slot)
+  std::vector<std::size_t> points_at_;  // where those of a leaf begin
 };
 
 }  // namespace

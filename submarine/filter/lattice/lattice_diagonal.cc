@@ -279,7 +279,13 @@ std::vector<float> BlurredOnes(const Lattice& lattice, const LatticeStencil& ste
   for (std::size_t k = 0; k < stencil.laziness.size(); ++k) {
     const BlurPass pass = MakeBlurPass(lattice, stencil, k, 1.0);
     ParallelFor(m, 8192, [&](std::size_t begin, std::size_t end) {
-      scalar::BlurVertices(pass, z.data(), 1, begin, end, blurred.data());
+      for (std::size_t v = begin; v < end; ++v) {
+        float sum = 0.0F;
+        for (std::size_t k2 = pass.begin[v]; k2 < pass.begin[v + 1]; ++k2)
+          sum += z[pass.neighbour[k2]];
+        const auto present = static_cast<float>(pass.begin[v + 1] - pass.begin[v]);
+        blurred[v] = (pass.centre - pass.per_present * present) * z[v] + pass.move * sum;
+      }
     });
     z.swap(blurred);
   }

@@ -1,5 +1,4 @@
-// The inner loops of the lattice. Each has a SIMD form, chosen at run time for the CPU, and an
-// equivalent scalar form in namespace `scalar` that the tests compare it with.
+// The inner loops of the lattice.
 #pragma once
 
 #include <cstddef>
@@ -80,8 +79,6 @@ inline double QuantizeFeature(double f) {
   return (f + kShift) - kShift;
 }
 
-namespace scalar {
-
 // feature + i * kLocateBlock: coordinate i < d of the points, times scale / sqrt((i+1)(i+2)),
 // quantized, below 1e8.
 void LocatePoints(const double* feature, int d, LocatedPoints* out);
@@ -110,23 +107,6 @@ void SliceOnto(const float* z, std::size_t padded, const PixelCorners& pixels,
 
 // s_i = sum_k clamp((v_i - node_ki) slope_ki, 0, 1), k < cells; rows of nodes and slopes have
 // stride `padded`. Returns whether any s_i is positive.
-bool LevelRow(const float* v, std::size_t n, const float* node, const float* slope,
-              std::size_t cells, std::size_t padded, float* s);
-
-}  // namespace scalar
-
-void LocatePoints(const double* feature, int d, LocatedPoints* out);
-void SplatToVertices(const RowsView& x, std::size_t channels, const std::uint32_t* begin,
-                     const SplatEntry* entry, std::size_t first, std::size_t last, float* z);
-void SplatFromPixels(const RowsView& x, std::size_t channels, const PixelCorners& pixels,
-                     std::size_t first, std::size_t last, float* z);
-void BlurVertices(const BlurPass& pass, const float* in, std::size_t padded, std::size_t first,
-                  std::size_t last, float* out);
-void SliceToPixels(const float* z, std::size_t z_stride, std::size_t channels,
-                   const PixelCorners& pixels, const float* self, const RowsView& x, float factor,
-                   std::size_t first, std::size_t last, float* out, std::size_t out_stride);
-void SliceOnto(const float* z, std::size_t padded, const PixelCorners& pixels,
-               const SliceBase& onto, std::size_t count, float* out);
 bool LevelRow(const float* v, std::size_t n, const float* node, const float* slope,
               std::size_t cells, std::size_t padded, float* s);
 

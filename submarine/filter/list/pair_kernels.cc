@@ -189,57 +189,5 @@ std::size_t SelectNear(const float* coordinates, std::size_t stride, std::size_t
                                           index, value);
 }
 
-namespace scalar {
-namespace {
-
-template <class Term>
-void Sum(const NeighbourRow& row, const float* x, const float* x_a, std::size_t columns, float* out,
-         Term term) {
-  std::fill(out, out + columns, 0.0F);
-  for (std::size_t j = 0; j < row.count; ++j) {
-    const float* x_b = x + row.neighbour[j] * columns;
-    for (std::size_t c = 0; c < columns; ++c) out[c] += row.weight[j] * term(x_a[c], x_b[c]);
-  }
-}
-
-}  // namespace
-
-void SumProducts(const NeighbourRow& row, const float* x, std::size_t columns, float* out) {
-  Sum(row, x, x, columns, out, [](float, float b) { return b; });
-}
-void SumClipped(const NeighbourRow& row, const float* x, std::size_t a, std::size_t columns,
-                float* out) {
-  Sum(row, x, x + a * columns, columns, out,
-      [](float p, float q) { return std::clamp(p - q, -1.0F, 1.0F); });
-}
-void SumSigns(const NeighbourRow& row, const float* x, std::size_t a, std::size_t columns,
-              float* out) {
-  Sum(row, x, x + a * columns, columns, out,
-      [](float p, float q) { return static_cast<float>((p > q) - (p < q)); });
-}
-void SumDistances(const NeighbourRow& row, const float* x, std::size_t a, std::size_t columns,
-                  float* out) {
-  Sum(row, x, x + a * columns, columns, out, [](float p, float q) { return std::abs(p - q); });
-}
-
-std::size_t SelectNear(const float* coordinates, std::size_t stride, std::size_t dimension,
-                       const float* point, std::size_t count, float cutoff, std::uint32_t* index,
-                       float* value) {
-  std::size_t found = 0;
-  for (std::size_t j = 0; j < count; ++j) {
-    float squared = 0.0F;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      const float difference = coordinates[d * stride + j] - point[d];
-      squared += difference * difference;
-    }
-    const float gaussian = std::exp(-0.5F * squared);
-    if (gaussian < cutoff) continue;
-    index[found] = static_cast<std::uint32_t>(j);
-    value[found++] = gaussian;
-  }
-  return found;
-}
-
-}  // namespace scalar
 }  // namespace submarine::internal
 #endif

@@ -58,22 +58,13 @@ struct ColourView {
   std::span<const double> precise = {};
 };
 
-std::array<double, 3> PerAxis(const std::vector<double>& sigma, std::size_t axes) {
-  if (sigma.size() != 1 && sigma.size() != axes) {
-    throw InvalidInput(fmt::format(
-        "{} sigmas were given, expected 1 or one for each of the {} axes", sigma.size(), axes));
-  }
-  std::array<double, 3> all;
-  for (std::size_t d = 0; d < all.size(); ++d) all[d] = sigma[std::min(d, sigma.size() - 1)];
-  return all;
+std::vector<double> PerAxis(const std::vector<double>& sigma, std::size_t axes) {
+  return sigma.size() == 1 ? std::vector<double>(axes, sigma.front()) : sigma;
 }
 
 // Bilateral kernels use `image`.
 GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
                                  const ColourView& image) {
-  const int width = extent.width;
-  const int height = extent.height;
-  const int depth = extent.depth;
   if (spec.type == DenseKernelType::kFeatures) {
     const std::string name = fmt::format("features {:g}", fmt::join(spec.sigma, ","));
     return FeatureKernel(std::move(spec.features), spec.sigma, spec.weight, name);
@@ -81,17 +72,13 @@ GaussianKernel BuildUnnormalised(DenseKernelSpec spec, const Extent& extent,
   if (extent.axes() == 0) {
     throw InvalidInput("kernels of positions need variables laid out by width and height");
   }
-  const std::array<double, 3> sigma = PerAxis(spec.sigma, extent.axes());
-  if (spec.type == DenseKernelType::kPosition) {
-    return extent.volume() ? VolumePositionKernel(width, height, depth, sigma, spec.weight)
-                           : PositionKernel(width, height, sigma[0], sigma[1], spec.weight);
-  }
+  const std::array all = {extent.width, extent.height, extent.depth};
+  const auto size = std::span(all).first(extent.axes());
+  const std::vector<double> sigma = PerAxis(spec.sigma, extent.axes());
+  if (spec.type == DenseKernelType::kPosition) return PositionKernel(size, sigma, spec.weight);
   if (image.channels == 0) throw InvalidInput("bilateral kernels need an image, but there is none");
   const auto bilateral = [&](auto values) {
-    return extent.volume() ? VolumeBilateralKernel(width, height, depth, image.channels, values,
-                                                   sigma, spec.colour_sigma, spec.weight)
-                           : BilateralKernel(width, height, image.channels, values, sigma[0],
-                                             sigma[1], spec.colour_sigma, spec.weight);
+    return BilateralKernel(size, image.channels, values, sigma, spec.colour_sigma, spec.weight);
   };
   return image.precise.empty() ? bilateral(image.values) : bilateral(image.precise);
 }
@@ -341,8 +328,7 @@ std::string ReadBundleKind(const std::filesystem::path& path) {
       path.string()));
 }
 
-LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
-                            const ImageReading& picture) {
+LoadedDense ReadDenseBundle(const std::filesystem::path& path, const ImageReading& picture) {
   const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   if (!json.is_object() || json.value("submarine", Json()) != "dense") {
     throw FileError(
@@ -364,8 +350,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
                 fmt::format("the list has {} entries, but at most {} kernels are allowed",
                             list.size(), kMaxKernels));
   }
-  std::vector<std::string> warnings;
-  LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
+  LabelSpace space = header.ReadMetric(static_cast<int>(labels));
   Matrix<float> unary = ReadUnary(header, extent, labels);
   std::vector<Clique> cliques = header.ReadCliques(unary.rows());
 
@@ -374,11 +359,7 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
   for (std::size_t m = 0; m < list.size(); ++m) kernels.push_back(reader.Read(list[m], m));
   try {
     return {DenseCrf(std::move(unary), std::move(kernels), std::move(space), counting, constant),
-            extent.width,
-            extent.height,
-            extent.depth,
-            std::move(warnings),
-            std::move(cliques)};
+            extent.width, extent.height, extent.depth, std::move(cliques)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: {}", path.string(), error.what()));
   }
@@ -417,8 +398,7 @@ DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& direc
   std::vector<GaussianKernel> kernels = BuildKernels(spec);
   const Extent extent{spec.width, spec.height, spec.depth};
   const bool flat = spec.width == 0 && spec.height == 0 && spec.depth == 0;
-  LabelSpace space =
-      ParseMetricSpec(spec.metric, static_cast<int>(spec.unary.cols()), false, nullptr, directory);
+  LabelSpace space = ParseMetricSpec(spec.metric, static_cast<int>(spec.unary.cols()), directory);
   DenseCrf model(spec.unary, std::move(kernels), std::move(space), spec.counting, spec.constant);
   double laid_out = flat ? static_cast<double>(spec.unary.rows()) : 1.0;
   for (const std::int64_t n : flat ? NpyShape{} : extent.shape()) {

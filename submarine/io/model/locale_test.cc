@@ -16,9 +16,13 @@
 #include "submarine/io/model/fg.h"
 #include "submarine/io/model/tree_spec.h"
 #include "submarine/io/model/uai.h"
+#include "submarine/io/model/uai_results_test_util.h"
 
 namespace submarine::internal {
 namespace {
+
+using testing::ReadUaiMar;
+using testing::ReadUaiPr;
 
 // Sets a locale of decimal commas for the life of the object: an installed one, or one that
 // localedef makes.

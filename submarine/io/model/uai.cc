@@ -248,16 +248,6 @@ void WriteUaiPr(const std::filesystem::path& path, double ln_z) {
   WriteFileAtomically(path, fmt::format("PR\n{}\n", ln_z / std::numbers::ln10));
 }
 
-double ReadUaiPr(const std::filesystem::path& path) {
-  const std::string text = ReadTextFile(path);
-  TextScanner scanner(path, text);
-  const std::string_view kind = scanner.Token("the word PR");
-  if (kind != "PR") scanner.Fail(fmt::format("expected the word PR, but found {}", Quoted(kind)));
-  const double log10_z = scanner.Number("log10 Z");
-  scanner.ExpectEnd("log10 Z");
-  return log10_z * std::numbers::ln10;
-}
-
 void WriteUaiMar(const std::filesystem::path& path, const Marginals& marginals) {
   WriteMarginals(path, marginals.size(), [&](std::size_t a) { return std::span(marginals[a]); });
 }
@@ -268,29 +258,6 @@ void WriteUaiMar(const std::filesystem::path& path, const Matrix<double>& margin
 
 void WriteUaiMar(const std::filesystem::path& path, const Matrix<float>& marginals) {
   WriteMarginals(path, marginals.rows(), [&](std::size_t a) { return marginals.row(a); });
-}
-
-Marginals ReadUaiMar(const std::filesystem::path& path) {
-  const std::string text = ReadTextFile(path);
-  TextScanner scanner(path, text);
-  const std::string_view kind = scanner.Token("the word MAR");
-  if (kind != "MAR") scanner.Fail(fmt::format("expected the word MAR, but found {}", Quoted(kind)));
-  const std::int64_t count = scanner.Integer("the number of variables", 1, kMaxInt);
-  scanner.ExpectRoomFor(count, "variables");
-  Marginals marginals(static_cast<std::size_t>(count));
-  for (auto& probabilities : marginals) {
-    const std::int64_t size = scanner.Integer("the cardinality of a variable", 1, kMaxCardinality);
-    scanner.ExpectRoomFor(size, "probabilities");
-    probabilities.resize(static_cast<std::size_t>(size));
-    for (double& p : probabilities) {
-      p = scanner.Number("a probability");
-      if (p < 0.0 || p > 1.0 + 1e-6) {
-        scanner.Fail(fmt::format("a probability is {}, but must lie between 0 and 1", p));
-      }
-    }
-  }
-  scanner.ExpectEnd("the last marginal");
-  return marginals;
 }
 
 }  // namespace submarine

@@ -42,13 +42,11 @@ void ApplyEvidence(FactorGraph& graph, std::span<const Observation> evidence);
 
 // lnZ is a natural logarithm here; the file holds log10 Z.
 void WriteUaiPr(const std::filesystem::path& path, double ln_z);
-double ReadUaiPr(const std::filesystem::path& path);
 
 using Marginals = std::vector<std::vector<double>>;  // one row per variable, of its own cardinality
 
 void WriteUaiMar(const std::filesystem::path& path, const Marginals& marginals);
 void WriteUaiMar(const std::filesystem::path& path, const Matrix<double>& marginals);
 void WriteUaiMar(const std::filesystem::path& path, const Matrix<float>& marginals);
-Marginals ReadUaiMar(const std::filesystem::path& path);
 
 }  // namespace submarine

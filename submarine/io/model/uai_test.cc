@@ -10,6 +10,7 @@
 
 #include "submarine/base/error.h"
 #include "submarine/io/file/io_test_util.h"
+#include "submarine/io/model/uai_results_test_util.h"
 
 namespace submarine::internal {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::ReadUaiMar;
+using testing::ReadUaiPr;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr char kSmall[] = "MARKOV\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n 0.25 1\n\n6\n 1 2 0\n 4 5 6\n";
@@ -263,15 +266,6 @@ TEST(UaiResults, RoundTripInTheFormOfTheCompetition) {
 
 TEST(UaiResults, BadOnesAreRefused) {
   const TempDir dir;
-  for (const char* text : {"", "MAR", "MAR\n5000000 2", "MAR\n1 2 0.5", "MAR\n1 2 0.5 1.5",
-                           "MAR\n1 2 0.5 nan", "MAR\n1 2 0.5 0.5 1", "PR\n1"}) {
-    const auto path = dir.WriteText("r", text);
-    EXPECT_THROW(ReadUaiMar(path), FileError) << text;
-  }
-  for (const char* text : {"", "PR", "PR\nx", "PR\n1 2", "MAR\n1"}) {
-    const auto path = dir.WriteText("r", text);
-    EXPECT_THROW(ReadUaiPr(path), FileError) << text;
-  }
   EXPECT_THROW(WriteUaiPr(dir / "w", std::nan("")), InvalidInput);
   EXPECT_THROW(WriteUaiMar(dir / "w", Marginals{{0.5, std::nan("")}}), InvalidInput);
   EXPECT_THROW(WriteUaiMar(dir / "w", Marginals{{1.5, -0.5}}), InvalidInput);

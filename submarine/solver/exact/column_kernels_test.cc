@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -9,6 +10,42 @@
 
 namespace submarine::internal {
 namespace {
+
+// The plain forms, which the kernels are compared with.
+namespace scalar {
+
+void LogSumExpColumns(const double* rows, std::size_t num_rows, std::size_t columns,
+                      double temperature, double* out) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    double largest = rows[j];
+    for (std::size_t x = 1; x < num_rows; ++x) largest = std::max(largest, rows[x * columns + j]);
+    out[j] = largest;
+    if (temperature == 0.0 || largest == -HUGE_VAL) continue;
+    double sum = 0.0;
+    for (std::size_t x = 0; x < num_rows; ++x) {
+      sum += std::exp((rows[x * columns + j] - largest) / temperature);
+    }
+    out[j] += temperature * std::log(sum);
+  }
+}
+
+void SoftmaxColumns(const double* weight, std::size_t num_rows, std::size_t columns,
+                    double temperature, double* rows) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    double largest = rows[j];
+    for (std::size_t x = 1; x < num_rows; ++x) largest = std::max(largest, rows[x * columns + j]);
+    double sum = 0.0;
+    for (std::size_t x = 0; x < num_rows; ++x) {
+      double& value = rows[x * columns + j];
+      value = largest == -HUGE_VAL ? 0.0 : std::exp((value - largest) / temperature);
+      sum += value;
+    }
+    if (sum == 0.0) continue;
+    for (std::size_t x = 0; x < num_rows; ++x) rows[x * columns + j] *= weight[j] / sum;
+  }
+}
+
+}  // namespace scalar
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -23,7 +23,6 @@ namespace submarine::internal {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLargestEnumeration = 1 << 26;
 constexpr std::size_t kEntriesPerTask = 1 << 14;
 constexpr std::size_t kEntriesPerCheck = 1 << 21;  // between clock checks: some ten milliseconds
 constexpr double kLargestTotal = std::numeric_limits<double>::max() / 16.0;
@@ -334,15 +333,6 @@ class Elimination {
   ExactSum total_;
 };
 
-// Advances to the next labeling, last variable fastest; false after the last one.
-bool NextLabeling(const std::vector<int>& cardinality, std::vector<int>& labeling) {
-  for (std::size_t a = labeling.size(); a-- > 0;) {
-    if (++labeling[a] < cardinality[a]) return true;
-    labeling[a] = 0;
-  }
-  return false;
-}
-
 }  // namespace
 
 ExactResult SolveExact(const FactorGraph& graph, const ExactOptions& options) {
@@ -369,65 +359,6 @@ ExactResult SolveExact(const SparseCrf& model, const ExactOptions& options) {
     error.Add(options.temperature == 0.0 ? 2.0 * worst : worst);
   }
   result.error = error.Above();
-  return result;
-}
-
-ExactResult EnumerateExact(const FactorGraph& graph, double temperature) {
-  CheckTemperature(temperature);
-  Validate(graph);
-  CheckEnergyRange(graph, temperature);
-  double labelings = 1.0;
-  for (int cardinality : graph.cardinality) labelings *= cardinality;
-  if (labelings > kLargestEnumeration) {
-    throw TooLarge(
-        fmt::format("enumeration would visit {:.3g} labelings, more than the limit of {}",
-                    std::min(labelings, 1e300), kLargestEnumeration));
-  }
-
-  ExactResult result;
-  for (int cardinality : graph.cardinality) {
-    result.marginals.emplace_back(static_cast<std::size_t>(cardinality), 0.0);
-  }
-  std::vector<int> labeling(graph.cardinality.size(), 0);
-  double least = kInfinity;
-  do {
-    const double energy = Energy(graph, labeling);
-    if (energy < least) {
-      least = energy;
-      result.map_labeling = labeling;
-    }
-  } while (NextLabeling(graph.cardinality, labeling));
-  if (least == kInfinity) ThrowNoLabeling();
-
-  // One table over all variables, to which every factor is added.
-  TableError error;
-  for (const Factor& factor : graph.factors) {
-    error.AddExact(-*std::min_element(factor.energy.begin(), factor.energy.end()));
-  }
-  error.Round(1.0);
-  error.LogSumExp(temperature, static_cast<std::size_t>(labelings));
-  result.log_partition = -least;
-  if (temperature == 0.0) {
-    error.Shift(least);
-    result.error = 2.0 * error.fixed();
-    for (std::size_t a = 0; a < labeling.size(); ++a) {
-      result.marginals[a][result.map_labeling[a]] = 1.0;
-    }
-    return result;
-  }
-  double total = 0.0;
-  do {
-    const double weight = std::exp((least - Energy(graph, labeling)) / temperature);
-    total += weight;
-    for (std::size_t a = 0; a < labeling.size(); ++a) result.marginals[a][labeling[a]] += weight;
-  } while (NextLabeling(graph.cardinality, labeling));
-  result.log_partition += temperature * std::log(total);
-  error.Shift(result.log_partition);
-  result.error = error.fixed();
-  for (std::size_t a = 0; a < labeling.size(); ++a) {
-    for (double& p : result.marginals[a]) p /= total;
-    result.map_labeling[a] = Argmax(result.marginals[a]);
-  }
   return result;
 }
 

@@ -30,8 +30,8 @@ struct ExactResult {
   // Per variable; at T = 0 the indicator of map_labeling.
   std::vector<std::vector<double>> marginals;
   std::vector<int> map_labeling;  // argmin E at T = 0, otherwise the argmax of the marginals
-  int induced_width = 0;          // 0 when enumerated
-  std::int64_t bytes = 0;         // of working memory
+  int induced_width = 0;
+  std::int64_t bytes = 0;  // of working memory
 };
 
 // Throws TooLarge before anything is computed when the tables exceed max_bytes, and InvalidInput
@@ -41,9 +41,5 @@ ExactResult SolveExact(const FactorGraph& graph, const ExactOptions& options = {
 
 // The same for ToFactorGraph(model); the error includes that of the products w d(i,j).
 ExactResult SolveExact(const SparseCrf& model, const ExactOptions& options = {});
-
-// The slow reference: a loop over all labelings. Throws TooLarge for more than 2^26 labelings, and
-// InvalidInput as above.
-ExactResult EnumerateExact(const FactorGraph& graph, double temperature = 1.0);
 
 }  // namespace submarine::internal

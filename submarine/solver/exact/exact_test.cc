@@ -12,12 +12,14 @@
 
 #include "submarine/base/error.h"
 #include "submarine/base/long_sum_test_util.h"
+#include "submarine/solver/exact/enumerate_test_util.h"
 
 namespace submarine::internal {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using testing::EnumerateExact;
 using ::testing::HasSubstr;
 using testing::LongSum;
 
@@ -216,7 +218,6 @@ TEST(SolveExactTest, RefusesModelsWithoutLabeling) {
   const FactorGraph constant{{2}, {{{}, {kInfinity}}}};
   for (double temperature : {0.0, 1.0}) {
     EXPECT_THROW(SolveExact(contradiction, {.temperature = temperature}), InvalidInput);
-    EXPECT_THROW(EnumerateExact(contradiction, temperature), InvalidInput);
     EXPECT_THROW(SolveExact(constant, {.temperature = temperature}), InvalidInput);
   }
 }
@@ -226,7 +227,6 @@ TEST(SolveExactTest, RefusesBadTemperaturesAndOverflowingEnergies) {
   EXPECT_THROW(SolveExact(graph, {}), InvalidInput);
   for (double temperature : {-1.0, std::nan(""), kInfinity, 1e-310}) {
     EXPECT_THROW(SolveExact({{2}, {}}, {.temperature = temperature}), InvalidInput);
-    EXPECT_THROW(EnumerateExact({{2}, {}}, temperature), InvalidInput);
   }
 }
 
@@ -541,12 +541,6 @@ TEST(SolveExactTest, GivesUpWhenToldTo) {
   EXPECT_LT(Seconds(start), 30.0);
   EXPECT_NO_THROW(SolveExact(Grid(3, 3, 3, 8),
                              {.time_limit_seconds = 1e6, .interrupted = [] { return false; }}));
-}
-
-TEST(EnumerateExactTest, RefusesTooManyLabelings) {
-  FactorGraph graph;
-  graph.cardinality.assign(27, 2);
-  EXPECT_THROW(EnumerateExact(graph), TooLarge);
 }
 
 }  // namespace

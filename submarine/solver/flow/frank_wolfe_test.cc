@@ -15,11 +15,12 @@
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/common/line_search.h"
 #include "submarine/solver/common/solver_test_util.h"
-#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/exact/enumerate_test_util.h"
 
 namespace submarine::internal {
 namespace {
 
+using testing::EnumerateExact;
 using testing::RandomModels;
 
 constexpr ExtensionKind kKinds[] = {ExtensionKind::kOptimal, ExtensionKind::kAlternate};

@@ -13,12 +13,14 @@
 #include "submarine/base/parallel_test_util.h"
 #include "submarine/model/random_models_test_util.h"
 #include "submarine/solver/common/solver_test_util.h"
+#include "submarine/solver/exact/enumerate_test_util.h"
 #include "submarine/solver/exact/exact.h"
 #include "submarine/solver/flow/frank_wolfe.h"
 
 namespace submarine::internal {
 namespace {
 
+using testing::EnumerateExact;
 using testing::RandomModels;
 
 PdhgOptions Options(int iterations, double relative_gap = 1e-4) {

@@ -1,5 +1,4 @@
-// The inner loops of tree-reweighted message passing, on rows of n doubles. Each has a SIMD form,
-// chosen at run time, and an equivalent scalar form in namespace `scalar`. Rows may have any length
+// The inner loops of tree-reweighted message passing, on rows of n doubles. Rows may have any length
 // and alignment; rows padded to a multiple of the vector width are fastest.
 #pragma once
 
@@ -13,8 +12,6 @@ struct PottsPair {
   double leave[2];
   double* out[2];
 };
-
-namespace scalar {
 
 double MaxRow(const double* x, std::size_t n);
 
@@ -39,19 +36,6 @@ double PottsMessageRow(const double* g, const double* m, std::size_t n, std::siz
 // A variable on two chains, its belief and both messages at once: with g = psi (m0 m1 m2 m3)^(1/2)
 // of the four rows of m and q_f = g / m_(2f + side), writes out_f as PottsMessageRow would for f =
 // 0, 1. Returns the product of both 1 / scale.
-double PottsPairRow(const double* psi, const double* m, int side, std::size_t n, std::size_t labels,
-                    const PottsPair& pair);
-
-}  // namespace scalar
-
-double MaxRow(const double* x, std::size_t n);
-double ExpRow(const double* x, double shift, std::size_t n, double* out);
-void LogRow(const double* x, double shift, std::size_t n, double* out);
-double BeliefRow(const double* psi, const double* m, std::size_t messages, int roots, std::size_t n,
-                 double* g);
-double QuotientRow(const double* g, const double* m, std::size_t n, double* q);
-double PottsMessageRow(const double* g, const double* m, std::size_t n, std::size_t labels,
-                       double stay, double leave, double* out);
 double PottsPairRow(const double* psi, const double* m, int side, std::size_t n, std::size_t labels,
                     const PottsPair& pair);
 

@@ -2,13 +2,77 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 #include <vector>
 
 namespace submarine::internal {
 namespace {
+
+// The plain forms, which the kernels are compared with.
+namespace scalar {
+
+double MaxRow(const double* x, std::size_t n) {
+  double largest = -HUGE_VAL;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, x[i]);
+  return largest;
+}
+
+double ExpRow(const double* x, double shift, std::size_t n, double* out) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) sum += out[i] = std::exp(x[i] - shift);
+  return sum;
+}
+
+void LogRow(const double* x, double shift, std::size_t n, double* out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = x[i] < std::numeric_limits<double>::min() ? -HUGE_VAL : std::log(x[i]) + shift;
+  }
+}
+
+double BeliefRow(const double* psi, const double* m, std::size_t messages, int roots, std::size_t n,
+                 double* g) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double product = m[i];
+    for (std::size_t k = 1; k < messages; ++k) product *= m[k * n + i];
+    for (int r = 0; r < roots; ++r) product = std::sqrt(product);
+    sum += g[i] = psi[i] * product;
+  }
+  return sum;
+}
+
+double QuotientRow(const double* g, const double* m, std::size_t n, double* q) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) sum += q[i] = g[i] / m[i];
+  return sum;
+}
+
+double PottsMessageRow(const double* g, const double* m, std::size_t n, std::size_t labels,
+                       double stay, double leave, double* out) {
+  const double sum = scalar::QuotientRow(g, m, n, out);
+  const double whole = sum * (stay + static_cast<double>(labels) * leave);
+  for (std::size_t i = 0; i < n; ++i) out[i] = (stay * out[i] + leave * sum) / whole;
+  return whole;
+}
+
+double PottsPairRow(const double* psi, const double* m, int side, std::size_t n, std::size_t labels,
+                    const PottsPair& pair) {
+  std::vector<double> g(n);
+  scalar::BeliefRow(psi, m, 4, 1, n, g.data());
+  double scale = 1.0;
+  for (std::size_t f : {0, 1}) {
+    const double* received = m + (2 * f + static_cast<std::size_t>(side)) * n;
+    scale *= scalar::PottsMessageRow(g.data(), received, n, labels, pair.stay[f], pair.leave[f],
+                                     pair.out[f]);
+  }
+  return scale;
+}
+
+}  // namespace scalar
 
 // Every kernel against its scalar twin, for all lengths up to a few vectors and shifted starts.
 class TrwKernels : public ::testing::Test {

@@ -13,10 +13,12 @@
 #include "submarine/base/error.h"
 #include "submarine/bound/verify/sparse/verifier.h"
 #include "submarine/labels/label_tree.h"
-#include "submarine/solver/exact/exact.h"
+#include "submarine/solver/exact/enumerate_test_util.h"
 
 namespace submarine::internal {
 namespace {
+
+using testing::EnumerateExact;
 
 Matrix<double> RandomMatrix(std::size_t rows, std::size_t cols, double scale, std::uint64_t seed) {
   std::mt19937_64 random(seed);

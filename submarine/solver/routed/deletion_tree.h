@@ -1,5 +1,5 @@
-// Nearest neighbours among points that are taken away one by one: a k-d tree that knows how many points each of its
-// boxes still holds.
+// Nearest neighbours among points that are taken away one by one: a tree of boxes that knows how many points each of them
+// still holds.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "submarine/base/matrix.h"
+#include "submarine/filter/kernel/box_tree.h"
 
 namespace submarine::internal {
 
@@ -24,25 +25,15 @@ class DeletionTree {
 
  private:
   struct Closest;
-  struct Node {
-    std::size_t begin = 0;
-    std::ptrdiff_t alive = 0;
-    std::size_t parent = 0;
-    std::size_t left = 0;  // 0: a leaf
-    std::size_t right = 0;
-  };
 
-  std::size_t Build(std::size_t begin, std::size_t end, std::size_t parent);
   float BoxDistance(std::size_t n, const float* f) const;
   void Find(std::uint32_t a, Closest* closest) const;
   void Search(std::size_t n, const float* f, std::uint32_t self, Closest* closest) const;
 
   Matrix<float> points_;
-  std::size_t dim_;
-  std::vector<std::uint32_t> order_;
-  std::vector<std::size_t> leaf_of_;
-  std::vector<Node> nodes_;
-  std::vector<float> box_;
+  BoxTree<float> tree_;
+  std::vector<std::size_t> leaf_of_;   // of every point
+  std::vector<std::ptrdiff_t> alive_;  // points of every node, the first ones of a leaf
 };
 
 }  // namespace submarine::internal

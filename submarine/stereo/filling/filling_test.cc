@@ -15,6 +15,49 @@
 namespace submarine::internal {
 namespace {
 
+// The plain forms, which the kernels are compared with.
+namespace scalar {
+
+PlaneMoments MomentsOf(const DisparitySamples& samples, const Plane& plane, float tolerance) {
+  PlaneMoments m = {};
+  for (std::size_t j = 0; j < samples.count; ++j) {
+    const float dx = samples.dx[j];
+    const float dy = samples.dy[j];
+    const float d = samples.disparity[j];
+    const float residual = (d - plane.at - plane.slope_x * dx - plane.slope_y * dy) / tolerance;
+    const float rest = std::max(0.0F, 1.0F - residual * residual);
+    const float w = samples.weight[j] * rest * rest;
+    m.n += w;
+    m.x += w * dx;
+    m.y += w * dy;
+    m.xx += w * dx * dx;
+    m.xy += w * dx * dy;
+    m.yy += w * dy * dy;
+    m.d += w * d;
+    m.xd += w * dx * d;
+    m.yd += w * dy * d;
+  }
+  return m;
+}
+
+std::vector<float> Median5x5(const std::vector<float>& values, int width, int height) {
+  std::vector<float> medians;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      std::vector<float> window;
+      for (int v = std::max(0, y - 2); v <= std::min(height - 1, y + 2); ++v) {
+        for (int u = std::max(0, x - 2); u <= std::min(width - 1, x + 2); ++u)
+          window.push_back(values[static_cast<std::size_t>(v * width + u)]);
+      }
+      std::sort(window.begin(), window.end());
+      medians.push_back(window[(window.size() - 1) / 2]);
+    }
+  }
+  return medians;
+}
+
+}  // namespace scalar
+
 constexpr int kWidth = 60;
 constexpr int kHeight = 24;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;

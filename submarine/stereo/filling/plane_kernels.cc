@@ -59,29 +59,4 @@ PlaneMoments MomentsOf(const DisparitySamples& samples, const Plane& plane, floa
           .yd = Dot(wy, d, count)};
 }
 
-namespace scalar {
-
-PlaneMoments MomentsOf(const DisparitySamples& samples, const Plane& plane, float tolerance) {
-  PlaneMoments m = {};
-  for (std::size_t j = 0; j < samples.count; ++j) {
-    const float dx = samples.dx[j];
-    const float dy = samples.dy[j];
-    const float d = samples.disparity[j];
-    const float residual = (d - plane.at - plane.slope_x * dx - plane.slope_y * dy) / tolerance;
-    const float rest = std::max(0.0F, 1.0F - residual * residual);
-    const float w = samples.weight[j] * rest * rest;
-    m.n += w;
-    m.x += w * dx;
-    m.y += w * dy;
-    m.xx += w * dx * dx;
-    m.xy += w * dx * dy;
-    m.yy += w * dy * dy;
-    m.d += w * d;
-    m.xd += w * dx * d;
-    m.yd += w * dy * d;
-  }
-  return m;
-}
-
-}  // namespace scalar
 }  // namespace submarine::internal

@@ -49,8 +49,4 @@ struct PlaneMoments {
 PlaneMoments MomentsOf(const DisparitySamples& samples, const Plane& plane, float tolerance,
                        std::vector<float>* scratch);
 
-namespace scalar {
-PlaneMoments MomentsOf(const DisparitySamples& samples, const Plane& plane, float tolerance);
-}  // namespace scalar
-
 }  // namespace submarine::internal

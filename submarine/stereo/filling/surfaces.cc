@@ -194,16 +194,4 @@ std::vector<float> Median5x5(const std::vector<float>& values, int width, int he
   return medians;
 }
 
-namespace scalar {
-
-std::vector<float> Median5x5(const std::vector<float>& values, int width, int height) {
-  std::vector<float> medians(values.size());
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x)
-      medians[static_cast<std::size_t>(y) * width + x] = MedianAround(values, width, height, x, y);
-  }
-  return medians;
-}
-
-}  // namespace scalar
 }  // namespace submarine::internal

@@ -35,9 +35,4 @@ std::vector<float> FitPlanes(const std::vector<int>& filled, const std::vector<f
 // middle one).
 std::vector<float> Median5x5(const std::vector<float>& values, int width, int height);
 
-namespace scalar {
-// By definition.
-std::vector<float> Median5x5(const std::vector<float>& values, int width, int height);
-}  // namespace scalar
-
 }  // namespace submarine::internal

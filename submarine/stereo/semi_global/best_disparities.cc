@@ -47,27 +47,4 @@ std::vector<std::uint8_t> Agreement(const BestDisparities& best, int width, int 
   return agrees;
 }
 
-namespace scalar {
-
-BestDisparities FindBest(const CostVolume& sums) {
-  const std::size_t pixels = sums.cells.rows();
-  BestDisparities best{std::vector<int>(pixels), std::vector<int>(pixels)};
-  for (int y = 0; y < sums.height; ++y) {
-    for (int x = 0; x < sums.width; ++x) {
-      const auto costs = sums.at(x, y).first(static_cast<std::size_t>(sums.disparities));
-      best.left[sums.Pixel(x, y)] =
-          static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
-      int least = kPaddingCost;
-      for (int k = 0; k < sums.disparities && x + k < sums.width; ++k) {
-        const int cost = sums.at(x + k, y)[static_cast<std::size_t>(k)];
-        if (cost >= least) continue;
-        least = cost;
-        best.right[sums.Pixel(x, y)] = k;
-      }
-    }
-  }
-  return best;
-}
-
-}  // namespace scalar
 }  // namespace submarine::internal

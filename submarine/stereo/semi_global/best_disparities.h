@@ -19,8 +19,4 @@ BestDisparities FindBest(const CostVolume& sums);
 // `tolerance`.
 std::vector<std::uint8_t> Agreement(const BestDisparities& best, int width, int tolerance);
 
-namespace scalar {
-BestDisparities FindBest(const CostVolume& sums);
-}  // namespace scalar
-
 }  // namespace submarine::internal

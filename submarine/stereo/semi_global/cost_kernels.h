@@ -34,9 +34,4 @@ void CompareRow(const CostRow& row);
 // darker. Neighbours outside are their nearest pixels.
 void CensusOfRow(const float* grey, int width, int height, int y, std::uint64_t* words);
 
-namespace scalar {
-void CompareRow(const CostRow& row);
-void CensusOfRow(const float* grey, int width, int height, int y, std::uint64_t* words);
-}  // namespace scalar
-
 }  // namespace submarine::internal

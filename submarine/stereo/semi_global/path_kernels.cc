@@ -110,6 +110,8 @@ namespace submarine::internal {
 
 HWY_EXPORT(SumRow);
 
+std::size_t PathRow::slot() const { return stride + kDisparityLanes; }
+
 void SumPathsOfRow(const PathRow& row) { HWY_DYNAMIC_DISPATCH(SumRow)(row); }
 
 }  // namespace submarine::internal

@@ -1,5 +1,5 @@
 // One row of pixels of the semi-global sums (semi_global/path_sums.h): along the row and from the row before
-// it. SIMD code is chosen at run time; namespace `scalar` has the plain form, with the same numbers.
+// it.
 #pragma once
 
 #include <array>
@@ -47,9 +47,5 @@ struct PathRow {
 };
 
 void SumPathsOfRow(const PathRow& row);
-
-namespace scalar {
-void SumPathsOfRow(const PathRow& row);
-}  // namespace scalar
 
 }  // namespace submarine::internal

@@ -22,10 +22,4 @@ struct PathOptions {
 CostVolume PathSums(const CostVolume& costs, const StereoView& left, const StereoView& right,
                     const PathOptions& options);
 
-namespace scalar {
-// By definition.
-CostVolume PathSums(const CostVolume& costs, const StereoView& left, const StereoView& right,
-                    const PathOptions& options);
-}  // namespace scalar
-
 }  // namespace submarine::internal

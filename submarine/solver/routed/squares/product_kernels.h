@@ -1,6 +1,5 @@
 // Routing over a square that products bound from below (extension/routing.h), and flows on what it leaves, without
-// looking at pairs: sums over 32 x 32 pairs take some 64 terms. As everywhere, SIMD chosen at run time and scalar
-// twins of the same meaning, which do look at pairs.
+// looking at pairs, which the plain forms in the test do: sums over 32 x 32 pairs take some 64 terms.
 //
 // With w the products' weights and an edge (a, b), what both have in common with the columns h of the square is bounded by
 // t_h = log k_bh / k_ah, which is linear in f_h: k_bh / k_ah = exp(l + (f_b - f_a).y_h), l that of the centre. Where t has
@@ -48,17 +47,10 @@ struct ResidualBlock {
 std::optional<ResidualBlock> MakeResidualBlock(std::size_t row, std::size_t column,
                                                const float* of_row, const float* of_column);
 
-namespace scalar {
 void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
                   std::size_t column, ProductRoutes* routes);
 // flow += q of_row and -= q of_column, for every cut, with q = factor clip(v of the rows - v of the columns, -1, 1), each the mean
 // weighted by what is left. v and flow are cuts x stride, by position.
-void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
-                const float* v, float* flow);
-}  // namespace scalar
-
-void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
-                  std::size_t column, ProductRoutes* routes);
 void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
                 const float* v, float* flow);
 

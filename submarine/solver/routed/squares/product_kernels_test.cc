@@ -18,6 +18,154 @@ namespace {
 
 constexpr std::size_t kSide = kRoutingBlock;
 
+// The plain forms, which the kernels are compared with.
+namespace scalar {
+
+// One side of a square, pair by pair: the edges of a block over the other one.
+class ProductSide {
+ public:
+  ProductSide(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t block,
+              std::size_t other)
+      : kernel_(kernel), layout_(layout), block_(block), other_(other) {}
+
+  double Feature(std::size_t p, std::size_t d) const {
+    return kernel_.coordinates[d * kernel_.stride + kRoom + p];
+  }
+  double Centre(std::size_t block, std::size_t d) const {
+    return kernel_.centre[block * kernel_.dimension + d];
+  }
+  // log of the kernel between a position and the centre of the other block.
+  double LogToCentre(std::size_t p) const {
+    double sum = kernel_.log_scale[kRoom + p];
+    for (std::size_t d = 0; d < kernel_.dimension; ++d)
+      sum -= 0.5 * std::pow(Feature(p, d) - Centre(other_, d), 2);
+    return sum;
+  }
+  double Cross(std::size_t p, std::size_t q) const {
+    double sum = 0.0;
+    for (std::size_t d = 0; d < kernel_.dimension; ++d)
+      sum += (Feature(p, d) - Centre(block_, d)) * (Feature(q, d) - Centre(other_, d));
+    return sum;
+  }
+  bool Routes(std::ptrdiff_t p, std::size_t m) const {
+    const double limit =
+        layout_.threshold[(m - 1) * layout_.stride +
+                          static_cast<std::size_t>(static_cast<std::ptrdiff_t>(kRoom) + p)];
+    double distance = 0.0;
+    for (std::size_t c = 0; c < layout_.length.size() && !layout_.z.empty(); ++c) {
+      const float* z = layout_.z.data() + c * layout_.stride + kRoom + p;
+      const float mean = layout_.mean_z[c * layout_.num_blocks + other_];
+      distance += layout_.length[c] * (std::abs(z[0] - mean) + std::abs(z[m] - mean));
+    }
+    return distance < limit;
+  }
+  double Count(std::size_t p) const {
+    double count = 0.0;
+    for (std::size_t m = 1; m <= layout_.bandwidth; ++m) {
+      count += Routes(static_cast<std::ptrdiff_t>(p), m) ? 1.0 : 0.0;
+      count +=
+          Routes(static_cast<std::ptrdiff_t>(p) - static_cast<std::ptrdiff_t>(m), m) ? 1.0 : 0.0;
+    }
+    return count;
+  }
+
+ private:
+  const ReorderedKernel& kernel_;
+  const RoutingLayout& layout_;
+  std::size_t block_;
+  std::size_t other_;
+};
+
+void RouteSide(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t block,
+               std::size_t other, float* left, float (*gain)[kSide]) {
+  const ProductSide rows(kernel, layout, block, other);
+  const ProductSide columns(kernel, layout, other, block);
+  const double scale = kernel.CentreScale(block, other);
+  const double cross = kernel.LargestCross(block, other);
+  const auto bare = [&](std::size_t p, std::size_t q) {  // without 1 + x.y
+    return scale * std::exp(rows.LogToCentre(p) + columns.LogToCentre(q));
+  };
+  const auto weight = [&](std::size_t p, std::size_t q) {
+    return bare(p, q) * (1.0 + rows.Cross(p, q));
+  };
+  const std::size_t first = block * kSide;
+  const std::size_t other_first = other * kSide;
+  std::vector<double> all(kSide, 0.0);
+  for (std::size_t i = 0; i < kSide; ++i) {
+    double rest = 0.0;
+    for (std::size_t j = 0; j < kSide; ++j) {
+      const double w = weight(first + i, other_first + j);
+      all[i] += w;
+      rest += w * (1.0 - layout.part * rows.Count(first + i) -
+                   layout.part * columns.Count(other_first + j));
+    }
+    left[i] = static_cast<float>(std::max(0.0, rest));
+  }
+  for (std::size_t m = 1; m <= layout.bandwidth; ++m) {
+    for (std::size_t i = 0; i < kSide; ++i) {
+      gain[m - 1][i] = 0.0F;
+      if (!rows.Routes(static_cast<std::ptrdiff_t>(first + i), m)) continue;
+      const bool inside = i + m < kSide;
+      const double towards = rows.LogToCentre(first + i + m) - rows.LogToCentre(first + i);
+      const bool forward = !inside || towards >= 0.0;
+      const std::size_t a = forward ? i : i + m;
+      const std::size_t b = forward ? i + m : i;
+      const double l = std::abs(towards) * (forward && towards < 0.0 ? -1.0 : 1.0);
+      double mean = 0.0;
+      double squares = 0.0;
+      double apart = 0.0;
+      for (std::size_t d = 0; d < kernel.dimension; ++d)
+        apart += std::pow(rows.Feature(first + a, d) - rows.Feature(first + b, d), 2);
+      for (std::size_t j = 0; j < kSide; ++j) {
+        const std::size_t q = other_first + j;
+        double t = l;
+        for (std::size_t d = 0; d < kernel.dimension; ++d) {
+          t += (rows.Feature(first + b, d) - rows.Feature(first + a, d)) *
+               (rows.Feature(q, d) - rows.Centre(other, d));
+        }
+        mean += weight(first + a, q) * t;
+        squares += (1.0 + cross) * bare(first + a, q) * t * t;
+      }
+      double most = all[a] + 0.5 * (mean - std::sqrt(all[a] * squares));
+      const double reach = static_cast<double>(kernel.radius[other]) * std::sqrt(apart);
+      if (l >= reach) most = std::max(most, all[a]);
+      if (l <= -reach && inside) most = std::max(most, all[b]);
+      gain[m - 1][i] = static_cast<float>(layout.part * std::max(0.0, most));
+    }
+  }
+}
+
+void RouteProduct(const ReorderedKernel& kernel, const RoutingLayout& layout, std::size_t row,
+                  std::size_t column, ProductRoutes* routes) {
+  RouteSide(kernel, layout, row, column, routes->row_left, routes->row_gain);
+  RouteSide(kernel, layout, column, row, routes->column_left, routes->column_gain);
+}
+
+void FlowSquare(const ResidualBlock& left, float factor, std::size_t cuts, std::size_t stride,
+                const float* v, float* flow) {
+  const auto weight = [](std::uint16_t stored) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(stored) << 16U);
+  };
+  for (std::size_t c = 0; c < cuts; ++c) {
+    const std::size_t row = c * stride + left.row * kSide;
+    const std::size_t column = c * stride + left.column * kSide;
+    float of_rows = 0.0F;
+    float of_columns = 0.0F;
+    for (std::size_t n = 0; n < kSide; ++n) {
+      of_rows += weight(left.of_row[n]) * v[row + n];
+      of_columns += weight(left.of_column[n]) * v[column + n];
+    }
+    const float q =
+        factor * std::clamp(of_rows * left.over_rows - of_columns * left.over_columns, -1.0F, 1.0F);
+    for (std::size_t n = 0; n < kSide; ++n) {
+      flow[row + n] += q * weight(left.of_row[n]);
+      flow[column + n] -= q * weight(left.of_column[n]);
+    }
+  }
+}
+
+}  // namespace scalar
+
 class ProductKernelsTest : public ::testing::Test {
  protected:
   double Real(double low, double high) {

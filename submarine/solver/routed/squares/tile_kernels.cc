@@ -191,10 +191,6 @@ void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, co
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
-#include <bit>
-#include <cmath>
-
 namespace submarine::internal {
 
 HWY_EXPORT(GaussianTile);
@@ -223,90 +219,5 @@ void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, co
   HWY_DYNAMIC_DISPATCH(FlowTile)(weights, factor, v_row, v_column, row, column);
 }
 
-namespace scalar {
-
-void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
-                  const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
-                  int bandwidth, Tile* tile) {
-  const std::ptrdiff_t side = static_cast<std::ptrdiff_t>(kTile) + 2 * bandwidth;
-  for (std::ptrdiff_t r = 0; r < side; ++r) {
-    for (std::ptrdiff_t c = 0; c < side; ++c) {
-      const std::ptrdiff_t p = first_row - bandwidth + r;
-      const std::ptrdiff_t q = first_column - bandwidth + c;
-      float squared = 0.0F;
-      for (std::size_t k = 0; k < dimension; ++k) {
-        const float difference = coordinates[k * stride + q] - coordinates[k * stride + p];
-        squared += difference * difference;
-      }
-      tile->value[r * kTileStride + c] =
-          p == q ? 0.0F : scale[p] * scale[q] * std::exp(-0.5F * squared);
-    }
-  }
-}
-
-void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
-                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int bandwidth,
-                  Tile* tile) {
-  const std::ptrdiff_t side = static_cast<std::ptrdiff_t>(kTile) + 2 * bandwidth;
-  for (std::ptrdiff_t r = 0; r < side; ++r) {
-    for (std::ptrdiff_t c = 0; c < side; ++c) {
-      float sum = 0.0F;
-      for (std::size_t k = 0; k < cuts; ++k) {
-        sum += length[k] * std::abs(z[k * stride + first_row - bandwidth + r] -
-                                    z[k * stride + first_column - bandwidth + c]);
-      }
-      tile->value[r * kTileStride + c] = sum;
-    }
-  }
-}
-
-void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwidth,
-               TileRoutes* routes) {
-  const std::ptrdiff_t k = bandwidth;
-  const auto tile = static_cast<std::ptrdiff_t>(kTile);
-  const auto at = [&](const Tile& t, std::ptrdiff_t i, std::ptrdiff_t j) {
-    return t.value[(i + k) * static_cast<std::ptrdiff_t>(kTileStride) + j + k];
-  };
-  // Over the pair (i, j), for the edge whose other end has the pair (i2, j2).
-  const auto routed = [&](std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t i2, std::ptrdiff_t j2,
-                          float threshold) {
-    const bool routes_here =
-        rule.distance == nullptr
-            ? threshold > 0.0F
-            : at(*rule.distance, i, j) + at(*rule.distance, i2, j2) < threshold;
-    return routes_here ? part * std::min(at(weights, i, j), at(weights, i2, j2)) : 0.0F;
-  };
-  for (std::ptrdiff_t i = 0; i < tile; ++i) {
-    for (std::ptrdiff_t j = 0; j < tile; ++j) {
-      float left = at(weights, i, j);
-      for (std::ptrdiff_t m = 1; m <= k; ++m) {
-        const float* row_limit = rule.row_limit[m - 1] + k;
-        const float* column_limit = rule.column_limit[m - 1] + k;
-        const float down = routed(i, j, i + m, j, row_limit[i]);
-        const float up = routed(i, j, i - m, j, row_limit[i - m]);
-        const float right = routed(i, j, i, j + m, column_limit[j]);
-        const float before = routed(i, j, i, j - m, column_limit[j - m]);
-        left -= down + up + right + before;
-        routes->row_gain[(m - 1) * tile + i] += down;
-        routes->column_gain[(m - 1) * tile + j] += right;
-      }
-      routes->residual[i * tile + j] += left;
-    }
-  }
-}
-
-void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
-              float* row, float* column) {
-  for (std::size_t i = 0; i < kTile; ++i) {
-    for (std::size_t j = 0; j < kTile; ++j) {
-      const float w = std::bit_cast<float>(std::uint32_t{weights[i * kTile + j]} << 16);
-      const float flow = w * std::clamp(v_row[i] - v_column[j], -1.0F, 1.0F);
-      row[i] += factor * flow;
-      column[j] -= factor * flow;
-    }
-  }
-}
-
-}  // namespace scalar
 }  // namespace submarine::internal
 #endif

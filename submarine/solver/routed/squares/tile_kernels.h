@@ -1,5 +1,5 @@
 // The inner loops of TilePairs: squares of pairs between two blocks of positions that follow each other
-// on paths. As everywhere, SIMD chosen at run time and scalar twins of the same meaning.
+// on paths.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,6 @@ struct TileRule {
   float column_limit[kMaxBandwidth][kTile + kMaxBandwidth];
 };
 
-namespace scalar {
 // k = scale_p scale_q exp(-|f_p - f_q|^2 / 2), 0 for p = q. Coordinate d of position p is
 // coordinates[d * stride + p]; positions from -kTileStride to kTileStride beyond the last may be read, and
 // have scale 0.
@@ -50,17 +49,6 @@ void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwi
                TileRoutes* routes);
 // row[i] += factor sum_j w_ij clip(v_i - v_j, -1, 1), column[j] -= factor sum_i of the same. Weights are the
 // upper halves of floats.
-void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
-              float* row, float* column);
-}  // namespace scalar
-
-void GaussianTile(const float* coordinates, std::size_t stride, std::size_t dimension,
-                  const float* scale, std::ptrdiff_t first_row, std::ptrdiff_t first_column,
-                  int bandwidth, Tile* tile);
-void DistanceTile(const float* z, std::size_t stride, std::size_t cuts, const float* length,
-                  std::ptrdiff_t first_row, std::ptrdiff_t first_column, int bandwidth, Tile* tile);
-void RouteTile(const Tile& weights, const TileRule& rule, float part, int bandwidth,
-               TileRoutes* routes);
 void FlowTile(const std::uint16_t* weights, float factor, const float* v_row, const float* v_column,
               float* row, float* column);
 
