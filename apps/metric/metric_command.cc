@@ -15,6 +15,7 @@
 #include "apps/cli/messages.h"
 #include "apps/cli/option_checks.h"
 #include "apps/commands.h"
+#include "apps/metric/tree_picture.h"
 #include "apps/solve/solve_output.h"
 #include "submarine/io/file/atomic_file.h"
 #include "submarine/io/model/metric_spec.h"
@@ -30,6 +31,7 @@ struct MetricCommand {
   int labels = 0;
   int cuts = 10;
   std::string json;
+  std::string picture;
 };
 
 SizedMetric Read(const MetricCommand& command) {
@@ -76,21 +78,6 @@ std::string CutText(const LabelSpace& labels, int cut) {
                      fmt::join(names, ", "), more > 0 ? fmt::format(", {} more", more) : "");
 }
 
-// Of the nodes below one: a line each, with the length of the edge above it.
-std::string TreeText(const std::vector<TreeNode>& nodes, int parent, std::size_t depth) {
-  std::string text;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const auto& [up, length, label, name] = nodes[n];
-    if (up != parent) continue;
-    std::string line(2 * depth, ' ');
-    if (label >= 0) line += fmt::format("{}{}", label, name.empty() ? "" : " ");
-    line += Escaped(up < 0 && name.empty() ? "root" : name);
-    if (up >= 0) line += fmt::format("{}({:g})", line.back() == ' ' ? "" : " ", length);
-    text += line + "\n" + TreeText(nodes, static_cast<int>(n), depth + 1);
-  }
-  return text;
-}
-
 std::string Report(const SizedMetric& metric, const MetricCommand& command) {
   const LabelSpace& labels = metric.labels;
   const LabelMetric& d = labels.metrics.front();
@@ -122,7 +109,7 @@ std::string Report(const SizedMetric& metric, const MetricCommand& command) {
         "on average. Labels, energies and lower bounds are those of d.\n",
         fit.worst, NameOf(labels, fit.i), NameOf(labels, fit.j), fit.mean);
   }
-  if (metric.tree) return text + TreeText(metric.tree->nodes(), -1, 0);
+  if (metric.tree) return text + TreeText(*metric.tree);
   const auto shown = std::min(cuts.size(), static_cast<std::size_t>(command.cuts));
   if (shown > 0) text += fmt::format("The longest {} cuts, length and labels:\n", shown);
   for (std::size_t k = 0; k < shown; ++k) text += CutText(labels, cuts[k]) + "\n";
@@ -150,9 +137,17 @@ Json ReportJson(const LabelSpace& labels) {
 }
 
 void RunMetric(const MetricCommand& command) {
-  // Fail now rather than after the work.
-  if (!command.json.empty()) internal::AtomicFile probe(command.json);
+  for (const std::string* file : {&command.json, &command.picture}) {
+    if (!file->empty()) internal::AtomicFile probe(*file);  // fail now rather than after the work
+  }
   const SizedMetric metric = Read(command);
+  if (!command.picture.empty()) {
+    if (!metric.tree) {
+      throw InvalidInput(
+          fmt::format("--picture draws label trees, and {} is none", command.metric));
+    }
+    WriteFileAtomically(command.picture, TreeSvg(*metric.tree));
+  }
   if (!command.json.empty()) WriteFileAtomically(command.json, JsonText(ReportJson(metric.labels)));
   PrintText(Report(metric, command));
 }
@@ -173,9 +168,10 @@ void AddMetricCommand(CLI::App* app) {
   sub->add_option("--cuts", command->cuts, "How many cuts to list")
       ->check(NumberBetween(0, 1000000));
   sub->add_option("--json", command->json, "Write all cuts and groups (JSON)");
+  sub->add_option("--picture", command->picture, "Draw the label tree (SVG)");
   sub->footer(
       "Examples:\n"
-      "  submarine metric animals.tsv\n"
+      "  submarine metric animals.tsv --picture animals.svg\n"
       "  submarine metric costs.csv --json cuts.json\n"
       "  submarine metric repair:costs.csv\n"
       "  submarine metric tree2b\n"

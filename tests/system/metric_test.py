@@ -62,11 +62,12 @@ class Metric(CommandTest):
         self.assertGreaterEqual(summary["upper"], exact - 1e-9)
         self.assertNotIn("metric_loss", summary)
 
-    def test_a_tree_is_shown_and_its_groups_have_marginals(self):
+    def test_a_tree_is_drawn_and_its_groups_have_marginals(self):
         self.write("tree.tsv", TREE)
-        finished = self.run_well("metric", "tree.tsv")
+        finished = self.run_well("metric", "tree.tsv", "--picture", "tree.svg")
         for words in ("5 labels in 3 groups", "d' = d", "animal (1)", "0 cat (0.5)"):
             self.assertIn(words, finished.stdout)
+        self.assertIn(">animal</text>", (self.directory / "tree.svg").read_text())
         self.write("u.npy", npy_bytes((3, 2, 5), [0.1 * (7 * k % 11) for k in range(30)]))
         self.write("model.json", {"submarine": "grid", "width": 2, "height": 3, "labels": 5, "metric": "tree.tsv",
                                   "unary": "u.npy"})
@@ -110,12 +111,19 @@ class Metric(CommandTest):
                 if text is not None:
                     self.write(name, text)
                 before = sorted(path.name for path in self.directory.iterdir())
-                self.assert_one_sentence(self.run_command("metric", name, "--json", "out.json"), [reason])
+                self.assert_one_sentence(self.run_command("metric", name, "--json", "out.json", "--picture", "out.svg"),
+                                         [reason])
                 self.assertEqual(sorted(path.name for path in self.directory.iterdir()), before)
+
+    def test_a_picture_is_for_trees_only(self):
+        self.write("m.json", json.dumps(K23))
+        self.assert_one_sentence(self.run_command("metric", "m.json", "--picture", "out.svg"), ["label trees"])
+        self.assertFalse((self.directory / "out.svg").exists())
 
     def test_names_of_metrics(self):
         self.assertEqual(len(self.report("tree2b", "--labels", 20)["cuts"]), 26)
-        self.assertIn("      19 (0.5)", self.run_well("metric", "tree2b").stdout)
+        self.run_well("metric", "tree2b", "--picture", "tree.svg")
+        self.assertIn("19", (self.directory / "tree.svg").read_text())
         self.assert_one_sentence(self.run_command("metric", "tree2b", "--labels", 21), ["21", "20 labels"])
         self.assertEqual(self.report("truncated:3", "--labels", 16)["worst_ratio"], 1.0)
 
