@@ -137,7 +137,7 @@ SynthTasks::SynthTasks(const SynthSettings& settings)
     methods_.emplace_back("published-alternate");
   }
   for (const std::string& metric : settings.metrics)
-    labels_.push_back(ParseMetricSpec(metric, settings.labels));
+    labels_.push_back(ParseMetricSpec(metric, settings.labels, false, nullptr));
 }
 
 std::size_t SynthTasks::size() const {

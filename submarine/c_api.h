@@ -112,7 +112,7 @@ SM_API sm_status sm_describe(const sm_object* object, const char** json);
 SM_API sm_status sm_view(const sm_object* object, const char* name, size_t index, sm_array* view);
 
 /* ---- Label spaces: kind "labels" -----------------------------------------------------------------
- * Described by "num_labels", "exact", "composite" (the sets of labels that are cuts beside
+ * Described by "num_labels", "exact", "warnings", "composite" (the sets of labels that are cuts beside
  * the single labels) and "metrics" (of each "name", "length", one per cut, and "distortion").
  * Views: "distance" of each metric, (labels, labels). */
 
@@ -130,7 +130,7 @@ SM_API sm_status sm_labels_of(const sm_object* model, sm_object** labels);
 
 /* ---- Models: kinds "sparse", "dense" and "tables" --------------------------------------------------
  * Described by "num_variables", "description" and, but for tables, "num_labels" and "constant"; models of
- * files also by "width", "height" and "depth" (0 where there are none). */
+ * files also by "width", "height" and "depth" (0 where there are none) and "warnings". */
 
 /* E(x) = constant + sum_a unary(a, x_a) + sum_e weight_e d_(metric_e)(ends of e), docs/conventions.md.
  * unary: (variables, labels), or more axes of variables; edges: (edges, 2); weights: (edges);

@@ -54,7 +54,8 @@ void RunFit(FitCommand command) {
   for (const LabelledFiles& files : FindLabelledPictures(command.inputs))
     pictures.push_back(ReadLabelledPicture(files, command.unknown));
   if (command.metric != "potts" && !pictures.empty())
-    command.settings.labels = ParseMetricSpec(command.metric, pictures.front().num_labels());
+    command.settings.labels =
+        ParseMetricSpec(command.metric, pictures.front().num_labels(), false, nullptr);
   internal::CheckFit(pictures, command.settings);
   const ThreadLimit thread_limit(command.threads);
   RunStore store(command.output, "submarine fit");

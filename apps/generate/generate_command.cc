@@ -52,6 +52,7 @@ struct GenerateOptions {
   double high = 10.0;
   std::string metric = "potts";
   std::uint64_t seed = 1;
+  bool strict_hst = false;
   std::string output;
 };
 
@@ -182,8 +183,11 @@ void RunGenerate(const GenerateOptions& options) {
         fmt::format("--output is \"{}\", expected a name that ends in .json", options.output));
   }
   { const AtomicFile probe(output); }  // fail now rather than after the arrays are written
+  std::vector<std::string> warnings;
   CheckLabelCount(options.labels);
-  LabelSpace labels = ParseMetricSpec(options.metric, options.labels, output.parent_path());
+  LabelSpace labels = ParseMetricSpec(options.metric, options.labels, options.strict_hst, &warnings,
+                                      output.parent_path());
+  for (const std::string& warning : warnings) PrintWarning(warning);
   if (!(options.low <= options.high)) {
     throw InvalidInput(
         fmt::format("the unaries' range {} to {} is empty", options.low, options.high));
@@ -254,6 +258,7 @@ void AddGenerateCommand(CLI::App* app) {
       "--metric", options->metric,
       "potts, linear, truncated:T, tree:SPEC, or a file beside the output of a matrix or of a "
       "label tree (.csv, .tsv, .txt, .json, .npy)");
+  command->add_flag("--strict-hst", options->strict_hst, "Refuse trees that break the r-HST rules");
   command->add_option("--seed", options->seed, "Seed of the random numbers")
       ->check(NumberBetween(0, 1.8e19));
   command

@@ -47,7 +47,7 @@ SizedMetric Read(const MetricCommand& command) {
     throw InvalidInput(fmt::format(
         "the metric {} needs --labels, as it is neither from a file nor a tree", command.metric));
   }
-  return {ParseMetricSpec(command.metric, command.labels)};
+  return {ParseMetricSpec(command.metric, command.labels, false, nullptr)};
 }
 
 std::string NameOf(const LabelSpace& labels, int label) {
@@ -109,7 +109,11 @@ std::string Report(const SizedMetric& metric, const MetricCommand& command) {
         "on average. Labels, energies and lower bounds are those of d.\n",
         fit.worst, NameOf(labels, fit.i), NameOf(labels, fit.j), fit.mean);
   }
-  if (metric.tree) return text + TreeText(*metric.tree);
+  if (metric.tree) {
+    for (const std::string& violation : metric.tree->HstViolations())
+      text += fmt::format("No r-HST: {}.\n", violation);
+    return text + TreeText(*metric.tree);
+  }
   const auto shown = std::min(cuts.size(), static_cast<std::size_t>(command.cuts));
   if (shown > 0) text += fmt::format("The longest {} cuts, length and labels:\n", shown);
   for (std::size_t k = 0; k < shown; ++k) text += CutText(labels, cuts[k]) + "\n";

@@ -116,7 +116,7 @@ DenseCrf BuildModel(const SegmentSettings& settings, const SegmentationParameter
                       ? SegmentationKernels(picture->volume->extent, picture->volume->spacing, 1,
                                             samples, parameters)
                       : SegmentationKernels(view, parameters),
-                  ParseMetricSpec(settings.metric, num_labels),
+                  ParseMetricSpec(settings.metric, num_labels, false, nullptr),
                   settings.ordered ? PairCounting::kOrdered : PairCounting::kOnce);
 }
 

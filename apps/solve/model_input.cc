@@ -18,25 +18,27 @@ namespace {
 
 using internal::Stopwatch;
 
-void ReadBundleTo(const std::string& file, const ReadingLimits& limits, ModelInput* input) {
+void ReadBundleTo(const std::string& file, bool strict_hst, const ReadingLimits& limits,
+                  ModelInput* input) {
   const auto take = [&](auto loaded) {
     input->width = loaded.width;
     input->height = loaded.height;
+    input->warnings = std::move(loaded.warnings);
     input->cliques = std::move(loaded.cliques);
     return std::move(loaded.model);
   };
   if (ReadBundleKind(file) == "dense") {
-    LoadedDense loaded = ReadDenseBundle(file, limits.For("the picture of " + file));
+    LoadedDense loaded = ReadDenseBundle(file, strict_hst, limits.For("the picture of " + file));
     input->depth = loaded.depth;
     input->dense = take(std::move(loaded));
   } else {
-    input->crf = take(ReadBundle(file));
+    input->crf = take(ReadBundle(file, strict_hst));
   }
 }
 
 }  // namespace
 
-ModelInput ReadModel(const std::string& file, const std::string& evidence,
+ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst,
                      const SolveOptions& options, const Stopwatch& clock) {
   ModelInput input;
   input.file = file;
@@ -48,7 +50,7 @@ ModelInput ReadModel(const std::string& file, const std::string& evidence,
   } else if (ending == ".json") {
     constexpr std::size_t kFewestLabels = 2;
     const ReadingLimits limits(options, clock, LeastBytesPerPixel(kFewestLabels));
-    ReadBundleTo(file, limits, &input);
+    ReadBundleTo(file, strict_hst, limits, &input);
   } else {
     throw FileError(fmt::format("{}: expected a file that ends in .uai, .fg or .json", file));
   }

@@ -23,11 +23,12 @@ struct ModelInput {
   int width = 0;                     // 0 unless the variables form a grid
   int height = 0;
   int depth = 0;  // 0 unless they are voxels
+  std::vector<std::string> warnings;
 };
 
 // `evidence` may be empty. The limits of the options apply to pictures of dense models; the clock
 // has run since the start of the call. Throws FileError for any other file extension.
-ModelInput ReadModel(const std::string& file, const std::string& evidence,
+ModelInput ReadModel(const std::string& file, const std::string& evidence, bool strict_hst,
                      const SolveOptions& options, const internal::Stopwatch& clock);
 
 // Solve() of whichever model was given.

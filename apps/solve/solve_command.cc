@@ -51,6 +51,7 @@ struct SolveCommand {
   std::vector<std::string> given;  // options on the command line
   std::string model;
   std::string evidence;
+  bool strict_hst = false;
   bool no_report = false;
   bool quiet = false;
   int threads = 0;
@@ -300,7 +301,9 @@ void RunSolve(SolveCommand command) {
   CatchInterrupts();
   SolveProgress progress(command.solve, command.quiet);
   progress("reading", {.k = -1});
-  ModelInput input = ReadModel(command.model, command.evidence, command.solve, clock);
+  ModelInput input =
+      ReadModel(command.model, command.evidence, command.strict_hst, command.solve, clock);
+  for (const std::string& warning : input.warnings) PrintWarning(warning);
   CheckOptions(input, command);
   CheckOutputs(command, input);
   const Layout layout = LayoutOf(input);
@@ -388,6 +391,8 @@ void AddSolveCommand(CLI::App* app) {
   sub->add_flag("--deterministic", solve.limits.deterministic,
                 "Make no decision depend on the clock, so that slow and fast machines get the same "
                 "result; no result depends on the number of threads in any case");
+  sub->add_flag("--strict-hst", command->strict_hst,
+                "Refuse label trees that break the r-HST rules");
   sub->add_option("--json", command->json, "Write the summary: bounds, energy, iterations");
   sub->add_option("--marginals", command->marginals, "Write the marginals (.npy)");
   sub->add_option("--mar", command->mar, "Write the marginals in UAI's MAR form");

@@ -280,7 +280,7 @@ DenseCrf BuildStereoModel(const StereoPair& pair, StereoSettings* settings,
                                   settings->bilateral_colour_sigma, settings->bilateral_weight));
   }
   const auto check_for = [&](int labels) {
-    if (check) check(BuildKernels(spec), ParseMetricSpec(spec.metric, labels));
+    if (check) check(BuildKernels(spec), ParseMetricSpec(spec.metric, labels, false, nullptr));
   };
   if (settings->disparities == 0) {
     // A metric from a file has its own number of labels.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union, get_args
 
 import numpy as np
@@ -22,19 +23,23 @@ def _labels_of(metric: Metric, num_labels: int) -> _core.Labels:
     """The label space of one metric."""
     if isinstance(metric, str):
         try:
-            return _core.Labels.from_spec(metric, num_labels)
+            labels = _core.Labels.from_spec(metric, num_labels)
         except InvalidInput as error:
             near = suggestion(metric.partition(":")[0], ("potts", "linear", "truncated", "tree"))
             raise InvalidInput(f"{error}{near if 'is not a label metric' in str(error) else ''}") from error
-    if isinstance(metric, tuple) and metric and isinstance(metric[0], str):
+    elif isinstance(metric, tuple) and metric and isinstance(metric[0], str):
         if len(metric) != 2 or metric[0] not in ("repair", "compatibility"):
             raise InvalidInput(f"the metric begins with {metric[0]!r:.60}, expected ('repair', table) or ('compatibility', table)")
-        return _core.Labels.from_tables([table_of(metric[1], num_labels)], json.dumps({"no_metric": metric[0]}))
-    try:
-        return _core.Labels.from_tables([table_of(metric, num_labels)])
-    except InvalidInput as error:
-        ways = "('repair', table) takes the largest metric below it, ('compatibility', table) the table itself"
-        raise InvalidInput(f"{error}; {ways}" if "is no metric" in str(error) else str(error)) from error
+        labels = _core.Labels.from_tables([table_of(metric[1], num_labels)], json.dumps({"no_metric": metric[0]}))
+    else:
+        try:
+            labels = _core.Labels.from_tables([table_of(metric, num_labels)])
+        except InvalidInput as error:
+            ways = "('repair', table) takes the largest metric below it, ('compatibility', table) the table itself"
+            raise InvalidInput(f"{error}; {ways}" if "is no metric" in str(error) else str(error)) from error
+    for warning in labels.warnings:
+        warnings.warn(warning, stacklevel=5)
+    return labels
 
 
 def table_of(metric: Any, num_labels: int) -> Array:
@@ -742,6 +747,8 @@ def read(path: PathLike, evidence: Optional[PathLike] = None) -> AnyModel:
     if evidence is not None:
         raise FileError(f'"{text}" is a bundle, and evidence goes with .uai and .fg files')
     core, facts = _core.read_model(text)
+    for note in facts["warnings"]:
+        warnings.warn(note, stacklevel=3)
     width, height, depth = (int(facts[name]) for name in ("width", "height", "depth"))
     if facts["kind"] == "dense":
         extent = (depth, height, width) if depth else (height, width) if width else (core.num_variables,)

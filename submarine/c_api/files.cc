@@ -30,13 +30,13 @@ std::unique_ptr<ModelObject> ReadBundleModel(const std::string& path) {
     LoadedDense loaded = ReadDenseBundle(path);
     auto object = WithCliques<DenseObject, DenseCliquesObject>(std::move(loaded.model),
                                                                std::move(loaded.cliques));
-    object->set_file({loaded.width, loaded.height, loaded.depth});
+    object->set_file({loaded.width, loaded.height, loaded.depth, std::move(loaded.warnings)});
     return object;
   }
   LoadedModel loaded = ReadBundle(path);
   auto object = WithCliques<SparseObject, SparseCliquesObject>(std::move(loaded.model),
                                                                std::move(loaded.cliques));
-  object->set_file({loaded.width, loaded.height, 0});
+  object->set_file({loaded.width, loaded.height, 0, std::move(loaded.warnings)});
   return object;
 }
 

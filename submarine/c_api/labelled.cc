@@ -190,7 +190,7 @@ std::unique_ptr<sm_object> FindFit(Options* options, Arrays arrays, const Told& 
     pictures.push_back(PictureOf(arrays.subspan(kEach * p, kEach), p));
   const int labels = pictures.empty() ? 0 : pictures.front().num_labels();
   if (!metric.empty()) {
-    fit.labels = ParseMetricSpec(metric, labels);
+    fit.labels = ParseMetricSpec(metric, labels, false, nullptr);
   } else if (!table.empty()) {
     const auto rows = static_cast<std::size_t>(labels);
     if (table.size() != rows * rows)

@@ -386,9 +386,9 @@ Json LabelsObject::Description() const {
   for (const LabelGroup& group : space_.groups)
     groups.push_back({{"name", group.name}, {"labels", group.labels}, {"parent", group.parent}});
   return {{"kind", "labels"},        {"num_labels", space_.num_labels()},
-          {"exact", space_.exact()}, {"composite", composite},
-          {"metrics", metrics},      {"names", space_.names},
-          {"groups", groups}};
+          {"exact", space_.exact()}, {"warnings", warnings_},
+          {"composite", composite},  {"metrics", metrics},
+          {"names", space_.names},   {"groups", groups}};
 }
 
 sm_array LabelsObject::View(std::string_view name, std::size_t index) const {
@@ -403,6 +403,7 @@ Json ModelObject::Description() const {
     description["width"] = file_->width;
     description["height"] = file_->height;
     description["depth"] = file_->depth;
+    description["warnings"] = file_->warnings;
   }
   return description;
 }
@@ -493,8 +494,10 @@ using namespace submarine::c_api;  // NOLINT(google-build-using-namespace)
 sm_status sm_labels_from_spec(const char* spec, int num_labels, const char* directory,
                               sm_object** labels) {
   return Made(labels, [&] {
-    return std::make_unique<LabelsObject>(ParseMetricSpec(Text(spec, "the metric"), num_labels,
-                                                          directory == nullptr ? "" : directory));
+    std::vector<std::string> warnings;
+    LabelSpace space = ParseMetricSpec(Text(spec, "the metric"), num_labels, false, &warnings,
+                                       directory == nullptr ? "" : directory);
+    return std::make_unique<LabelsObject>(std::move(space), std::move(warnings));
   });
 }
 

@@ -21,7 +21,8 @@ NoMetric NoMetricNamed(const std::string& name);
 
 class LabelsObject final : public sm_object {
  public:
-  explicit LabelsObject(LabelSpace space) : space_(std::move(space)) {}
+  explicit LabelsObject(LabelSpace space, std::vector<std::string> warnings = {})
+      : space_(std::move(space)), warnings_(std::move(warnings)) {}
 
   const LabelSpace& space() const { return space_; }
   Json Description() const override;
@@ -29,6 +30,7 @@ class LabelsObject final : public sm_object {
 
  private:
   LabelSpace space_;
+  std::vector<std::string> warnings_;
 };
 
 // Where a model of a file comes from.
@@ -36,11 +38,12 @@ struct FileFacts {
   int width = 0;
   int height = 0;
   int depth = 0;
+  std::vector<std::string> warnings = {};
 };
 
 class ModelObject : public sm_object {
  public:
-  void set_file(FileFacts facts) { file_ = facts; }
+  void set_file(FileFacts facts) { file_ = std::move(facts); }
   Json Description() const override;
 
  protected:

@@ -13,6 +13,8 @@
 namespace submarine {
 namespace {
 
+constexpr double kLengthTolerance = 1e-9;  // relative, when lengths are compared with each other
+
 std::vector<std::vector<int>> ChildrenOf(const std::vector<TreeNode>& nodes) {
   std::vector<std::vector<int>> children(nodes.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -247,6 +249,37 @@ LabelTree LabelTree::Regular(const std::vector<int>& counts, const std::vector<d
     level_begin = level_end;
   }
   return LabelTree(std::move(nodes));
+}
+
+LabelTree LabelTree::Star(int num_labels) {
+  CheckLabelCount(num_labels);
+  return Regular({num_labels}, {0.5});
+}
+
+std::vector<std::string> LabelTree::HstViolations() const {
+  std::vector<std::string> violations;
+  const auto children = ChildrenOf(nodes_);
+  const auto longer = [](double a, double b) { return a > b * (1 + kLengthTolerance); };
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    if (children[n].empty()) continue;
+    int shortest = children[n].front(), longest = shortest;
+    for (int child : children[n]) {
+      if (nodes_[child].length < nodes_[shortest].length) shortest = child;
+      if (nodes_[child].length > nodes_[longest].length) longest = child;
+    }
+    if (longer(nodes_[longest].length, nodes_[shortest].length)) {
+      violations.push_back(
+          fmt::format("the edges below node {} differ in length: {} to node {}, {} to node {}", n,
+                      nodes_[shortest].length, shortest, nodes_[longest].length, longest));
+    }
+    if (nodes_[n].parent != -1 && longer(nodes_[longest].length, nodes_[n].length / 2)) {
+      violations.push_back(
+          fmt::format("the edge above node {} has length {}, more than half of {}, the edge above "
+                      "its parent, node {}",
+                      longest, nodes_[longest].length, nodes_[n].length, n));
+    }
+  }
+  return violations;
 }
 
 LabelSpace LabelTree::ToLabels(const std::string& name) const {

@@ -27,9 +27,14 @@ class LabelTree {
   // Regular tree: counts (5,4) and lengths (1,.5) mean 5 groups of 4 labels, root edges of length 1
   // and leaf edges of length .5.
   static LabelTree Regular(const std::vector<int>& counts, const std::vector<double>& lengths);
+  static LabelTree Star(int num_labels);  // Potts: edges of length 1/2
 
   int num_labels() const { return num_labels_; }
   const std::vector<TreeNode>& nodes() const { return nodes_; }
+
+  // Why the tree is not an r-HST (edges below one parent of equal length; every edge at most half
+  // as long as the edge above it): one sentence per violated rule, empty when there is none.
+  std::vector<std::string> HstViolations() const;
 
   // Nodes that have names become its groups, those with a single label, too, but not the root.
   LabelSpace ToLabels(const std::string& name = "tree") const;

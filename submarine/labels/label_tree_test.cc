@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string RefusalOf(std::vector<TreeNode> nodes) {
   try {
@@ -50,7 +51,7 @@ double PathLength(const std::vector<TreeNode>& nodes, int from, int to) {
 
 TEST(LabelTreeTest, StarIsPotts) {
   for (int labels : {2, 3, 7}) {
-    const LabelSpace star = LabelTree::Regular({labels}, {0.5}).ToLabels();
+    const LabelSpace star = LabelTree::Star(labels).ToLabels();
     const LabelSpace potts = PottsLabels(labels);
     EXPECT_TRUE(star.cuts->leaves_only());
     EXPECT_EQ(star.metrics[0].length, potts.metrics[0].length);
@@ -174,8 +175,19 @@ TEST(LabelTreeTest, RegularRefusesBadCounts) {
   EXPECT_THROW(LabelTree::Regular({1, 1}, {1.0, 1.0}), InvalidInput);
   EXPECT_THROW(LabelTree::Regular({2000000000, 2000000000}, {1.0, 1.0}), InvalidInput);
   EXPECT_THROW(LabelTree::Regular({2}, {-1.0}), InvalidInput);
-  EXPECT_THROW(LabelTree::Regular({1}, {0.5}), InvalidInput);
-  EXPECT_THROW(LabelTree::Regular({kMaxLabels + 1}, {0.5}), InvalidInput);
+  EXPECT_THROW(LabelTree::Star(1), InvalidInput);
+  EXPECT_THROW(LabelTree::Star(kMaxLabels + 1), InvalidInput);
+}
+
+TEST(LabelTreeTest, HstViolationsNameTheNodes) {
+  EXPECT_THAT(LabelTree::Regular({3, 2}, {1.0, 0.5}).HstViolations(), IsEmpty());
+  EXPECT_THAT(LabelTree::Star(4).HstViolations(), IsEmpty());
+  EXPECT_THAT(LabelTree::Regular({2, 2}, {1.0, 0.75}).HstViolations(),
+              ElementsAre(HasSubstr("node 3 has length 0.75, more than half of 1, the edge above "
+                                    "its parent, node 1"),
+                          HasSubstr("node 5 has length 0.75")));
+  EXPECT_THAT(LabelTree({{-1, 0, -1}, {0, 1, 0}, {0, 2, 1}}).HstViolations(),
+              ElementsAre("the edges below node 0 differ in length: 1 to node 1, 2 to node 2"));
 }
 
 }  // namespace

@@ -212,6 +212,7 @@ def test_bundles_and_uai(tmp_path):
     assert isinstance(caught.value, OSError) and "absent.json" in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:the edges below node")
 def test_bundles_hold_metrics_of_matrices_and_files(tmp_path, monkeypatch):
     random = np.random.default_rng(34)
     unary = random.normal(size=(3, 4, 3))

@@ -333,8 +333,10 @@ class Trees(BadInputTest):
         self.assert_model_refused(self.write_grid(metric="tree:tree.json"), mentions=["tree.json", *mentions])
 
     def test_cycle(self):
-        self.write("tree.tsv", "a\tb\nb\ta\nx\ta\ny\tb\nz\t\n")
-        self.assert_model_refused(self.write_grid(metric="tree:tree.tsv"), mentions=["tree.tsv", "cycle"])
+        self.refuse_tree({"nodes": [{"id": "root"}, {"id": "a", "parent": "b"}, {"id": "b", "parent": "a"},
+                                    {"id": "x", "parent": "a", "label": 0}, {"id": "y", "parent": "b", "label": 1},
+                                    {"id": "z", "parent": "root", "label": 2}]}, ["cycle"])
+        self.refuse_tree({"nodes": [{"id": "r", "parent": "r"}, {"id": "x", "parent": "r", "label": 0}]}, ["cycle"])
 
     def test_labels(self):
         leaf = lambda k: {"label": k}
@@ -346,7 +348,11 @@ class Trees(BadInputTest):
         self.refuse_tree({"children": [leaf(0), leaf(1), leaf(-1)]}, ["label"])
 
     def test_structure(self):
-        self.refuse_tree({"children": [], "lenght": 2}, ["lenght"])
+        self.refuse_tree({"nodes": []}, ["nodes"])
+        self.refuse_tree({"nodes": [{"id": 1}, {"id": 2}]}, ["root"])
+        self.refuse_tree({"nodes": [{"id": 1}, {"id": 1}]}, ["1"])
+        self.refuse_tree({"nodes": [{"id": 1}, {"id": 2, "parent": 5, "label": 0}]}, ["5"])
+        self.refuse_tree({"nodes": [{"id": 1, "lenght": 2}]}, ["lenght"])
         self.refuse_tree({"children": [{"label": 0, "length": -1}, {"label": 1}, {"label": 2}]}, ["length", "-1"])
         self.refuse_tree({"children": 5}, ["children"])
         self.refuse_tree([1, 2], ["matrix"])
@@ -360,6 +366,13 @@ class Trees(BadInputTest):
                      "(0,,1)", "()", "(" * 400, "(0:x,1,2)", "4:1", "2x2:1,0.5"):
             with self.subTest(spec=spec):
                 self.assert_model_refused(self.write_grid(metric="tree:" + spec), mentions=["model.json", "metric"])
+
+    def test_strict_hst(self):
+        for spec in ("((0,1):0.6,2:0.6)", "(0:1,1:0.5,2:0.5)"):
+            with self.subTest(spec=spec):
+                self.write_grid(metric="tree:" + spec)
+                self.assert_model_refused("model.json", "--strict-hst", mentions=["model.json", "r-HST", "length"])
+                self.assertIn("warning", self.run_well("solve", "model.json").stderr)
 
 
 class Expressibility(BadInputTest):

@@ -56,6 +56,12 @@ class Generate(CommandTest):
         self.generate("sub/model.json", metric="tree:tree.json")
         self.assertIsNotNone(self.solve("sub/model.json")["upper"])
 
+    def test_a_tree_that_is_no_hst(self):
+        arguments = ["generate", "--width", 2, "--height", 2, "--labels", 3, "--metric", "tree:(0:1,1:2,2:2)", "-o",
+                     "model.json"]
+        self.assertIn("warning", self.run_well(*arguments).stderr)
+        self.assertEqual(self.run_command(*arguments, "--strict-hst").code, 2)
+
 
 class BadOptions(CommandTest):
 

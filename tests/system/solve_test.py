@@ -402,6 +402,15 @@ class Outputs(CommandTest):
         (self.directory / "model.json").rename(self.directory / name)
         self.assertIn("model-", self.solve(name)["model"])
 
+    def test_a_tree_that_is_no_hst_is_a_warning(self):
+        model = self.generate(labels=4)
+        self.write_grid("tree.json", metric="tree:((0:3,1:2):1,2)")
+        finished = self.run_well("solve", "tree.json")
+        self.assertEqual(len(finished.messages.splitlines()), 3, finished)
+        for line in finished.messages.splitlines():
+            self.assertTrue(line.startswith("submarine: warning: "), line)
+        self.assertEqual(self.run_well("solve", model).messages, "")
+
 
 class Documentation(CommandTest):
     """docs/formats.md means what it says."""
@@ -426,9 +435,10 @@ class Documentation(CommandTest):
 
     def test_trees(self):
         trees = [example for example in self.examples if "submarine" not in example and "page" not in example]
-        self.assertEqual(len(trees), 1)
-        self.write("tree.json", trees[0])
-        self.generate(labels=4, metric="tree:tree.json")
+        self.assertEqual(len(trees), 2)
+        for tree, labels in zip(trees, (4, 3)):
+            self.write("tree.json", tree)
+            self.generate(labels=labels, metric="tree:tree.json")
         for spec in ("5x4:1,0.5", "2x3x4:4,2,1", "((0,1):1,(2,3:0.25))"):
             self.assertIn(f"`{spec}`", self.text)
             labels = math.prod(map(int, spec.split(":")[0].split("x"))) if "x" in spec else 4

@@ -113,8 +113,8 @@ class UnwritableStreams(StreamTest):
                     finished = self.run_redirected(redirections, *arguments)
                     self.assertEqual((finished.returncode, finished.stderr), (2, ""))
 
-    def test_messages_spoil_nothing(self):
-        self.generate()
+    def test_warnings_spoil_nothing(self):
+        self.generate(metric="tree:(0:1,1:0.5,2:0.5)")
         finished = self.run_redirected("2>/dev/full", "solve", "model.json", "--json", "s.json")
         self.assertEqual(finished.returncode, 0, finished)
         self.assertIn("upper", read_json(self.directory / "s.json"))

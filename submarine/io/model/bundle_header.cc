@@ -71,7 +71,7 @@ std::string MetricBesideHeader(const std::filesystem::path& header, const std::s
   const auto names_it = [&](const std::filesystem::path& directory) {
     try {
       const auto labels = static_cast<int>(metric.distance.rows());
-      const LabelSpace named = ParseMetricSpec(spec, labels, directory);
+      const LabelSpace named = ParseMetricSpec(spec, labels, false, nullptr, directory);
       return named.metrics.front().distance == metric.distance;
     } catch (const InvalidInput&) {
       return false;
@@ -143,11 +143,12 @@ std::unique_ptr<NpyReader> BundleHeader::OpenArray(std::string_view key, const N
   return reader;
 }
 
-LabelSpace BundleHeader::ReadMetric(int num_labels) const {
+LabelSpace BundleHeader::ReadMetric(int num_labels, bool strict_hst,
+                                    std::vector<std::string>* warnings) const {
   const std::string spec = fields.String("metric");
   try {
     CheckBundleMetric(spec, directory);
-    return ParseMetricSpec(spec, num_labels, directory);
+    return ParseMetricSpec(spec, num_labels, strict_hst, warnings, directory);
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: key \"metric\": {}", fields.where(), error.what()));
   }

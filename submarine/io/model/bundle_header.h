@@ -79,7 +79,7 @@ struct BundleHeader {
   }
 
   // "metric", "constant" (default 0).
-  LabelSpace ReadMetric(int num_labels) const;
+  LabelSpace ReadMetric(int num_labels, bool strict_hst, std::vector<std::string>* warnings) const;
   double ReadConstant() const;
   // "cliques" (default none): a list of {"members": [...], "gamma": ..., "truncation": ..., "weights": [...]}, or the name of
   // a JSON file that holds one.

@@ -328,7 +328,8 @@ std::string ReadBundleKind(const std::filesystem::path& path) {
       path.string()));
 }
 
-LoadedDense ReadDenseBundle(const std::filesystem::path& path, const ImageReading& picture) {
+LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst,
+                            const ImageReading& picture) {
   const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   if (!json.is_object() || json.value("submarine", Json()) != "dense") {
     throw FileError(
@@ -350,7 +351,8 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, const ImageReadin
                 fmt::format("the list has {} entries, but at most {} kernels are allowed",
                             list.size(), kMaxKernels));
   }
-  LabelSpace space = header.ReadMetric(static_cast<int>(labels));
+  std::vector<std::string> warnings;
+  LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
   Matrix<float> unary = ReadUnary(header, extent, labels);
   std::vector<Clique> cliques = header.ReadCliques(unary.rows());
 
@@ -359,7 +361,11 @@ LoadedDense ReadDenseBundle(const std::filesystem::path& path, const ImageReadin
   for (std::size_t m = 0; m < list.size(); ++m) kernels.push_back(reader.Read(list[m], m));
   try {
     return {DenseCrf(std::move(unary), std::move(kernels), std::move(space), counting, constant),
-            extent.width, extent.height, extent.depth, std::move(cliques)};
+            extent.width,
+            extent.height,
+            extent.depth,
+            std::move(warnings),
+            std::move(cliques)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(fmt::format("{}: {}", path.string(), error.what()));
   }
@@ -398,7 +404,8 @@ DenseCrf BuildDenseCrf(const DenseSpec& spec, const std::filesystem::path& direc
   std::vector<GaussianKernel> kernels = BuildKernels(spec);
   const Extent extent{spec.width, spec.height, spec.depth};
   const bool flat = spec.width == 0 && spec.height == 0 && spec.depth == 0;
-  LabelSpace space = ParseMetricSpec(spec.metric, static_cast<int>(spec.unary.cols()), directory);
+  LabelSpace space =
+      ParseMetricSpec(spec.metric, static_cast<int>(spec.unary.cols()), false, nullptr, directory);
   DenseCrf model(spec.unary, std::move(kernels), std::move(space), spec.counting, spec.constant);
   double laid_out = flat ? static_cast<double>(spec.unary.rows()) : 1.0;
   for (const std::int64_t n : flat ? NpyShape{} : extent.shape()) {

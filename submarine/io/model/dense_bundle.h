@@ -28,13 +28,16 @@ struct LoadedDense {
   DenseCrf model;
   int width = 0;  // 0 unless the variables are pixels or voxels
   int height = 0;
-  int depth = 0;                     // 0 for pictures
-  std::vector<Clique> cliques = {};  // beside the pairs, as in grid_bundle.h
+  int depth = 0;                           // 0 for pictures
+  std::vector<std::string> warnings = {};  // about the metric, see ParseMetricSpec
+  std::vector<Clique> cliques = {};        // beside the pairs, as in grid_bundle.h
 };
 
-// Throws FileError naming file, kernel and key; InvalidInput for an invalid metric and
-// for numbers that DenseCrf refuses. `picture` is about a picture that the header names.
-LoadedDense ReadDenseBundle(const std::filesystem::path& path, const ImageReading& picture = {});
+// Throws FileError naming file, kernel and key; InvalidInput for an invalid metric or one that
+// violates `strict_hst`, and for numbers that DenseCrf refuses. `picture` is about a picture
+// that the header names.
+LoadedDense ReadDenseBundle(const std::filesystem::path& path, bool strict_hst = false,
+                            const ImageReading& picture = {});
 
 // "grid", "graph" or "dense"; throws FileError for anything else.
 std::string ReadBundleKind(const std::filesystem::path& path);

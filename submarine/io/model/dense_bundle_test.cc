@@ -89,8 +89,8 @@ class DenseBundleTest : public ::testing::Test {
   static std::vector<float> ToFloat(const std::vector<std::uint8_t>& bytes) {
     return {bytes.begin(), bytes.end()};
   }
-  LoadedDense Read(const std::string& json) {
-    return ReadDenseBundle(dir_.WriteText("m.json", json));
+  LoadedDense Read(const std::string& json, bool strict = false) {
+    return ReadDenseBundle(dir_.WriteText("m.json", json), strict);
   }
   // A header of the 4 x 3 picture with these further keys.
   LoadedDense ReadPicture(const std::string& rest) { return Read(kPicture + rest + "}"); }
@@ -119,6 +119,7 @@ TEST_F(DenseBundleTest, PictureWithAllKernels) {
   EXPECT_EQ(loaded.width, 4);
   EXPECT_EQ(loaded.height, 3);
   EXPECT_EQ(loaded.depth, 0);
+  EXPECT_THAT(loaded.warnings, IsEmpty());
   const std::vector<double> colour = {13.0}, sigmas = {1.0, 2.0, 0.5};
   GaussianKernel bilateral = BilateralKernel(4, 3, 3, colours_, 80.0, 80.0, colour, 10.0);
   bilateral.normalisation = KernelNormalisation::kSymmetric;
@@ -219,6 +220,15 @@ TEST_F(DenseBundleTest, UnariesOfAnyTypeAndFlat) {
   WriteArray(dir_ / "other.npy", doubles, {3, 4, 2});
   EXPECT_THAT(MessageOf<InvalidInput>([&] { Read(json); }),
               AllOf(HasSubstr("m.json"), HasSubstr("energies")));
+}
+
+TEST_F(DenseBundleTest, HstViolationsWarnOrThrow) {
+  WriteArray(dir_ / "u4.npy", RandomFloats(24), {6, 4});
+  const std::string json = R"({"submarine": "dense", "variables": 6, "labels": 4,
+    "metric": "tree:2x2:1,5", "unary": "u4.npy", "kernels": []})";
+  EXPECT_THAT(Read(json).warnings, Not(IsEmpty()));
+  EXPECT_THAT(MessageOf<InvalidInput>([&] { Read(json, true); }),
+              AllOf(HasSubstr("m.json"), HasSubstr("\"metric\""), HasSubstr("r-HST")));
 }
 
 TEST_F(DenseBundleTest, BadHeadersNameFileAndKey) {

@@ -94,7 +94,7 @@ std::vector<Edge> ReadEdges(const BundleHeader& header, std::int64_t num_variabl
   return edges;
 }
 
-LoadedModel ReadGrid(const Json& json, const std::filesystem::path& path) {
+LoadedModel ReadGrid(const Json& json, const std::filesystem::path& path, bool strict_hst) {
   const JsonFields fields(json, path.string(),
                           {"submarine", "width", "height", "labels", "connectivity", "weight",
                            "weights", "metric", "unary", "constant", "cliques"});
@@ -109,17 +109,18 @@ LoadedModel ReadGrid(const Json& json, const std::filesystem::path& path) {
   if (connectivity != 4 && connectivity != 8) fields.Refuse("connectivity", "must be 4 or 8");
   const double constant = header.ReadConstant();
 
-  LabelSpace space = header.ReadMetric(static_cast<int>(labels));
+  std::vector<std::string> warnings;
+  LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
   Matrix<double> unary = ReadUnary(header, {height, width, labels}, "(height, width, labels)");
   std::vector<Edge> edges = GridEdges(static_cast<int>(width), static_cast<int>(height),
                                       static_cast<int>(connectivity), 1.0);
   ReadWeights(header, edges);
   return {SparseCrf(std::move(unary), std::move(edges), std::move(space), constant),
-          static_cast<int>(width), static_cast<int>(height),
+          static_cast<int>(width), static_cast<int>(height), std::move(warnings),
           header.ReadCliques(static_cast<std::size_t>(width * height))};
 }
 
-LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path) {
+LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path, bool strict_hst) {
   const JsonFields fields(json, path.string(),
                           {"submarine", "variables", "labels", "edges", "weight", "weights",
                            "metric", "unary", "constant", "cliques"});
@@ -128,12 +129,13 @@ LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path) {
   const std::int64_t labels = fields.Integer("labels", 2, kMaxLabels);
   const double constant = header.ReadConstant();
 
-  LabelSpace space = header.ReadMetric(static_cast<int>(labels));
+  std::vector<std::string> warnings;
+  LabelSpace space = header.ReadMetric(static_cast<int>(labels), strict_hst, &warnings);
   Matrix<double> unary = ReadUnary(header, {variables, labels}, "(variables, labels)");
   std::vector<Edge> edges = ReadEdges(header, variables);
   ReadWeights(header, edges);
   return {SparseCrf(std::move(unary), std::move(edges), std::move(space), constant), 0, 0,
-          header.ReadCliques(static_cast<std::size_t>(variables))};
+          std::move(warnings), header.ReadCliques(static_cast<std::size_t>(variables))};
 }
 
 // ---- Writing ----
@@ -141,7 +143,8 @@ LoadedModel ReadGraph(const Json& json, const std::filesystem::path& path) {
 void CheckMetric(const std::filesystem::path& path, const SparseCrf& model,
                  const std::string& spec) {
   CheckBundleMetric(spec, path.parent_path());
-  const LabelSpace described = ParseMetricSpec(spec, model.num_labels(), path.parent_path());
+  const LabelSpace described =
+      ParseMetricSpec(spec, model.num_labels(), false, nullptr, path.parent_path());
   const std::vector<LabelMetric>& metrics = model.labels().metrics;
   if (metrics.size() != 1 || !(metrics[0].distance == described.metrics[0].distance)) {
     throw InvalidInput(
@@ -178,11 +181,11 @@ void WriteRest(const std::filesystem::path& path, const SparseCrf& model, const 
 
 }  // namespace
 
-LoadedModel ReadBundle(const std::filesystem::path& path) {
+LoadedModel ReadBundle(const std::filesystem::path& path, bool strict_hst) {
   const Json json = ReadJsonFile(path, kMaxHeaderBytes);
   if (json.is_object() && json.contains("submarine")) {
-    if (json["submarine"] == "grid") return ReadGrid(json, path);
-    if (json["submarine"] == "graph") return ReadGraph(json, path);
+    if (json["submarine"] == "grid") return ReadGrid(json, path, strict_hst);
+    if (json["submarine"] == "graph") return ReadGraph(json, path, strict_hst);
   }
   throw FileError(
       fmt::format("{} is not a model bundle: its key \"submarine\" must be \"grid\" or \"graph\"",

@@ -32,11 +32,13 @@ struct LoadedModel {
   SparseCrf model;
   int width = 0;  // 0 unless the model is a grid
   int height = 0;
-  std::vector<Clique> cliques = {};  // beside the pairs of the model
+  std::vector<std::string> warnings;  // about the metric, see ParseMetricSpec
+  std::vector<Clique> cliques = {};   // beside the pairs of the model
 };
 
-// Throws FileError naming file and key; InvalidInput for an invalid metric.
-LoadedModel ReadBundle(const std::filesystem::path& path);
+// Throws FileError naming file and key; InvalidInput for an invalid metric or one that violates
+// `strict_hst`.
+LoadedModel ReadBundle(const std::filesystem::path& path, bool strict_hst = false);
 
 // Writes NAME.json with NAME.unary.npy and, where needed, NAME.weights.npy and NAME.edges.npy
 // beside it; the header comes last, so an interrupted write leaves no header that points to missing

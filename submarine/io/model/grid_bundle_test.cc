@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 Matrix<double> RandomUnary(std::size_t variables, std::size_t labels) {
@@ -55,7 +56,9 @@ class BundleTest : public ::testing::Test {
     WriteNpy(dir_ / "e.npy", std::span<const std::int32_t>(ends), NpyShape{2, 2});
     WriteDoubles(dir_ / "w2.npy", {0.5, 0.25}, {2});
   }
-  LoadedModel Read(const std::string& json) { return ReadBundle(dir_.WriteText("m.json", json)); }
+  LoadedModel Read(const std::string& json, bool strict = false) {
+    return ReadBundle(dir_.WriteText("m.json", json), strict);
+  }
   const TempDir dir_;
   const Matrix<double> unary_ = RandomUnary(6, 2);
 };
@@ -65,6 +68,7 @@ TEST_F(BundleTest, GridWithOneWeight) {
     "connectivity": 8, "weight": 2.5, "metric": "potts", "unary": "u.npy", "constant": -1.5})");
   EXPECT_EQ(loaded.width, 3);
   EXPECT_EQ(loaded.height, 2);
+  EXPECT_THAT(loaded.warnings, IsEmpty());
   ExpectSameModel(loaded.model, SparseCrf(unary_, GridEdges(3, 2, 8, 2.5), PottsLabels(2), -1.5));
 }
 
@@ -85,6 +89,15 @@ TEST_F(BundleTest, Graph) {
     "weights": "w2.npy", "metric": "linear", "unary": "flat.npy"})");
   EXPECT_EQ(loaded.width, 0);
   ExpectSameModel(loaded.model, SparseCrf(unary_, {{0, 5, 0.5}, {3, 1, 0.25}}, LinearLabels(2)));
+}
+
+TEST_F(BundleTest, HstViolationsWarnOrThrow) {
+  WriteNpy(dir_ / "u4.npy", RandomUnary(6, 4), {2, 3, 4});
+  const std::string json = R"({"submarine": "grid", "width": 3, "height": 2, "labels": 4,
+    "metric": "tree:2x2:1,5", "unary": "u4.npy"})";
+  EXPECT_THAT(Read(json).warnings, Not(IsEmpty()));
+  EXPECT_THAT(MessageOf<InvalidInput>([&] { Read(json, true); }),
+              AllOf(HasSubstr("m.json"), HasSubstr("\"metric\""), HasSubstr("r-HST")));
 }
 
 TEST_F(BundleTest, BadHeadersNameFileAndKey) {

@@ -101,8 +101,9 @@ TEST_F(MetricFileTest, BadMatricesAreRefused) {
   EXPECT_THAT(Refusal("m.json", R"({"distance": 3})"), HasSubstr("must be a list of rows"));
   EXPECT_THAT(Refusal("m.csv", "0,1\n1,0\n", "m.csv:1,0.5"), HasSubstr("expected a label tree"));
   EXPECT_THAT(Refusal("m.csv", "a,b\nc,b\n", "repair:m.csv"), HasSubstr("has a label tree"));
-  EXPECT_THAT(MessageOf<InvalidInput>([&] { ParseMetricSpec("m.csv", 5, dir_.path()); }),
-              HasSubstr("the tree has 2 labels, but the model has 5"));
+  EXPECT_THAT(
+      MessageOf<InvalidInput>([&] { ParseMetricSpec("m.csv", 5, false, nullptr, dir_.path()); }),
+      HasSubstr("the tree has 2 labels, but the model has 5"));
 }
 
 TEST_F(MetricFileTest, RepairAndCompatibilityOfAMatrix) {

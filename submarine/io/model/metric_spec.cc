@@ -123,6 +123,16 @@ LabelSpace FittedOnce(const Matrix<double>& distance, NoMetric no_metric, const 
   return last->labels;
 }
 
+void CheckHst(const std::string& spec, const LabelTree& tree, bool strict_hst,
+              std::vector<std::string>* warnings) {
+  const std::vector<std::string> violations = tree.HstViolations();
+  if (strict_hst && !violations.empty()) {
+    throw InvalidInput(
+        fmt::format("metric {} is not an r-HST: {}", Quoted(spec), violations.front()));
+  }
+  if (warnings != nullptr) warnings->insert(warnings->end(), violations.begin(), violations.end());
+}
+
 void CheckLabels(const std::string& spec, std::string_view what, int labels, int num_labels) {
   if (labels == num_labels) return;
   throw InvalidInput(fmt::format("metric {}: the {} has {} labels, but the model has {}",
@@ -186,7 +196,8 @@ std::optional<SizedMetric> ReadSizedMetric(const std::string& spec,
   return SizedMetric{std::move(labels), std::move(tree)};
 }
 
-LabelSpace ParseMetricSpec(const std::string& spec, int num_labels,
+LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
+                           std::vector<std::string>* warnings,
                            const std::filesystem::path& directory) {
   constexpr std::string_view kTruncated = "truncated:";
   if (spec == "potts") return PottsLabels(num_labels);
@@ -195,10 +206,13 @@ LabelSpace ParseMetricSpec(const std::string& spec, int num_labels,
     return TruncatedLinearLabels(num_labels, ParseTruncation(spec, spec.substr(kTruncated.size())));
   }
   if (const std::optional<FileSpec> parts = FileSpecOf(spec)) {
-    return ReadFile(spec, *parts, num_labels, directory).labels;
+    SizedMetric metric = ReadFile(spec, *parts, num_labels, directory);
+    if (metric.tree) CheckHst(spec, *metric.tree, strict_hst, warnings);
+    return std::move(metric.labels);
   }
   if (const std::optional<LabelTree> tree = TreeOf(spec)) {
     CheckLabels(spec, "tree", tree->num_labels(), num_labels);
+    CheckHst(spec, *tree, strict_hst, warnings);
     return tree->ToLabels(spec);
   }
   throw InvalidInput(fmt::format(

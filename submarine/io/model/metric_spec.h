@@ -23,9 +23,12 @@
 
 namespace submarine {
 
-// Files are relative to `directory`. Throws InvalidInput for a text or a matrix that is not a metric
-// and for one that does not have exactly `num_labels` labels; FileError for the file.
-LabelSpace ParseMetricSpec(const std::string& spec, int num_labels,
+// Reasons why a tree is not an r-HST are appended to `warnings` (which may be null), or thrown as
+// InvalidInput if `strict_hst`. Files are relative to `directory`. Throws InvalidInput for a text
+// or a matrix that is not a metric and for one that does not have exactly `num_labels` labels;
+// FileError for the file.
+LabelSpace ParseMetricSpec(const std::string& spec, int num_labels, bool strict_hst,
+                           std::vector<std::string>* warnings,
                            const std::filesystem::path& directory = {});
 
 // The name of the file that the metric comes from; none if it does not come from one.

@@ -281,6 +281,37 @@ std::string IdOf(const JsonFields& fields, std::string_view key) {
   fields.Refuse(key, "must be a string or a whole number");
 }
 
+std::vector<SpecNode> ReadFlat(const Json& json, const std::string& file) {
+  const JsonFields top(json, file, {"nodes"});
+  const Json& list = top.At("nodes");
+  if (!list.is_array() || list.empty()) top.Refuse("nodes", "must be an array of nodes");
+  std::vector<SpecNode> nodes;
+  std::vector<std::string> parents;
+  std::map<std::string, int> index_of;
+  for (const Json& entry : list) {
+    const JsonFields fields(entry, fmt::format("{}: nodes[{}]", file, nodes.size()),
+                            {"id", "parent", "length", "label"});
+    const std::string id = IdOf(fields, "id");
+    if (!index_of.emplace(id, static_cast<int>(nodes.size())).second) {
+      throw InvalidInput(fmt::format("two nodes have the id {}", Quoted(id)));
+    }
+    nodes.push_back({"node " + Quoted(id), -1, LengthOf(fields), LabelOf(fields), id});
+    parents.push_back(fields.Has("parent") ? IdOf(fields, "parent") : "");
+    if (fields.Has("parent") && parents.back().empty())
+      fields.Refuse("parent", "must not be empty");
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (parents[n].empty()) continue;
+    const auto parent = index_of.find(parents[n]);
+    if (parent == index_of.end()) {
+      throw InvalidInput(fmt::format("{} has the parent {}, which does not exist", nodes[n].name,
+                                     Quoted(parents[n])));
+    }
+    nodes[n].parent = parent->second;
+  }
+  return nodes;
+}
+
 void ReadNested(const Json& json, const std::string& file, const std::string& path, int parent,
                 std::size_t depth, std::vector<SpecNode>& nodes) {
   const std::string where = path.empty() ? "the root" : path;
@@ -501,6 +532,8 @@ LabelTree ReadTreeJson(const std::filesystem::path& path, std::span<const double
   const Json json = ReadJsonFile(path, kMaxTreeBytes);
   const std::string file = path.string();
   try {
+    if (json.is_object() && json.contains("nodes"))
+      return BuildTree(ReadFlat(json, file), by_level);
     std::vector<SpecNode> nodes;
     ReadNested(json, file, "", -1, 1, nodes);
     return BuildTree(std::move(nodes), by_level);

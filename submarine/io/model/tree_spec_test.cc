@@ -92,6 +92,19 @@ TEST(TreeSpec, BadTextsAreRefused) {
   EXPECT_THROW(ParseTreeSpec("(0)"), InvalidInput);  // a single label
 }
 
+TEST(TreeJson, FlatFormInAnyOrder) {
+  const TempDir dir;
+  const auto path = dir.WriteText("t.json", R"({"nodes": [
+    {"id": "cat", "parent": "animals", "length": 0.5, "label": 0},
+    {"id": "root"},
+    {"id": "animals", "parent": "root", "length": 1},
+    {"id": "dog", "parent": "animals", "length": 0.5, "label": 1},
+    {"id": 17, "parent": "root", "length": 1},
+    {"id": "car", "parent": 17, "length": 0.5, "label": 2},
+    {"id": "bus", "parent": 17, "label": 3}]})");
+  EXPECT_EQ(Distances(ReadTreeJson(path)), TwoByTwo());
+}
+
 TEST(TreeJson, NestedForm) {
   const TempDir dir;
   const auto path = dir.WriteText("t.json", R"({"id": "root", "length": 9, "children": [
@@ -107,28 +120,44 @@ TEST(TreeJson, BadFilesAreRefused) {
     const char* reason;
   } cases[] = {
       {"", "is empty"},
-      {"{\"children\": [\n  {\"id\": }]}", ":2:10: not valid JSON"},
-      {"{\"children\": [", "not valid JSON"},
+      {"{\"nodes\": [\n  {\"id\": }]}", ":2:10: not valid JSON"},
+      {"{\"nodes\": [", "not valid JSON"},
       {"\x01\xff\xfe", ":1:1: not valid JSON"},
       {"{} {}", "not valid JSON"},
       {"[1, 2]", "expected a JSON object"},
       {"{\"length\": 1e999, \"label\": 0}", "t.json"},
-      {R"({"children": [], "children": []})", "key \"children\" twice"},
-      {R"({"children": [3]})", "/children[0]"},
-      {R"({"id": 1.5})", "must be a string or a whole number"},
-      {R"({"nodes": []})", "unknown key \"nodes\""},
-      {R"({"children": [{"id": "a", "label": 0, "children": [{"label": 1}]}]})",
-       "node \"a\" has label 0 although it has children"},
-      {R"({"children": [{"id": "a", "label": 0}, {"id": "b", "label": 0}]})",
+      {R"({"nodes": []})", "must be an array of nodes"},
+      {R"({"nodes": 3})", "must be an array of nodes"},
+      {R"({"nodes": [], "nodes": []})", "key \"nodes\" twice"},
+      {R"({"nodes": [3]})", "nodes[0]"},
+      {R"({"nodes": [{"label": 0}]})", "key \"id\" is missing"},
+      {R"({"nodes": [{"id": 1.5}]})", "must be a string or a whole number"},
+      {R"({"nodes": [{"id": "r", "lenght": 1}]})", "unknown key \"lenght\""},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "q", "label": 0}]})",
+       "node \"a\" has the parent \"q\", which does not exist"},
+      {R"({"nodes": [{"id": "r"}, {"id": "r", "parent": "r"}]})", "two nodes have the id \"r\""},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "b"}, {"id": "b", "parent": "a"}]})",
+       "node \"a\" is its own ancestor"},
+      {R"({"nodes": [{"id": "a", "parent": "a"}]})", "node \"a\" is its own ancestor"},
+      {R"({"nodes": [{"id": "r"}, {"id": "s"}]})", "node \"r\" and node \"s\" both have no parent"},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r"}, {"id": "b", "parent": "r", "label": 0}]})",
+       "node \"a\" has neither children nor a label"},
+      {R"({"nodes": [{"id": "r", "label": 0}, {"id": "a", "parent": "r", "label": 1}]})",
+       "node \"r\" has label 0 although it has children"},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r", "label": 0}, {"id": "b", "parent": "r", "label": 0}]})",
        "node \"a\" and node \"b\" both have label 0"},
-      {R"({"children": [{"id": "a", "label": 0}, {"id": "b", "label": 2}]})",
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r", "label": 0}, {"id": "b", "parent": "r", "label": 2}]})",
        "node \"b\" has label 2, but 2 leaves"},
-      {R"({"children": [{"label": -1}]})", "key \"label\" must be a whole number"},
-      {R"({"children": [{"label": 18446744073709551615}]})",
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r", "label": -1}]})",
        "key \"label\" must be a whole number"},
-      {R"({"children": [{"label": "0"}]})", "key \"label\" must be"},
-      {R"({"children": [{"label": 0, "length": -1}]})", "must not be negative"},
-      {R"({"children": [{"label": 0, "length": "1"}]})", "finite number"},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r", "label": 18446744073709551615}]})",
+       "key \"label\" must be a whole number"},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r", "label": "0"}]})",
+       "key \"label\" must be"},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r", "label": 0, "length": -1}]})",
+       "must not be negative"},
+      {R"({"nodes": [{"id": "r"}, {"id": "a", "parent": "r", "label": 0, "length": "1"}]})",
+       "finite number"},
       {R"({"children": {"a": 1}})", "key \"children\" must be an array"},
       {R"({"children": [{"label": 0}, {"lable": 1}]})", "/children[1]: unknown key \"lable\""},
       {R"({"children": [{"label": 0}, {"length": 1}]})",
