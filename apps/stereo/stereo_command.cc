@@ -384,8 +384,9 @@ void AddModelOptions(CLI::App* sub, StereoCommand* command) {
          "--unary", command->unary,
          "Solve a model of this matching cost for the least energy, with a proof, instead of "
          "semi-global matching. ad: sum over channels of absolute differences; census: differing "
-         "comparisons with 62 neighbours; sad:R, census:R: their means over windows of radius R")
-      ->type_name("ad|sad:R|census[:R]");
+         "comparisons with 62 neighbours; bt: Birchfield and Tomasi's, insensitive to sampling; "
+         "sad:R, census:R, bt:R: their means over windows of radius R")
+      ->type_name("ad|sad:R|census[:R]|bt[:R]");
   sub->add_option("--truncate", command->truncate, "Largest matching cost of --unary")
       ->check(NumberInside(0, 1e30))
       ->default_str(std::isfinite(settings.matching.truncate)

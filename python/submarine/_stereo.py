@@ -119,7 +119,7 @@ def matching_costs(
     disparities : int, optional
         How many; as many as the views themselves suggest unless given.
     kind : str
-        "ad", "census", or over windows of radius 2 "sad:2", "census:2".
+        "ad", "census", "bt", or over windows of radius 2 "sad:2", "census:2", "bt:2".
     truncate : float
         Larger costs become this one.
     factor : float

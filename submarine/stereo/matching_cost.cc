@@ -102,6 +102,53 @@ Matrix<float> AbsoluteDifferences(const StereoView& left, const StereoView& righ
       });
 }
 
+// The least and the greatest value of each sample within half a pixel along its row.
+struct HalfPixelRange {
+  std::vector<float> low;
+  std::vector<float> high;
+};
+
+HalfPixelRange RangeAround(const StereoView& view) {
+  HalfPixelRange range{{view.samples.begin(), view.samples.end()},
+                       {view.samples.begin(), view.samples.end()}};
+  const int channels = view.channels;
+  ForRows(view, [&](int y) {
+    for (int x = 0; x < view.width; ++x) {
+      for (int neighbour : {x - 1, x + 1}) {
+        if (neighbour < 0 || neighbour >= view.width) continue;
+        for (int c = 0; c < channels; ++c) {
+          const std::size_t j = PixelIndex(view, x, y) * channels + c;
+          const float half = 0.5F * (view.samples[j] +
+                                     view.samples[PixelIndex(view, neighbour, y) * channels + c]);
+          range.low[j] = std::min(range.low[j], half);
+          range.high[j] = std::max(range.high[j], half);
+        }
+      }
+    }
+  });
+  return range;
+}
+
+Matrix<float> BirchfieldTomasi(const StereoView& left, const StereoView& right, int disparities) {
+  const int channels = left.channels;
+  const HalfPixelRange l = RangeAround(left);
+  const HalfPixelRange r = RangeAround(right);
+  const auto distance = [](float value, float low, float high) {
+    return std::max({0.0F, value - high, low - value});
+  };
+  return CompareAll(
+      left, disparities, 255.0F * static_cast<float>(channels), [&](int x, int match, int y) {
+        const std::size_t i = PixelIndex(left, x, y) * channels;
+        const std::size_t j = PixelIndex(right, match, y) * channels;
+        float sum = 0.0F;
+        for (int c = 0; c < channels; ++c) {
+          sum += std::min(distance(left.samples[i + c], r.low[j + c], r.high[j + c]),
+                          distance(right.samples[j + c], l.low[i + c], l.high[i + c]));
+        }
+        return sum;
+      });
+}
+
 // Bit b of a pixel's word: whether its b-th neighbour is darker than it.
 std::vector<std::uint64_t> CensusWords(const StereoView& view) {
   const int channels = view.channels;
@@ -189,6 +236,18 @@ Matrix<float> WindowMeans(const StereoView& view, const Matrix<float>& costs, in
   return means;
 }
 
+Matrix<float> RawCosts(const StereoView& left, const StereoView& right, int disparities,
+                       MatchingKind kind) {
+  switch (kind) {
+    case MatchingKind::kCensus:
+      return Census(left, right, disparities);
+    case MatchingKind::kBirchfieldTomasi:
+      return BirchfieldTomasi(left, right, disparities);
+    default:
+      return AbsoluteDifferences(left, right, disparities);
+  }
+}
+
 }  // namespace
 
 MatchingOptions ParseMatchingKind(const std::string& text) {
@@ -199,6 +258,8 @@ MatchingOptions ParseMatchingKind(const std::string& text) {
   bool valid = true;
   if (name == "census") {
     options.kind = MatchingKind::kCensus;
+  } else if (name == "bt") {
+    options.kind = MatchingKind::kBirchfieldTomasi;
   } else {
     valid = name == (windows ? "sad" : "ad");
   }
@@ -210,25 +271,30 @@ MatchingOptions ParseMatchingKind(const std::string& text) {
   }
   if (valid) return options;
   throw InvalidInput(
-      fmt::format("there is no matching cost \"{}\", expected ad or census, or over windows of "
-                  "radius R from 0 to {} sad:R or census:R",
+      fmt::format("there is no matching cost \"{}\", expected ad, census or bt, or over windows of "
+                  "radius R from 0 to {} sad:R, census:R or bt:R",
                   text, kMaxRadius));
 }
 
 std::string ToString(const MatchingOptions& options) {
   const bool windows = options.radius > 0;
   const std::string radius = windows ? fmt::format(":{}", options.radius) : "";
-  if (options.kind == MatchingKind::kCensus) return "census" + radius;
-  return (windows ? "sad" : "ad") + radius;
+  switch (options.kind) {
+    case MatchingKind::kAbsoluteDifference:
+      return (windows ? "sad" : "ad") + radius;
+    case MatchingKind::kCensus:
+      return "census" + radius;
+    case MatchingKind::kBirchfieldTomasi:
+      return "bt" + radius;
+  }
+  return "unknown";
 }
 
 Matrix<float> MatchingCosts(const StereoView& left, const StereoView& right, int disparities,
                             const MatchingOptions& options) {
   internal::CheckViews(left, right, disparities);
   CheckOptions(options);
-  Matrix<float> costs = options.kind == MatchingKind::kCensus
-                            ? Census(left, right, disparities)
-                            : AbsoluteDifferences(left, right, disparities);
+  Matrix<float> costs = RawCosts(left, right, disparities, options.kind);
   if (std::isfinite(options.truncate)) Truncate(options.truncate, &costs);
   if (options.radius > 0) costs = WindowMeans(left, costs, options.radius);
   if (options.factor != 1.0) {

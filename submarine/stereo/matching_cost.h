@@ -40,6 +40,10 @@ enum class MatchingKind {
   // value differs between the views: independent of exposure. Neighbours outside a view are its
   // nearest pixels. Outside: 62.
   kCensus,
+  // Birchfield and Tomasi's: like absolute differences, but with the nearest value that either view
+  // takes within half a pixel, linearly interpolated: insensitive to sampling. At the ends of a row
+  // the interval is one-sided. Outside: 255 x channels.
+  kBirchfieldTomasi,
 };
 
 struct MatchingOptions {
@@ -52,7 +56,7 @@ struct MatchingOptions {
   double factor = 1.0;  // > 0; multiplies every cost after the truncation
 };
 
-// "ad", "census", or with windows of radius 2 "sad:2", "census:2". Throws
+// "ad", "census", "bt", or with windows of radius 2 "sad:2", "census:2", "bt:2". Throws
 // InvalidInput for any other text.
 MatchingOptions ParseMatchingKind(const std::string& text);
 std::string ToString(const MatchingOptions& options);

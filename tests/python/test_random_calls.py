@@ -239,7 +239,7 @@ def test_stereo(data):
     h, w, n = data.draw(sizes), data.draw(st.integers(3, 9)), data.draw(st.integers(1, 4))
     left = either(data, plausible((h, w), 0.0, 255.0), arrays())
     right = either(data, plausible((h, w), 0.0, 255.0), arrays())
-    kind = data.draw(st.sampled_from(["ad", "census", "sad:1", "ad", "sad:x"]))
+    kind = data.draw(st.sampled_from(["ad", "census", "bt", "sad:1", "ad", "sad:x"]))
     truncate = data.draw(usual)
     costs = attempt("costs", lambda: sm.matching_costs(left, right, n, kind, truncate=truncate))
     if costs is not None:

@@ -209,7 +209,7 @@ class StereoTest(CommandTest):
 
     def test_every_unary_metric_and_method(self):
         for options in (("--unary", "ad", "--truncate", "60", "--metric", "potts"), ("--unary", "sad:1"),
-                        ("--unary", "ad", "--scale", "0.2", "--metric", "linear"),
+                        ("--unary", "bt", "--scale", "0.2", "--metric", "linear"),
                         (*PLAIN, "--position", "2,1", "--bilateral", "5,10,0"), (*PLAIN, "--method", "mf"),
                         (*PLAIN, "--method", "fw"), (*PLAIN, "--method", "pdhg"),
                         (*PLAIN, "--shrink", "2", "--truth", "scene/disparity.png"),
