@@ -153,7 +153,7 @@ def fit(
     score: FitScore = "iou",
     folds: int = 3,
     evaluations: int = 60,
-    iterations: int = 5,
+    updates: int = 5,
     pixels: int = 40000,
     seed: int = 1,
     ignore: Optional[int] = 255,
@@ -175,7 +175,7 @@ def fit(
         Every fold is scored with parameters that were found on the others.
     evaluations : int
         Of every search; there is one for each fold and one for all pictures.
-    iterations : int
+    updates : int
         Updates of mean field.
     pixels : int
         Searches use pictures shrunk to at most this number of pixels.
@@ -222,7 +222,7 @@ def fit(
         known.update(table=table_of(table, arrays[1].shape[-1]).ravel().tolist(), no_metric=no_metric)
     found = _core.fit(arrays, dict(
         **known, score=score, folds=as_whole(folds, "folds"), evaluations=as_whole(evaluations, "evaluations"),
-        iterations=as_whole(iterations, "iterations"), pixels=as_whole(pixels, "pixels"), seed=as_whole(seed, "seed"),
+        updates=as_whole(updates, "updates"), pixels=as_whole(pixels, "pixels"), seed=as_whole(seed, "seed"),
     ))
     names = [f"label {k}" for k in range(len(found["fitted"]["iou"]))]
     return Fit(
