@@ -102,7 +102,7 @@ void AddFitCommand(CLI::App* app) {
       "Score to maximise, of all pictures together: mean IoU over the classes in the truth, the "
       "fraction of correct pixels, or the likelihood of the truth (for probabilities to be used "
       "as such)");
-  sub->add_option("--iterations", settings.iterations, "Updates of mean field")
+  sub->add_option("--updates", settings.updates, "Number of updates of mean field")
       ->check(NumberBetween(1, 1000));
   sub->add_option("--metric", command->metric,
                   "Distance of labels, as `segment --metric` takes it; to be given there, too");

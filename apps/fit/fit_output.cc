@@ -166,10 +166,10 @@ std::string FitMarkdown(const FitResult& result, const FitOptions& settings) {
   for (std::size_t k = 0; k < result.folds.size(); ++k)
     add(fmt::format("without fold {}", k + 1), result.folds[k]);
   return fmt::format(
-             "Searched for {}, {} iterations of mean field, seed {}; submarine {}.\n\n**Held "
+             "Searched for {}, {} updates of mean field, seed {}; submarine {}.\n\n**Held "
              "out**: "
              "every picture at its full size by parameters found without it.\n\n{}\n{}\n\n",
-             NameOf(settings.score), settings.iterations, settings.seed, kVersion,
+             NameOf(settings.score), settings.updates, settings.seed, kVersion,
              ComparisonText(result.fitted, LabelNames(result.fitted)), AdviceText(result)) +
          pictures.text() +
          fmt::format("\n**Searches**, on pictures shrunk to at most {} pixels.\n\n",

@@ -22,7 +22,7 @@ StoredScores::StoredScores(const std::vector<LabelledPicture>& pictures,
     : store_(store) {
   for (const LabelledPicture& picture : pictures) {
     Picture stored{picture.name,
-                   {{"iterations", options.iterations},
+                   {{"updates", options.updates},
                     {"pixels", options.pixels},
                     {"version", kVersion},
                     {"contents", fmt::format("{:016x}", picture.contents)}},

@@ -97,7 +97,7 @@ void TakeParameters(const CLI::App& sub, const std::string& file, SegmentSetting
   if (!Given(sub, "--softmax-temperature"))
     settings->reading.softmax_temperature = parameters.softmax_temperature;
   if (!Given(sub, "--normalisation")) settings->normalisation = parameters.normalisation;
-  if (!Given(sub, "--updates")) settings->dense.solve.dense.updates = parameters.iterations;
+  if (!Given(sub, "--updates")) settings->dense.solve.dense.updates = parameters.updates;
 }
 
 SegmentSettings SettingsOf(const CLI::App& sub, const SegmentCommand& command) {
@@ -207,7 +207,7 @@ void AddSegmentCommand(CLI::App* app) {
   SegmentSettings& settings = command->settings;
   SolveOptions& solve = settings.dense.solve;
   solve.method = Method::kMeanField;
-  solve.dense.updates = SegmentationParameters().iterations;
+  solve.dense.updates = SegmentationParameters().updates;
   solve.dense.certify = Certify::kNone;
   solve.dense.marginals = DenseMarginals::kMeanField;
   CLI::App* sub = app->add_subcommand(
@@ -232,10 +232,9 @@ void AddSegmentCommand(CLI::App* app) {
       "--metric", settings.metric,
       "Distance of labels: potts, linear, truncated:T, or a file of a matrix or of a label "
       "tree (.csv, .tsv, .txt, .json, .npy)");
-  sub->add_option(
-      "--parameters", command->parameters,
-      "Kernels, iterations and temperature as `submarine fit` writes them (JSON); options "
-      "given beside it take precedence");
+  sub->add_option("--parameters", command->parameters,
+                  "Kernels, updates and temperature as `submarine fit` writes them (JSON); options "
+                  "given beside it take precedence");
   AddChoice<Preset>(
       sub, "--preset", &command->preset,
       {{"adapted", Preset::kAdapted}, {"pydensecrf", Preset::kPydensecrf}},

@@ -630,11 +630,12 @@ def _signals() -> Tuple[int, ...]:
     return tuple(int(number) for number in signal.valid_signals())
 
 
-def solve(model: _Model, options: Dict[str, Any], callback: Optional[Callable[[str, Any], Any]]) -> Dict[str, Any]:
+def _watched(callback: Optional[Callable[[str, Any], Any]], function: Any, *arguments: Any) -> Tuple[_Object, bool]:
+    """What a function of the library that takes a watch makes, and whether Ctrl-C ended it early."""
     watch = _Watch(callback)
     try:
-        with watch as function:
-            held = _made(_lib.sm_solve, model.held._pointer, _json(options), function, None)
+        with watch as told:
+            held = _made(function, *arguments, told, None)
     except _errors.Interrupted:
         if watch.error is not None:
             raise watch.error from None
@@ -643,6 +644,11 @@ def solve(model: _Model, options: Dict[str, Any], callback: Optional[Callable[[s
         raise
     if watch.error is not None:
         raise watch.error
+    return held, watch.interrupted
+
+
+def solve(model: _Model, options: Dict[str, Any], callback: Optional[Callable[[str, Any], Any]]) -> Dict[str, Any]:
+    held, interrupted = _watched(callback, _lib.sm_solve, model.held._pointer, _json(options))
     found = dict(held.facts)
     for name in ("lower", "upper", "dual", "energy", "temperature", "defect", "seconds", "estimated_bytes"):
         found[name] = None if found[name] is None else float(found[name])
@@ -658,7 +664,7 @@ def solve(model: _Model, options: Dict[str, Any], callback: Optional[Callable[[s
     ]
     if found.pop("expectations"):
         found["proof"] = Expectations(held)
-    found["interrupted"] = watch.interrupted
+    found["interrupted"] = interrupted
     return found
 
 
@@ -713,18 +719,8 @@ def compare_labels(arrays: Sequence[Array], num_labels: int, names: Sequence[str
 
 
 def fit(arrays: Sequence[Array], options: Dict[str, Any]) -> Dict[str, Any]:
-    watch = _Watch(None)
-    try:
-        with watch as function:
-            given = _given_all(arrays)
-            held = _made(_lib.sm_call, b"fit", _json(options), given, len(arrays), function, None)
-    except _errors.Interrupted:
-        if watch.error is not None:
-            raise watch.error from None
-        if watch.interrupted:
-            raise KeyboardInterrupt from None
-        raise
-    return dict(held.facts)
+    given = _given_all(arrays)
+    return dict(_watched(None, _lib.sm_call, b"fit", _json(options), given, len(arrays))[0].facts)
 
 
 def colour_map(values: Array) -> Array:

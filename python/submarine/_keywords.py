@@ -30,7 +30,8 @@ _OTHER_WORDS = {
     "schan": ("colour_sigma",),
     "compat": ("weight", "position_weight", "bilateral_weight"),
     "rgbim": ("image",),
-    "niter": ("max_iterations", "iterations"),
+    "niter": ("max_iterations", "updates"),
+    "unknown": ("ignore",),
     "pairs": ("count",),
 }
 

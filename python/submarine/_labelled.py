@@ -153,7 +153,7 @@ def fit(
     score: FitScore = "iou",
     folds: int = 3,
     evaluations: int = 60,
-    iterations: int = 5,
+    updates: int = 5,
     pixels: int = 40000,
     seed: int = 1,
     ignore: Optional[int] = 255,
@@ -176,7 +176,7 @@ def fit(
         Every fold is scored with parameters that were found on the others.
     evaluations : int
         Of every search; there is one for each fold and one for all pictures.
-    iterations : int
+    updates : int
         Updates of mean field.
     pixels : int
         Searches use pictures shrunk to at most this number of pixels.
@@ -224,8 +224,9 @@ def fit(
         no_metric, table = metric if isinstance(metric, tuple) and isinstance(metric[0], str) else ("refuse", metric)
         known.update(table=table_of(table, arrays[1].shape[-1]).ravel().tolist(), no_metric=no_metric)
     found = _core.fit(arrays, dict(
-        **known, superpixels=[float(size) for size in as_array(superpixels, "superpixels").reshape(-1)], score=score, folds=as_whole(folds, "folds"), evaluations=as_whole(evaluations, "evaluations"),
-        iterations=as_whole(iterations, "iterations"), pixels=as_whole(pixels, "pixels"), seed=as_whole(seed, "seed"),
+        **known, superpixels=[float(size) for size in as_array(superpixels, "superpixels").reshape(-1)], score=score,
+        folds=as_whole(folds, "folds"), evaluations=as_whole(evaluations, "evaluations"),
+        updates=as_whole(updates, "updates"), pixels=as_whole(pixels, "pixels"), seed=as_whole(seed, "seed"),
     ))
     names = [f"label {k}" for k in range(len(found["fitted"]["iou"]))]
     return Fit(

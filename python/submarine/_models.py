@@ -81,25 +81,28 @@ class Model:
             raise InvalidInput(f"the labeling has shape {array.shape}, expected {self._shape}")
         return array.reshape(-1)
 
-    def energy(self, labels: Any) -> float:
-        """The energy E of a labeling.
+    @checked_keywords
+    def energy(self, labels: Any, tolerance: float = 1e-6) -> float:
+        """The energy E of a labeling; of dense models for the exact Gaussians, or slightly more.
 
         Parameters
         ----------
         labels : array of int
             Of the shape of the model, or flat.
+        tolerance : float
+            Dense models: the share of it that bounding far pairs in groups may add.
 
         Returns
         -------
         float
-            E(labels).
+            E(labels), of dense models rounded up.
 
         Raises
         ------
         InvalidInput
             For another shape, and labels that do not exist.
         """
-        return float(self._core.energy(self._labeling(labels)))
+        return float(self._core.energy(self._labeling(labels), float(tolerance)))
 
 
 class _PairModel(Model):
@@ -199,6 +202,31 @@ class _PairModel(Model):
 
         self._core = self._core.with_cliques(flat, sizes, each(gamma, "gamma"), each(truncation, "truncation"), heavy)
 
+    @checked_keywords
+    def lower_bound(self, marginals: Any, temperature: float = 1.0, tolerance: float = 1e-4) -> float:
+        """The certified lower bound T H(y) - <E>_y <= T log Z_T that any product distribution gives.
+
+        Parameters
+        ----------
+        marginals : array
+            y, of the shape of the unaries.
+        temperature : float
+            T of exp(-E/T).
+        tolerance : float
+            Dense models: the share of it that bounding far pairs in groups may cost.
+
+        Returns
+        -------
+        float
+            The bound, rounded down.
+
+        Raises
+        ------
+        InvalidInput
+            For another shape, and rows that are no distributions.
+        """
+        return float(self._core._lower_bound(self._marginals(marginals), float(temperature), float(tolerance))[0])
+
     def _marginals(self, marginals: Any) -> Array:
         array = as_array(marginals, "the marginals")
         count = int(np.prod(self._shape))
@@ -279,29 +307,6 @@ class GraphCrf(_PairModel):
         """The weight of every edge."""
         weights: Array = self._core.weights
         return weights
-
-    @checked_keywords
-    def lower_bound(self, marginals: Any, temperature: float = 1.0) -> float:
-        """The certified lower bound T H(y) - <E>_y <= T log Z_T that any product distribution gives.
-
-        Parameters
-        ----------
-        marginals : array
-            y, of the shape of the unaries.
-        temperature : float
-            T of exp(-E/T).
-
-        Returns
-        -------
-        float
-            The bound, rounded down.
-
-        Raises
-        ------
-        InvalidInput
-            For another shape, and rows that are no distributions.
-        """
-        return float(self._core.lower_bound(self._marginals(marginals), float(temperature)))
 
     def write(self, path: PathLike) -> None:
         """Writes a bundle, ``name.json`` beside its arrays, or, as ``name.uai``, tables (docs/formats.md).
@@ -576,54 +581,6 @@ class DenseCrf(_PairModel):
     def kernels(self) -> List[_core.Kernel]:
         """The kernels with their features as the library holds them."""
         return list(self._core.kernels())
-
-    @checked_keywords
-    def energy(self, labels: Any, tolerance: float = 1e-6) -> float:
-        """The energy E of a labeling for the exact Gaussians, or slightly more.
-
-        Parameters
-        ----------
-        labels : array of int
-            Of the shape of the model, or flat.
-        tolerance : float
-            The share of it that bounding far pairs in groups may add.
-
-        Returns
-        -------
-        float
-            E(labels), rounded up.
-
-        Raises
-        ------
-        InvalidInput
-            For another shape, and labels that do not exist.
-        """
-        return float(self._core.energy(self._labeling(labels), float(tolerance)))
-
-    @checked_keywords
-    def lower_bound(self, marginals: Any, temperature: float = 1.0, tolerance: float = 1e-4) -> float:
-        """The certified lower bound T H(y) - <E>_y <= T log Z_T that any product distribution gives.
-
-        Parameters
-        ----------
-        marginals : array
-            y, of the shape of the unaries.
-        temperature : float
-            T of exp(-E/T).
-        tolerance : float
-            The share of it that bounding far pairs in groups may cost.
-
-        Returns
-        -------
-        float
-            The bound, rounded down.
-
-        Raises
-        ------
-        InvalidInput
-            For another shape, and rows that are no distributions.
-        """
-        return float(self._core.lower_bound(self._marginals(marginals), float(temperature), float(tolerance))[0])
 
     def write(self, path: PathLike) -> None:
         """Writes a bundle, ``name.json`` beside its arrays (docs/formats.md).

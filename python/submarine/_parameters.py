@@ -17,7 +17,7 @@ class SegmentationParameters(NamedTuple):
     bilateral_sigma: float = 80.0
     colour_sigma: float = 13.0
     bilateral_weight: float = 10.0
-    iterations: int = 5
+    updates: int = 5
     normalised: bool = True
     softmax_temperature: float = 1.0
     superpixel_sizes: Tuple[float, ...] = ()

@@ -219,7 +219,7 @@ def _check_sums(probabilities: Array, axis: int) -> None:
 
 
 @checked_keywords
-def probabilities_of(labels: Any, num_labels: int, *, confidence: float = 0.9, unknown: int = 255) -> Array:
+def probabilities_of(labels: Any, num_labels: int, *, confidence: float = 0.9, ignore: int = 255) -> Array:
     """Probabilities of a labeling that is partly known: of scribbles, or of a map of labels with a value for unknown.
 
     Parameters
@@ -230,7 +230,7 @@ def probabilities_of(labels: Any, num_labels: int, *, confidence: float = 0.9, u
         How many there are.
     confidence : float
         The probability of a label that is given; the others share the rest.
-    unknown : int
+    ignore : int
         The value of unknown pixels, whose probabilities are uniform. It goes before a label of this number.
 
     Returns
@@ -254,9 +254,9 @@ def probabilities_of(labels: Any, num_labels: int, *, confidence: float = 0.9, u
         raise InvalidInput(f"num_labels is {count}, expected 2 or more")
     if not 0 < sure < 1:
         raise InvalidInput(f"confidence is {sure}, expected a number between 0 and 1")
-    known = (given >= 0) & (given != as_whole(unknown, "unknown"))
+    known = (given >= 0) & (given != as_whole(ignore, "ignore"))
     if known.any() and given[known].max() >= count:
-        raise InvalidInput(f"the labels reach {given[known].max()}, expected 0 to {count - 1}, or {unknown} where unknown")
+        raise InvalidInput(f"the labels reach {given[known].max()}, expected 0 to {count - 1}, or {ignore} where unknown")
     rows = np.full((*given.shape, count), (1 - sure) / (count - 1), np.float32)
     np.put_along_axis(rows, np.where(known, given, 0)[..., None], np.float32(sure), -1)
     rows[~known] = 1 / count
@@ -514,7 +514,7 @@ def refine(
             position_sigma=fitted.position_sigma * min(steps), bilateral_sigma=fitted.bilateral_sigma * min(steps)
         )
     fitted = fitted._replace(**changes)
-    many = 0 if least_energy else fitted.iterations if updates is None else as_whole(updates, "updates")
+    many = 0 if least_energy else fitted.updates if updates is None else as_whole(updates, "updates")
     superpixels = () if superpixels is None else superpixels
     if compatibility is not None:
         plain = isinstance(metric, str) and metric == "potts" and len(superpixels) == 0

@@ -116,7 +116,7 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
     ----------
     labels : int
         How many there are.
-    iterations : int
+    updates : int
         How many updates the layer makes.
     position_sigma, position_weight : float
         The kernel of positions, in pixels.
@@ -132,12 +132,12 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
     Raises
     ------
     InvalidInput
-        For fewer than two labels or a negative number of iterations, and pictures of another shape.
+        For fewer than two labels or a negative number of updates, and pictures of another shape.
 
     Examples
     --------
     >>> import torch
-    >>> layer = MeanField(labels=2, iterations=3)
+    >>> layer = MeanField(labels=2, updates=3)
     >>> layer(torch.rand(1, 2, 5, 6), torch.rand(1, 3, 5, 6)).shape
     torch.Size([1, 2, 5, 6])
     """
@@ -146,7 +146,7 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
     def __init__(
         self,
         labels: int,
-        iterations: int = 5,
+        updates: int = 5,
         *,
         position_sigma: Number = 3.0,
         position_weight: Number = 3.0,
@@ -158,9 +158,9 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
         exact: Optional[bool] = None,
     ) -> None:
         super().__init__()
-        if labels < 2 or iterations < 0:
-            raise InvalidInput(f"there are {labels} labels and {iterations} iterations, expected at least 2 and 0")
-        self.iterations = iterations
+        if labels < 2 or updates < 0:
+            raise InvalidInput(f"there are {labels} labels and {updates} updates, expected at least 2 and 0")
+        self.updates = updates
         self.normalised = normalised
         self.exact = exact
         self.weights = torch.nn.Parameter(torch.tensor([float(position_weight), float(bilateral_weight)]))
@@ -187,7 +187,7 @@ class MeanField(torch.nn.Module):  # type: ignore[misc]
         kernels = [place / position_sigma, torch.cat([place / sigma, colour / colour_sigma], dim=1)]
         scales = [self._scale(f) for f in kernels]
         q = torch.softmax(-costs, dim=1)
-        for _ in range(self.iterations):
+        for _ in range(self.updates):
             messages = torch.zeros_like(q)
             for weight, features, scale in zip(self.weights, kernels, scales):
                 messages = messages + weight * scale * gaussian_filter(features, scale * q, self.exact)

@@ -122,7 +122,7 @@ Json ParametersJson(const SegmentationParameters& found) {
           {"bilateral_sigma", found.bilateral_sigma},
           {"colour_sigma", found.colour_sigma},
           {"bilateral_weight", found.bilateral_weight},
-          {"iterations", found.iterations},
+          {"updates", found.updates},
           {"normalised", found.normalisation == KernelNormalisation::kSymmetric},
           {"softmax_temperature", found.softmax_temperature},
           {"superpixel_sizes", found.superpixel_sizes},
@@ -169,7 +169,7 @@ std::unique_ptr<sm_object> FindFit(Options* options, Arrays arrays, const Told& 
   options->Read("score", &score);
   options->Read("folds", &fit.folds);
   options->Read("evaluations", &fit.evaluations);
-  options->Read("iterations", &fit.iterations);
+  options->Read("updates", &fit.updates);
   options->Read("pixels", &fit.pixels);
   options->Read("seed", &fit.seed);
   options->Read("threads", &threads);

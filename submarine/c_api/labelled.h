@@ -21,7 +21,7 @@ std::unique_ptr<sm_object> FindComparison(Options* options, std::span<const sm_a
                                           const Told& told);
 
 // Parameters of segmentation: arrays picture, softmax (height, width, labels) and truth of every picture.
-// Options: "score", "folds", "evaluations", "iterations", "pixels", "seed", "threads".
+// Options: "score", "folds", "evaluations", "updates", "pixels", "seed", "threads".
 std::unique_ptr<sm_object> FindFit(Options* options, std::span<const sm_array> arrays,
                                    const Told& told);
 

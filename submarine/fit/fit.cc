@@ -53,7 +53,7 @@ constexpr double kFirstStep = 0.7;  // about a factor of two
 
 SegmentationParameters ParametersAt(const Point& point, const FitOptions& options) {
   SegmentationParameters parameters;
-  parameters.iterations = options.iterations;
+  parameters.updates = options.updates;
   parameters.superpixel_sizes = options.superpixel_sizes;
   for (std::size_t d = 0; d < point.size(); ++d) {
     // Four digits: more make no difference, and files stay readable.
@@ -142,8 +142,8 @@ class Evaluations {
  private:
   PictureScores Score(std::size_t p, const SegmentationParameters& parameters) const {
     const SegmentationParameters scaled = AtScale(parameters, factors_[p]);
-    return ScorePicture(
-        small_[p], MeanFieldMarginals(small_[p], scaled, options_.iterations, options_.labels));
+    return ScorePicture(small_[p],
+                        MeanFieldMarginals(small_[p], scaled, options_.updates, options_.labels));
   }
 
   const FitOptions& options_;
@@ -160,7 +160,7 @@ Point MeanDefaults(std::span<const LabelledPicture> pictures,
   const std::span<const Coordinate> coordinates = Coordinates(options.superpixel_sizes);
   Point mean(coordinates.size());
   for (const std::size_t p : chosen) {
-    const SegmentationParameters defaults = DefaultsFor(pictures[p], options.iterations);
+    const SegmentationParameters defaults = DefaultsFor(pictures[p], options.updates);
     for (std::size_t d = 0; d < mean.size(); ++d) {
       const Coordinate& c = coordinates[d];
       mean[d] += std::log(std::clamp(defaults.*c.field, c.low, c.high)) /
@@ -195,7 +195,7 @@ FitSearch Search(std::span<const LabelledPicture> pictures, const std::vector<st
 
 HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold, const SegmentationParameters& fitted,
                      const FitOptions& options) {
-  const int iterations = options.iterations;
+  const int updates = options.updates;
   HeldOut held_out{.picture = picture.name, .fold = fold};
   const std::vector<std::uint8_t> thin = ThinParts(picture.truth, picture.width, picture.height,
                                                    ThinRadius(picture.width, picture.height));
@@ -205,10 +205,10 @@ HeldOut ScoreHeldOut(const LabelledPicture& picture, int fold, const Segmentatio
   };
   score(picture.softmax, &held_out.classifier, &held_out.thin_classifier);
   Matrix<float> defaults =
-      MeanFieldMarginals(picture, DefaultsFor(picture, iterations), iterations, options.labels);
+      MeanFieldMarginals(picture, DefaultsFor(picture, updates), updates, options.labels);
   CalibrateMarginals(UnariesFromSoftmax(picture.softmax), &defaults);
   score(defaults, &held_out.defaults, &held_out.thin_defaults);
-  score(MeanFieldMarginals(picture, fitted, iterations, options.labels), &held_out.fitted,
+  score(MeanFieldMarginals(picture, fitted, updates, options.labels), &held_out.fitted,
         &held_out.thin_fitted);
   return held_out;
 }
@@ -276,31 +276,31 @@ double ValueOf(std::span<const PictureScores> pictures, FitScore score) {
   return score == FitScore::kMeanIou ? scores.mean_iou : scores.accuracy;
 }
 
-SegmentationParameters DefaultsFor(const LabelledPicture& picture, int iterations) {
+SegmentationParameters DefaultsFor(const LabelledPicture& picture, int updates) {
   const std::array extent = {picture.height, picture.width};
   SegmentationParameters defaults =
       ParametersFor(extent, ProfileOf(UnariesFromSoftmax(picture.softmax), extent));
-  defaults.iterations = iterations;
+  defaults.updates = updates;
   return defaults;
 }
 
-SolveOptions MeanFieldOptions(int iterations) {
+SolveOptions MeanFieldOptions(int updates) {
   SolveOptions options;
   options.method = Method::kMeanField;
   options.dense.marginals = DenseMarginals::kMeanField;
   options.dense.certify = Certify::kNone;
   options.dense.pairs.kind = OperatorKind::kLattice;
-  if (iterations > 0) options.dense.updates = iterations;
+  if (updates > 0) options.dense.updates = updates;
   return options;
 }
 
 Matrix<float> MeanFieldMarginals(const LabelledPicture& picture,
-                                 const SegmentationParameters& parameters, int iterations,
+                                 const SegmentationParameters& parameters, int updates,
                                  const std::optional<LabelSpace>& labels) {
   SolveResult solved = Solve(
       CliqueCrf<DenseCrf>(SegmentationModel(picture.softmax, picture.view(), parameters, labels),
                           SegmentationCliques(picture.view(), parameters)),
-      MeanFieldOptions(iterations));
+      MeanFieldOptions(updates));
   return std::get<Matrix<float>>(std::move(solved.marginals));
 }
 

@@ -30,7 +30,7 @@ std::string_view ToString(FitScore score);  // "iou", "accuracy", "nll"
 
 struct FitOptions {
   FitScore score = FitScore::kMeanIou;
-  int iterations = 5;                     // of mean field
+  int updates = 5;                        // of mean field
   int folds = 3;                          // 2 to the number of pictures
   int evaluations = 60;                   // of each search
   int pixels = 40000;                     // searches use pictures shrunk to at most this many
@@ -57,12 +57,12 @@ LabelledPicture Shrunk(const LabelledPicture& picture, int factor);
 int ShrinkFactor(int width, int height, int pixels);
 
 // The default parameters of this picture and its classifier.
-SegmentationParameters DefaultsFor(const LabelledPicture& picture, int iterations);
+SegmentationParameters DefaultsFor(const LabelledPicture& picture, int updates);
 // This number of classic updates on lattices, as `segment` makes them; 0: until they converge.
-SolveOptions MeanFieldOptions(int iterations);
+SolveOptions MeanFieldOptions(int updates);
 // The marginals that they give.
 Matrix<float> MeanFieldMarginals(const LabelledPicture& picture,
-                                 const SegmentationParameters& parameters, int iterations,
+                                 const SegmentationParameters& parameters, int updates,
                                  const std::optional<LabelSpace>& labels = {});
 
 // A picture at its full size: the classifier alone, the default parameters, and those found without it.

@@ -17,7 +17,7 @@
 namespace submarine {
 namespace {
 
-constexpr int kMaxIterations = 1000000;
+constexpr int kMaxUpdates = 1000000;
 
 void CheckPositive(std::string_view name, double value) {
   if (!(value > 0.0) || !std::isfinite(value)) {
@@ -133,11 +133,11 @@ void CheckParameters(const SegmentationParameters& parameters) {
                     "and at most 0.5",
                     parameters.superpixel_share));
   }
-  if (parameters.iterations < 0 || parameters.iterations > kMaxIterations) {
+  if (parameters.updates < 0 || parameters.updates > kMaxUpdates) {
     throw InvalidInput(
-        fmt::format("segmentation parameters: iterations is {}, expected 0 (until it converges) to "
+        fmt::format("segmentation parameters: updates is {}, expected 0 (until it converges) to "
                     "{}",
-                    parameters.iterations, kMaxIterations));
+                    parameters.updates, kMaxUpdates));
   }
   if (parameters.normalisation != KernelNormalisation::kSymmetric &&
       parameters.normalisation != KernelNormalisation::kNone) {

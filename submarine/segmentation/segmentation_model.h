@@ -21,7 +21,7 @@ struct SegmentationParameters {
   double bilateral_sigma = 80.0;  // pixels
   double colour_sigma = 13.0;     // of samples from 0 to 255
   double bilateral_weight = 10.0;
-  int iterations = 5;  // of mean field; 0: until it converges
+  int updates = 5;  // of mean field; 0: until it converges
   KernelNormalisation normalisation = KernelNormalisation::kSymmetric;  // or kNone
   double softmax_temperature = 1.0;  // above 1: the classifier is trusted less
   // Of superpixels, as pixels along a side, one for every scale; none: there are no superpixels. All scales have the same
@@ -57,7 +57,7 @@ ClassifierProfile ProfileOf(const Matrix<float>& unary, std::span<const int> ext
 SegmentationParameters ParametersFor(std::span<const int> extent, const ClassifierProfile& profile);
 
 // Throws InvalidInput unless sigmas and the temperature are finite and > 0, weights finite and >=
-// 0, iterations from 0 to 1000000, and the normalisation symmetric or none.
+// 0, updates from 0 to 1000000, and the normalisation symmetric or none.
 void CheckParameters(const SegmentationParameters& parameters);
 
 // A picture for kernels: samples scaled to 0 to 255 from any depth, channels innermost.

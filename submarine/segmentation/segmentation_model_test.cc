@@ -173,8 +173,8 @@ TEST(SegmentationParameters, AreNamedWhereTheyAreWrong) {
   }
   refused(&SegmentationParameters::colour_sigma, 0.0, "colour_sigma is 0");
   SegmentationParameters parameters;
-  parameters.iterations = -1;
-  ExpectInvalid([&] { CheckParameters(parameters); }, "iterations is -1, expected 0");
+  parameters.updates = -1;
+  ExpectInvalid([&] { CheckParameters(parameters); }, "updates is -1, expected 0");
   parameters = {};
   parameters.normalisation = KernelNormalisation::kBefore;
   ExpectInvalid([&] { CheckParameters(parameters); }, "one-sided");

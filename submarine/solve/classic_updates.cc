@@ -173,7 +173,7 @@ class ClassicRun {
     const auto stream = LatticeStream::Make(*pairs_, static_cast<std::size_t>(model_.num_labels()));
     double deadline = budget_.deadline();
     if (proves_ && std::isfinite(deadline))
-      deadline -= DensePolicy::kForLattice * std::max(0.0, budget_.SecondsLeft());
+      deadline -= DensePolicy::kForOneStep * std::max(0.0, budget_.SecondsLeft());
     const auto tell = [&](int k) {
       const SolveRecord record{.k = k, .seconds = budget_.Seconds()};
       evidence_.records.push_back(record);

@@ -56,7 +56,7 @@ SolveResult RunPortfolio(DenseState* state) {
 // Where exact row sums would take longer than what they are for, the operator's have to do.
 NormalisationOptions NormalisationFor(const SolveTask<DenseCrf>& task) {
   const SolveOptions& options = task.options;
-  const double share = DensePolicy::kForNormalisation * options.limits.time_limit_seconds;
+  const double share = DensePolicy::kForOneStep * options.limits.time_limit_seconds;
   NormalisationOptions normalisation;
   normalisation.pairs = options.dense.pairs;
   if (options.dense.certify == Certify::kExact) {

@@ -511,20 +511,5 @@ TEST(ExpectationErrors, SayWhatIsWrong) {
   EXPECT_THROW(Solve(random.Dense(3, PottsLabels(2)), options), InvalidInput);
 }
 
-TEST(ExpectationErrors, SharesAreRoundedOutwards) {
-  RandomModels random(3208);
-  SolveOptions options;
-  options.expectations = true;
-  const SolveResult result = Solve(random.Model(3, 2), options);
-  EXPECT_THAT(SharesText(AgreementOf(result, result.labels), 3.0),
-              ::testing::AllOf(::testing::HasSubstr("% expected, "),
-                               ::testing::HasSubstr("in a sample with 99.9% certainty")));
-  // Nothing but exact numbers: 4 of 8 variables are free, and the others are not counted.
-  const SparseCrf free(Matrix<double>(4, 2), {}, PottsLabels(2));
-  const SolveResult even = Solve(free, options);
-  EXPECT_THAT(SharesText(ExpectationOf(even, Matrix<double>(4, 2, 1.0)), 8.0),
-              ::testing::StartsWith("50.00% to 50.00% expected, 50.00% to 50.00% in a sample"));
-}
-
 }  // namespace
 }  // namespace submarine::internal

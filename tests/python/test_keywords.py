@@ -194,7 +194,7 @@ def test_docstrings_have_sections_with_every_parameter(name, thing):
 
 def test_every_checked_word_is_a_keyword():
     """The words of others lead to words that there are."""
-    functions = [sm.solve, sm.refine, sm.DenseCrf, sm.position, sm.bilateral, sm.SegmentationParameters]
+    functions = [sm.solve, sm.refine, sm.DenseCrf, sm.position, sm.bilateral, sm.SegmentationParameters, sm.probabilities_of]
     known = {word for function in functions for word in inspect.signature(function).parameters}
     for words in _keywords._OTHER_WORDS.values():
         assert set(words) <= known

@@ -51,7 +51,7 @@ def test_defaults_are_five_updates():
     converged = sm.refine(softmax, image, updates=0)
     np.testing.assert_array_equal(converged.probabilities, updated(0))
     assert converged.result.termination == "converged" and not np.array_equal(converged.probabilities, five)
-    no_number = costs.adapted()._replace(iterations=0)  # as submarine fit says it
+    no_number = costs.adapted()._replace(updates=0)  # as submarine fit says it
     np.testing.assert_array_equal(sm.refine(softmax, image, parameters=no_number).labels, converged.labels)
 
 
@@ -172,7 +172,7 @@ def test_a_proof_leaves_the_labels_as_they_are(certify):
 ])
 def test_labels_are_those_of_the_command(tmp_path, monkeypatch, options, keywords):
     monkeypatch.chdir(tmp_path)
-    write_parameters(tmp_path / "fit.json", bilateral_sigma=12, iterations=3, softmax_temperature=1.5)
+    write_parameters(tmp_path / "fit.json", bilateral_sigma=12, updates=3, softmax_temperature=1.5)
     rng = np.random.default_rng(5)
     truth = np.add.outer(np.arange(32), np.arange(40)) // 18 % 3
     image = (30 * truth[..., None] + rng.integers(0, 120, (32, 40, 3))).astype(np.uint8)
@@ -258,10 +258,10 @@ def test_parameters_come_from_a_file(tmp_path):
     softmax = rng.dirichlet(np.ones(3), size=(20, 24))
     image = rng.integers(0, 256, (20, 24, 3)).astype(np.uint8)
     path = write_parameters(tmp_path / "fit.json", position_sigma=2, position_weight=1.5, bilateral_sigma=9,
-                            colour_sigma=30, bilateral_weight=0.5, iterations=3, softmax_temperature=2)
+                            colour_sigma=30, bilateral_weight=0.5, updates=3, softmax_temperature=2)
     fitted = sm.refine(softmax, image, parameters=path)
     by_name = dict(position_sigma=2, position_weight=1.5, bilateral_sigma=9, colour_sigma=30, bilateral_weight=0.5, softmax_temperature=2)
-    assert sm.read_parameters(str(path)) == sm.SegmentationParameters(**by_name, normalised=True, iterations=3)
+    assert sm.read_parameters(str(path)) == sm.SegmentationParameters(**by_name, normalised=True, updates=3)
     model = model_of(costs_for(softmax, image, 2.0, None, 1e-5), sm.SegmentationParameters(**by_name))
     expected = sm.solve(model, "mf", certify="none", updates=3, pairs="lattice").marginals
     np.testing.assert_array_equal(fitted.probabilities, expected)

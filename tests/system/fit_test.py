@@ -6,7 +6,7 @@ import time
 
 from submarine_support import PROGRAM, CommandTest, main, read_json
 
-KEYS = ["position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight", "iterations",
+KEYS = ["position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight", "updates",
         "normalisation", "softmax_temperature"]
 
 

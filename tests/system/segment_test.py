@@ -203,13 +203,13 @@ class Labels(SegmentTest):
     def test_parameters_of_a_file_and_options_beside_it(self):
         self.write_softmax()
         self.write("fit.json", {"submarine": "segmentation", "position_weight": 1, "bilateral_sigma": 20, "colour_sigma": 25,
-                                "bilateral_weight": 4, "iterations": 3, "softmax_temperature": 2})
+                                "bilateral_weight": 4, "updates": 3, "softmax_temperature": 2})
         self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--position", "2,5", "-o", "out")
         summary = read_json(self.directory / "out/summary.json")
         settings = summary["options"]["segment"]
         self.assertEqual((settings["position"], settings["bilateral"]), ([2, 5], [20, 25, 4]))
         self.assertEqual((settings["softmax_temperature"], summary["iterations"][-1]["k"]), (2, 3))
-        # The iterations of the file are the updates of mean field, not those of the proof.
+        # Those of the file are the updates of mean field, not the iterations of the proof.
         self.run_well("segment", "picture.png", "--softmax", "softmax.npy", "--parameters", "fit.json", "--certify", "-o", "out")
         self.assertGreater(read_json(self.directory / "out/summary.json")["options"]["max_iterations"], 3)
         self.write("bad.json", {"submarine": "segmentation", "weight": 1})

@@ -180,7 +180,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         given["block"], extent, halo, bytes_per_pixel(len(extent), picture.depth, softmax.depth), softmax.depth
     )
     labels = _labels_of(given["metric"], softmax.depth)
-    updates = fitted.iterations if given["updates"] is None else as_whole(given["updates"], "updates")
+    updates = fitted.updates if given["updates"] is None else as_whole(given["updates"], "updates")
     plan = {
         "softmax": softmax, "image": picture, "extent": extent, "blocks": cut(extent, block), "block": block, "halo": halo,
         "kernels": kernels, "cutoffs": [min(1.0, _cutoff(kernel["sigma"], block, halo, extent)) for kernel in kernels],

@@ -63,11 +63,6 @@ class BoxTree {
     return range;
   }
 
-  std::size_t bytes() const {
-    return order_.size() * sizeof(std::uint32_t) + nodes_.size() * sizeof(Node) +
-           box_.size() * sizeof(Real);
-  }
-
  private:
   std::size_t Build(const Matrix<Real>& points, std::size_t bucket, std::size_t begin,
                     std::size_t end, std::size_t parent) {

@@ -297,12 +297,4 @@ std::size_t LatticeOperator::bytes() const {
   return bytes;
 }
 
-std::size_t LatticeOperator::EstimateBytes(std::size_t num_variables, std::size_t dimension,
-                                           std::size_t channels) {
-  const std::size_t vertices = num_variables * (dimension + 1);
-  return LatticeBytes(num_variables, dimension, vertices) +
-         2 * vertices * PaddedChannels(channels) * sizeof(float) +
-         2 * num_variables * sizeof(float);
-}
-
 }  // namespace submarine::internal

@@ -81,12 +81,6 @@ class LatticeOperator final : public GaussianOperator {
   const LatticeOptions& options() const { return options_; }
   const LatticeStencil& stencil() const { return stencil_; }
 
-  // An upper bound on the memory that construction and products with `channels` channels hold at a
-  // time, reached only if no two variables share a vertex. The actual allocation depends on the
-  // vertices found, and is checked against LatticeOptions::max_bytes.
-  static std::size_t EstimateBytes(std::size_t num_variables, std::size_t dimension,
-                                   std::size_t channels);
-
  private:
   LatticeOperator(const LatticePoints& points, const LatticeOptions& options,
                   LatticeStencil stencil);

@@ -273,7 +273,7 @@ TEST(Lattice, RefusesWhatItCannotDo) {
   LatticeOptions options;
   options.max_bytes = 100000;
   EXPECT_THROW(LatticeOperator(kernel, options), TooLarge);
-  options.max_bytes = LatticeOperator::EstimateBytes(1000, 5, 21);
+  options.max_bytes = std::size_t{4} << 20;
   const LatticeOperator op(kernel, options);
   Matrix<float> out(1000, 21);
   op.AddProduct(Matrix<float>(1000, 21), 1.0F, &out);

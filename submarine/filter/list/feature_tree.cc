@@ -40,9 +40,4 @@ void FeatureTree::Near(std::size_t bucket, double radius, std::vector<std::uint3
   }
 }
 
-std::size_t FeatureTree::bytes() const {
-  return tree_.bytes() + points_.size() * sizeof(float) +
-         (leaf_.size() + bucket_of_.size()) * sizeof(std::uint32_t);
-}
-
 }  // namespace submarine::internal

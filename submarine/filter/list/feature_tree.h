@@ -37,8 +37,6 @@ class FeatureTree {
   // ascending.
   void Near(std::size_t bucket, double radius, std::vector<std::uint32_t>* near) const;
 
-  std::size_t bytes() const;
-
  private:
   BoxTree<float> tree_;
   std::vector<std::uint32_t> leaf_;       // the node of every bucket

@@ -138,12 +138,5 @@ TEST(FeatureTreeTest, LooksAtFewBucketsWherePointsLieThin) {
   }
 }
 
-TEST(FeatureTreeTest, BytesCountThePoints) {
-  std::mt19937_64 rng(4);
-  const FeatureTree tree(RandomPoints(1000, 5, 1.0, &rng));
-  EXPECT_GE(tree.bytes(), 1000 * 5 * sizeof(float));
-  EXPECT_LE(tree.bytes(), 2 * 1000 * 5 * sizeof(float));
-}
-
 }  // namespace
 }  // namespace submarine::internal

@@ -98,19 +98,6 @@ std::int64_t TextScanner::Integer(std::string_view what, std::int64_t min, std::
   return number.value;
 }
 
-double TextScanner::Number(std::string_view what) {
-  const std::string_view token = Token(what);
-  const Parsed<double> number = ParseNumber<double>(token);
-  if (!number.valid) Fail(fmt::format("expected {}, a number, but found {}", what, Quoted(token)));
-  if (number.in_range && std::isfinite(number.value)) return number.value;
-  // Numbers below the range of double round to 0.
-  const Parsed<long double> extended = ParseNumber<long double>(token);
-  if (!number.in_range && extended.in_range && std::abs(extended.value) < 1.0L) {
-    return static_cast<double>(extended.value);
-  }
-  Fail(fmt::format("{} is {}, but must be a finite number", what, Quoted(token)));
-}
-
 double TextScanner::PotentialEnergy(std::string_view what) {
   const std::string_view token = Token(what);
   const Parsed<double> number = ParseNumber<double>(token);

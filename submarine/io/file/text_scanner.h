@@ -25,8 +25,6 @@ class TextScanner {
   // `what` describes the expected token: "expected the number of variables, but the file ends".
   std::string_view Token(std::string_view what);
   std::int64_t Integer(std::string_view what, std::int64_t min, std::int64_t max);
-  // The nearest double; a number that would become infinite is refused.
-  double Number(std::string_view what);
 
   // -log of a potential, a number >= 0; +inf for 0. Computed for the number as written, to less
   // than one ulp (near potential 1: 2^-63), also if the number is outside the range of double or

@@ -17,7 +17,7 @@ using internal::ReadJsonFile;
 using internal::WriteFileAtomically;
 
 constexpr const char* kKind = "segmentation";
-constexpr std::int64_t kMaxIterations = 1000000;
+constexpr std::int64_t kMaxUpdates = 1000000;
 
 }  // namespace
 
@@ -26,8 +26,8 @@ SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& p
   const JsonFields fields(
       object, path.string(),
       {"submarine", "position_sigma", "position_weight", "bilateral_sigma", "colour_sigma",
-       "bilateral_weight", "iterations", "normalisation", "softmax_temperature", "superpixel_sizes",
-       "superpixel_gamma", "superpixel_share", "fit"});
+       "bilateral_weight", "updates", "iterations", "normalisation", "softmax_temperature",
+       "superpixel_sizes", "superpixel_gamma", "superpixel_share", "fit"});
   if (fields.String("submarine") != kKind)
     fields.Refuse("submarine", "must be \"segmentation\" in a file of segmentation parameters");
   SegmentationParameters parameters;
@@ -44,8 +44,9 @@ SegmentationParameters ReadSegmentationParameters(const std::filesystem::path& p
     parameters.superpixel_sizes = fields.Numbers("superpixel_sizes");
   read("superpixel_gamma", &parameters.superpixel_gamma);
   read("superpixel_share", &parameters.superpixel_share);
-  if (fields.Has("iterations"))
-    parameters.iterations = static_cast<int>(fields.Integer("iterations", 0, kMaxIterations));
+  for (const char* key : {"iterations", "updates"}) {  // the first is what older files call it
+    if (fields.Has(key)) parameters.updates = static_cast<int>(fields.Integer(key, 0, kMaxUpdates));
+  }
   if (fields.Has("normalisation")) {
     const std::string text = fields.String("normalisation");
     if (text != "none" && text != "symmetric")
@@ -68,7 +69,7 @@ nlohmann::ordered_json internal::ToJson(const SegmentationParameters& parameters
       {"bilateral_sigma", parameters.bilateral_sigma},
       {"colour_sigma", parameters.colour_sigma},
       {"bilateral_weight", parameters.bilateral_weight},
-      {"iterations", parameters.iterations},
+      {"updates", parameters.updates},
       {"normalisation",
        parameters.normalisation == KernelNormalisation::kNone ? "none" : "symmetric"},
       {"softmax_temperature", parameters.softmax_temperature}};

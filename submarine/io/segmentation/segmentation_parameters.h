@@ -1,7 +1,7 @@
 // Parameters of segmentation as a file:
 //
 //   {"submarine": "segmentation", "position_sigma": 3, "position_weight": 3, "bilateral_sigma": 80,
-//    "colour_sigma": 13, "bilateral_weight": 10, "iterations": 5, "normalisation": "symmetric",
+//    "colour_sigma": 13, "bilateral_weight": 10, "updates": 5, "normalisation": "symmetric",
 //    "softmax_temperature": 1, "fit": {...}}
 //
 // Keys left out have their defaults; "fit" is for people and may hold anything. Any other key is an

@@ -19,7 +19,7 @@ TEST(SegmentationParametersFile, ComesBackAsItWasWritten) {
   parameters.bilateral_sigma = 47.25;
   parameters.colour_sigma = 5.1;
   parameters.bilateral_weight = 1e-3;
-  parameters.iterations = 0;
+  parameters.updates = 0;
   parameters.normalisation = KernelNormalisation::kNone;
   parameters.softmax_temperature = 1.7;
   WriteSegmentationParameters(dir / "a.json", parameters, R"({"score": 0.5})");
@@ -37,6 +37,12 @@ TEST(SegmentationParametersFile, LeavesDefaultsToWhatIsNotThere) {
   EXPECT_EQ(ReadSegmentationParameters(path), expected);
 }
 
+TEST(SegmentationParametersFile, ReadsWhatOlderFilesCallUpdates) {
+  const TempDir dir;
+  const auto path = dir.WriteText("a.json", R"({"submarine": "segmentation", "iterations": 7})");
+  EXPECT_EQ(ReadSegmentationParameters(path).updates, 7);
+}
+
 TEST(SegmentationParametersFile, RefusesWhatItIsNot) {
   const TempDir dir;
   const auto message = [&](std::string_view text) {
@@ -51,8 +57,7 @@ TEST(SegmentationParametersFile, RefusesWhatItIsNot) {
               HasSubstr("colour_sigma is 0, expected a finite number > 0"));
   EXPECT_THAT(message(R"({"submarine": "segmentation", "colour_sigma": "wide"})"),
               HasSubstr("colour_sigma"));
-  EXPECT_THAT(message(R"({"submarine": "segmentation", "iterations": 2.5})"),
-              HasSubstr("iterations"));
+  EXPECT_THAT(message(R"({"submarine": "segmentation", "updates": 2.5})"), HasSubstr("updates"));
   EXPECT_THAT(message(R"({"submarine": "segmentation", "normalisation": "before"})"),
               HasSubstr("must be \"none\" or \"symmetric\""));
   EXPECT_THAT(message("[]"), HasSubstr("object"));

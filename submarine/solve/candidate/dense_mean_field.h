@@ -13,7 +13,7 @@ struct MeanFieldRestart {
   double temperature = 1.0;
   int max_iterations = DensePolicy::kMeanFieldIterations;
   double tolerance = 1e-6;                  // a relative gain of an iteration that is worth no more
-  double share = DensePolicy::kForRestart;  // of the time left: it takes no more
+  double share = DensePolicy::kForOneStep;  // of the time left: it takes no more
 };
 // Where they have less energy than the labels known.
 void TakeLabels(const DenseExtension& extension, std::vector<int> labels, DenseEvidence* evidence);

@@ -205,7 +205,7 @@ RoutedPart FindListedRoutes(const NeighbourList& pairs, double reserve, DenseSta
   ListedOptions solver;
   solver.temperature = state->options.temperature;
   solver.time_limit_seconds = std::max(0.0, state->budget.SecondsLeft() - reserve);
-  solver.worthwhile_gain = P::kWorthwhileGainOfRoutes * state->gap;
+  solver.worthwhile_gain = P::kWorthwhileGain * state->gap;
   solver.sample_neighbours = P::kSampleNeighbours;
   solver.on_iteration = TellOf(state);
   RoutedResult result;
@@ -255,7 +255,7 @@ double ReserveForLower(const DenseState& state) {
   const DenseView view = ViewOf(state);
   const double left = std::max(0.0, view.left);
   if (view.certify == Certify::kNone || !std::isfinite(left)) return 0.0;
-  const double most = P::kForMeanField * left;
+  const double most = P::kForOneStep * left;
   if (!state.verified_labels) return std::min(view.exact_certificate, most);
   const double labels = state.verified_labels->seconds;
   const bool marginals_may_fit = P::kMarginalsAtLeast * labels <= most;

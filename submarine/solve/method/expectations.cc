@@ -56,15 +56,6 @@ Matrix<double> NoValues(const internal::TiltedUpper& upper) {
   return {upper.num_variables(), labels};
 }
 
-// 100 x / whole, rounded towards `to` where it is not exact.
-double PercentTowards(double x, double whole, double to) {
-  const double direction = to > 0.0 ? 1.0 : -1.0;
-  double share = x / whole;
-  if (direction * std::fma(share, whole, -x) < 0.0) share = std::nextafter(share, to);
-  const double percent = 100.0 * share;
-  return direction * std::fma(100.0, share, -percent) > 0.0 ? std::nextafter(percent, to) : percent;
-}
-
 void CheckSize(const char* what, std::size_t size, const internal::TiltedUpper& upper) {
   if (size == upper.num_variables()) return;
   throw InvalidInput(
@@ -123,19 +114,6 @@ Expectation ProbabilityOf(const SolveResult& result, std::size_t variable, int l
   values(variable, static_cast<std::size_t>(label)) = 1.0;
   found.claimed = Claimed(result, values);
   return found;
-}
-
-std::string SharesText(const Expectation& found, double whole) {
-  const auto shares = [&](const Bound& from, const Bound& to) {
-    return fmt::format("{}% to {}%", RoundedDown(PercentTowards(from, whole, -HUGE_VAL), 2),
-                       RoundedUp(PercentTowards(to, whole, HUGE_VAL), 2));
-  };
-  std::string text = fmt::format(
-      "{} expected, {} in a sample with {:.3g}% certainty", shares(found.lower, found.upper),
-      shares(found.credible_lower, found.credible_upper), 100.0 * kCredibility);
-  if (found.claimed)
-    text += fmt::format(" (marginals claim {:.2f}%)", 100.0 * *found.claimed / whole);
-  return text;
 }
 
 }  // namespace submarine

@@ -33,8 +33,4 @@ Expectation AgreementOf(const SolveResult& result, std::span<const int> labels);
 // P(x_a = label): for small models, where log Z is known to a few nats.
 Expectation ProbabilityOf(const SolveResult& result, std::size_t variable, int label);
 
-// "96.9% to 99.9% expected, 96.8% to 99.9% in a sample with 99.9% certainty (marginals claim 99.8%)":
-// as parts of `whole` > 0, rounded outwards.
-std::string SharesText(const Expectation& found, double whole);
-
 }  // namespace submarine

@@ -50,7 +50,7 @@ bool RoutesFirst(const DenseView& v) {
 bool RoutesAreQuick(const DenseView& v) {
   return v.method == Method::kAuto && v.certify != Certify::kNone && !v.zero_temperature &&
          v.memory_for_routes &&
-         v.most_routing <= std::min(P::kQuickSeconds, P::kShareOfQuick * v.left);
+         v.most_routing <= std::min(P::kQuickSeconds, P::kForOneStep * v.left);
 }
 
 bool MayRouteAfterFlows(const DenseView& v) {
@@ -100,7 +100,7 @@ bool WantsFewerLabels(const DenseView& v) {
   if (RoutesFirst(v)) return true;
   const double certificate = v.exact_pairs || CertifiesExactly(v) ? v.exact_certificate : 0.0;
   return v.method == Method::kAuto && !v.gap_reached && !v.plain_is_wide &&
-         (1.0 - P::kForRestart) * v.left > certificate;
+         (1.0 - P::kForOneStep) * v.left > certificate;
 }
 
 bool WantsListedRoutes(const DenseView& v) {
@@ -159,7 +159,7 @@ double ReserveOfFlows(const DenseView& v) {
   if (v.exact_pairs) return std::min(v.exact_certificate, most);
   const double of_operator = v.has_flows || v.method != Method::kMeanField
                                  ? std::min(v.lattice_certificate, most)
-                                 : P::kForLattice * left;
+                                 : P::kForOneStep * left;
   return AsksForOperator(v) ? of_operator : std::max(of_operator, P::kForExactAfterLattice * left);
 }
 

@@ -43,17 +43,15 @@ struct DensePolicy {
   static constexpr double kManyIterations = 30.0;
 
   // --- Time, as shares of what is left.
-  static constexpr double kForNormalisation = 0.2;  // of the limit
+  // What one step beside the search for the upper bound takes at most: normalisation (of the limit); mean field from another
+  // start, or its certificate after routing; certificates about a lattice without an upper bound; routes of small models.
+  static constexpr double kForOneStep = 0.2;
   static constexpr double kForQuickLower =
       0.05;  // mean field before flows that may be followed by routes
-  static constexpr double kForRestart = 0.2;      // mean field from another start
   static constexpr double kForLabels = 0.3;       // certified energy of labels before routing
-  static constexpr double kForMeanField = 0.2;    // mean field's certificate after routing
   static constexpr double kForCertificate = 0.5;  // at most, of flows
-  static constexpr double kForLattice =
-      0.2;  // certificates about a lattice, without an upper bound;
-  static constexpr double kBoundsForLattice =
-      3.0;  // with one: as long as this number of first bounds takes
+  // Certificates about a lattice with an upper bound: as long as this number of first bounds takes.
+  static constexpr double kBoundsForLattice = 3.0;
   static constexpr double kForFluctuations = 0.5;
   // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
   // levels converge within 10 of 30 s, the certificate goes from 15% to 5% wide with a hundred times the pairs.
@@ -88,7 +86,8 @@ struct DensePolicy {
   // What an iteration of mean field must gain, relative to its value: alone, and beside flows.
   static constexpr double kToleranceOfMeanField = 1e-6;
   static constexpr double kToleranceBesideFlows = 1e-5;
-  // The least gain of an iteration of mean field, or of one more potential in a proof, relative to the gap asked for.
+  // The least gain of an iteration of mean field, of four on listed routes, or of one more potential in a proof, relative to
+  // the gap asked for.
   static constexpr double kWorthwhileGain = 1.0 / 25.0;
   // A certified gap larger than the one asked for by less than this factor, and this much, is that gap.
   static constexpr double kToleranceOfGap = 1.2;
@@ -129,9 +128,8 @@ struct DensePolicy {
   // bound, for another to follow.
   static constexpr int kCliqueRounds = 3;
   static constexpr double kGainOfCliqueRound = 1e-4;
-  // Routing of small models is quick: at most this long, and at most this share of the time left.
+  // Routing of small models is quick: at most this long, and kForOneStep of the time left.
   static constexpr double kQuickSeconds = 4.0;
-  static constexpr double kShareOfQuick = 0.2;
 
   // --- How much is put into routing, from the most to the least. Bandwidth and small kernel values matter once flows have
   // converged; before that, plain paths and the largest kernel values prove nearly as much.
@@ -147,8 +145,6 @@ struct DensePolicy {
   static constexpr double kMemoryOfRoutes = 0.4;
   static constexpr double kMemoryOfPaths = 0.1;
   static constexpr double kReserveForLateVerifier = 0.3;
-  // What four iterations on listed routes must gain, relative to the gap asked for.
-  static constexpr double kWorthwhileGainOfRoutes = 1.0 / 25.0;
   // Before routing, marginals are verified as well where they prove more than the labels by this share.
   static constexpr double kMuchMore = 0.02;
   // Mean field after listed routes: at most this many iterations, which gain this share of what they must gain otherwise.
