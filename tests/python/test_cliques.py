@@ -85,6 +85,17 @@ def test_lower_bound_of_a_dense_model():
         model.lower_bound(np.zeros((2, 3, 2)))
 
 
+def test_energies_beyond_single_precision_are_for_sparse_models():
+    sparse = sm.GridCrf(np.zeros((2, 2, 2)))
+    sparse.add_cliques([[0, 1, 2]], 1e100, 1.0)
+    assert sparse.energy([[0, 1], [0, 0]]) >= 1e100
+    dense = sm.DenseCrf(np.zeros((2, 2, 2)), [sm.position(1.0, weight=0.5)])
+    for gamma in (1e30, 1e100):
+        with pytest.raises(sm.InvalidInput, match="too large to add up"):
+            dense.add_cliques([[0, 1, 2]], gamma, 1.0)
+    assert dense.num_cliques == 0
+
+
 def test_says_what_a_metric_costs_the_bound():
     k23 = np.array([[0 if i == j else 1 if (i < 2) != (j < 2) else 2 for j in range(5)] for i in range(5)])
     unary = np.random.default_rng(2).normal(size=(8, 8, 5))
