@@ -57,6 +57,18 @@ def test_lower_bound_of_marginals(seed):
     assert model.lower_bound(corner, temperature=0.5) == pytest.approx(-model.energy(corner.argmax(1)), abs=1e-9)
 
 
+@pytest.mark.parametrize("certify", ["exact", "operator"])
+def test_mean_field_proves_what_its_marginals_prove(certify):
+    unary = np.random.default_rng(4).normal(size=(6, 6, 3))
+    sparse = sm.GridCrf(unary, weights=0.3)
+    dense = sm.DenseCrf(unary, [sm.position(1.0, weight=0.3)])
+    for model, options in ((sparse, dict(mean_field="naive")), (dense, dict(certify=certify, pairs="brute-force"))):
+        for members in (range(9), range(9, 13), range(13, 22)):
+            model.add_cliques([members], 3.0, 0.5 * len(members))
+        result = sm.solve(model, "mf", **options)
+        assert result.lower == pytest.approx(model.lower_bound(result.marginals), abs=2e-3)
+
+
 @pytest.mark.parametrize("strength", [0.5, 6.0])
 def test_trees_bound_areas(strength):
     """By latent labels, which are tighter where cliques are strong, or without: both hold what is exact."""
