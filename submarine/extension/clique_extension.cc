@@ -19,8 +19,11 @@ struct Column {
 
   void Fill(const Matrix<Real>& y, std::span<const std::uint32_t> variables, std::size_t label) {
     entries.clear();
-    for (const std::uint32_t a : variables)
-      entries.emplace_back(y(a, label), static_cast<std::uint32_t>(entries.size()));
+    for (const std::uint32_t a : variables) {
+      // Solvers whose numbers overflow may come with NaN, which has no order.
+      const Real value = std::isnan(y(a, label)) ? Real{0} : y(a, label);
+      entries.emplace_back(value, static_cast<std::uint32_t>(entries.size()));
+    }
     std::sort(entries.begin(), entries.end());
   }
 };
@@ -162,7 +165,9 @@ double CliqueExtension::StepClique(const Range& range, const Matrix<Real>& y, do
     const double reach = reach_[m];
     const auto move = static_cast<Real>(step * reach);
     for (std::size_t l = 0; l < labels; ++l) {
-      const Real value = from[l] - move * at[l];
+      // Of solvers whose numbers overflow: such an entry stays where it is.
+      const Real moved = from[l] - move * at[l];
+      const Real value = std::isfinite(moved) ? moved : from[l];
       p[k * labels + l] = value;
       most[l] = std::max(most[l], static_cast<double>(value) / reach);
       least[l] = std::min(least[l], (static_cast<double>(value) - weight_[m]) / reach);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "submarine/extension/set_function_test_util.h"
@@ -156,6 +157,27 @@ void CompareSteps(double tolerance) {
 }
 TEST(CliqueExtension, StepIsAProjection) { CompareSteps<double>(1e-9); }
 TEST(CliqueExtension, StepInSinglePrecisionIsAProjection) { CompareSteps<float>(2e-5); }
+
+// Marginals of solvers whose numbers overflowed: what comes out is evidence all the same.
+TEST(CliqueExtension, KeepsEvidenceAtMarginalsThatAreNoNumbers) {
+  const std::vector<Clique> cliques = {{.members = {0, 1, 2}, .gamma = 2.0, .truncation = 1.5}};
+  const CliqueExtension extension(cliques, 3, 2);
+  Matrix<double> y(3, 2, 0.5);
+  y(0, 0) = std::nan("");
+  y(1, 1) = std::numeric_limits<double>::infinity();
+  Matrix<double> stepped = extension.Neutral<double>();
+  extension.Step(y, 1.0, &stepped);
+  Matrix<double> greedy = extension.Neutral<double>();
+  extension.MoveTowardsGreedy(y, 1.0, &greedy);
+  extension.LovaszAt(y);  // ends
+  for (const Matrix<double>* q : {&stepped, &greedy}) {
+    for (std::size_t l = 0; l < 2; ++l) {
+      double sum = 0.0;
+      for (std::size_t m = 0; m < 3; ++m) sum += (*q)(m, l);
+      EXPECT_NEAR(sum, 1.5, 1e-9);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace submarine::internal

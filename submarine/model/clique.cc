@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "submarine/base/error.h"
@@ -14,7 +15,9 @@ namespace submarine {
 namespace {
 
 constexpr double kMostTableEntries = 1 << 24;
-constexpr double kLargestEnergy = 1e300;
+// A thousandth of what models of pairs may have in sum, so that pairs with these energies added to theirs are models, too.
+constexpr double kLargestEnergy = 1e297;
+constexpr double kLargestEnergyOfDense = 1e27;
 
 double TotalWeight(const Clique& clique) {
   double total = 0.0;
@@ -47,6 +50,19 @@ void CheckNumbers(std::size_t index, const Clique& clique) {
   }
 }
 
+void CheckTotal(double total, double largest) {
+  if (total <= largest) return;
+  throw InvalidInput(fmt::format(
+      "the energies of the cliques are too large to add up: {:g}, expected at most {:g}", total,
+      largest));
+}
+
+double TotalEnergy(std::span<const Clique> cliques) {
+  double total = 0.0;
+  for (const Clique& clique : cliques) total += clique.theta() * TotalWeight(clique);
+  return total;
+}
+
 }  // namespace
 
 double Clique::Energy(std::span<const int> labeling, std::size_t num_labels) const {
@@ -62,7 +78,6 @@ double Clique::Energy(std::span<const int> labeling, std::size_t num_labels) con
 
 void CheckCliques(std::span<const Clique> cliques, std::size_t num_variables) {
   std::vector<std::size_t> seen(num_variables, 0);  // 1 + the last clique that named the variable
-  double total = 0.0;
   for (std::size_t c = 0; c < cliques.size(); ++c) {
     if (cliques[c].members.empty())
       throw InvalidInput(fmt::format("clique {} has no variables, expected at least 1", c));
@@ -76,20 +91,15 @@ void CheckCliques(std::span<const Clique> cliques, std::size_t num_variables) {
       last = c + 1;
     }
     CheckNumbers(c, cliques[c]);
-    total += cliques[c].theta() * TotalWeight(cliques[c]);
   }
-  if (!(total <= kLargestEnergy)) {
-    throw InvalidInput(
-        fmt::format("the energies of the cliques are too large to add up: {:g}, expected at most "
-                    "{:g}",
-                    total, kLargestEnergy));
-  }
+  CheckTotal(TotalEnergy(cliques), kLargestEnergy);
 }
 
 template <class Pairs>
 CliqueCrf<Pairs>::CliqueCrf(Pairs pairs, std::vector<Clique> cliques)
     : pairs_(std::move(pairs)), cliques_(std::move(cliques)) {
   CheckCliques(cliques_, pairs_.num_variables());
+  if (std::is_same_v<Pairs, DenseCrf>) CheckTotal(TotalEnergy(cliques_), kLargestEnergyOfDense);
   for (Clique& clique : cliques_) {
     const double least = clique.weights.empty()
                              ? 1.0

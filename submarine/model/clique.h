@@ -37,7 +37,8 @@ void CheckCliques(std::span<const Clique> cliques, std::size_t num_variables);
 template <class Pairs>
 class CliqueCrf {
  public:
-  // A truncation below all weights is raised to the least of them, which changes no energy. Throws what CheckCliques does.
+  // A truncation below all weights is raised to the least of them, which changes no energy. Throws what CheckCliques does, and
+  // InvalidInput for energies beyond single precision where the pairs are dense.
   CliqueCrf(Pairs pairs, std::vector<Clique> cliques);
 
   const Pairs& pairs() const { return pairs_; }

@@ -154,6 +154,11 @@ class DenseCliqueSolve {
     return true;
   }
 
+  // Marginals of updates hold the cliques as those of a second round would.
+  static int Rounds(const std::optional<SolveResult>& updated) {
+    return updated ? 1 : DensePolicy::kCliqueRounds;
+  }
+
   // A lower bound alone, round by round with the holders of its own marginals.
   SolveResult Lower(std::optional<SolveResult> updated) {
     const CliqueCrf<DenseCrf> model = Normalised();
@@ -161,7 +166,7 @@ class DenseCliqueSolve {
     if (updated) holders = HoldersAt(model.cliques(), std::get<Matrix<float>>(updated->marginals));
     const std::vector<int>* const labels = updated ? &updated->labels : nullptr;
     std::optional<SolveResult> best;
-    for (int round = 0; round == 0 || (round < DensePolicy::kCliqueRounds && !stopped_); ++round) {
+    for (int round = 0; round == 0 || (round < Rounds(updated) && !stopped_); ++round) {
       SolveOptions options = Until(Deadline((round + 1.0) / DensePolicy::kCliqueRounds));
       options.method = Method::kMeanField;
       if (!RaiseLower(model, options, labels, &holders, &best) && round > 0) break;
@@ -200,7 +205,7 @@ class DenseCliqueSolve {
     Matrix<double> holders = HoldersAt(
         model.cliques(), std::get<Matrix<float>>(updated ? updated->marginals : upper.marginals));
     double took = 0.0;
-    for (int round = 0; round < DensePolicy::kCliqueRounds && !stopped_; ++round) {
+    for (int round = 0; round < Rounds(updated) && !stopped_; ++round) {
       const double begin = clock_.Seconds();
       if (options_.dense.certify == Certify::kNone || begin + took > Deadline(1.0)) break;
       if (!RaiseLower(model, options, labels, &holders, &lower) && round > 0) break;

@@ -57,6 +57,18 @@ def test_lower_bound_of_marginals(seed):
     assert model.lower_bound(corner, temperature=0.5) == pytest.approx(-model.energy(corner.argmax(1)), abs=1e-9)
 
 
+@pytest.mark.parametrize("certify", ["exact", "operator"])
+def test_mean_field_proves_what_its_marginals_prove(certify):
+    unary = np.random.default_rng(4).normal(size=(6, 6, 3))
+    sparse = sm.GridCrf(unary, weights=0.3)
+    dense = sm.DenseCrf(unary, [sm.position(1.0, weight=0.3)])
+    for model, options in ((sparse, dict(mean_field="naive")), (dense, dict(certify=certify, pairs="brute-force"))):
+        for members in (range(9), range(9, 13), range(13, 22)):
+            model.add_cliques([members], 3.0, 0.5 * len(members))
+        result = sm.solve(model, "mf", **options)
+        assert result.lower == pytest.approx(model.lower_bound(result.marginals), abs=2e-3)
+
+
 @pytest.mark.parametrize("strength", [0.5, 6.0])
 def test_trees_bound_areas(strength):
     """By latent labels, which are tighter where cliques are strong, or without: both hold what is exact."""
@@ -83,6 +95,17 @@ def test_lower_bound_of_a_dense_model():
     assert model.lower_bound(y, tolerance=0.0) == pytest.approx(-(y * np.log(y)).sum() - np.dot(p, energies), abs=1e-5)
     with pytest.raises(sm.InvalidInput, match="variable 0"):
         model.lower_bound(np.zeros((2, 3, 2)))
+
+
+def test_energies_beyond_single_precision_are_for_sparse_models():
+    sparse = sm.GridCrf(np.zeros((2, 2, 2)))
+    sparse.add_cliques([[0, 1, 2]], 1e100, 1.0)
+    assert sparse.energy([[0, 1], [0, 0]]) >= 1e100
+    dense = sm.DenseCrf(np.zeros((2, 2, 2)), [sm.position(1.0, weight=0.5)])
+    for gamma in (1e30, 1e100):
+        with pytest.raises(sm.InvalidInput, match="too large to add up"):
+            dense.add_cliques([[0, 1, 2]], gamma, 1.0)
+    assert dense.num_cliques == 0
 
 
 def test_says_what_a_metric_costs_the_bound():
