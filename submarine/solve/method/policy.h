@@ -55,6 +55,11 @@ struct DensePolicy {
   static constexpr double kBoundsForLattice =
       3.0;  // with one: as long as this number of first bounds takes
   static constexpr double kForFluctuations = 0.5;
+  // Of a model that is proven in strips: for the lower bound, the share of it that bounding pairs in groups may cost, and the
+  // seconds below which pairs of a strip are not worth a look.
+  static constexpr double kForLowerOfParts = 0.3;
+  static constexpr double kLossOfParts = 1e-3;
+  static constexpr double kLeastForStrip = 1.0;
   // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
   // levels converge within 10 of 30 s, the certificate goes from 15% to 5% wide with a hundred times the pairs.
   static constexpr double kForExactAfterLattice = 0.5;

@@ -1,0 +1,247 @@
+#include "submarine/solve/prove_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "submarine/base/error.h"
+#include "submarine/base/stopwatch.h"
+#include "submarine/bound/verify/dense/parts_verifier.h"
+#include "submarine/solve/candidate/dense_certify.h"
+#include "submarine/solve/method/policy.h"
+
+namespace submarine {
+namespace {
+
+using internal::LowerOfParts;
+using internal::PairOptions;
+using internal::Stopwatch;
+using internal::VariableRange;
+using P = internal::DensePolicy;
+
+std::size_t RowSize(const ModelInRows& model) {
+  return model.kernels.front().size() / static_cast<std::size_t>(model.rows);
+}
+
+std::vector<GaussianKernel> Restricted(const std::vector<GaussianKernel>& kernels,
+                                       const VariableRange& range) {
+  std::vector<GaussianKernel> restricted;
+  const auto begin = static_cast<std::ptrdiff_t>(range.begin);
+  const auto end = static_cast<std::ptrdiff_t>(range.end);
+  for (const GaussianKernel& whole : kernels) {
+    GaussianKernel kernel = whole;
+    kernel.features = Matrix<double>(range.end - range.begin, whole.dimension());
+    std::copy_n(whole.features.row(range.begin).data(), kernel.features.size(),
+                kernel.features.data());
+    if (!whole.scale.empty())
+      kernel.scale.assign(whole.scale.begin() + begin, whole.scale.begin() + end);
+    restricted.push_back(std::move(kernel));
+  }
+  return restricted;
+}
+
+// Of every strip.
+SolveOptions StripOptions(const SolveOptions& given) {
+  SolveOptions options = given;
+  options.dense.certify = Certify::kExact;
+  options.dense.updates = 0;
+  options.dense.marginals = DenseMarginals::kMeanField;
+  options.expectations = false;
+  return options;
+}
+
+class Proof {
+ public:
+  Proof(const ModelInRows& model, const Matrix<float>& marginals, int rows,
+        const SolveOptions& options, const Watch& watch)
+      : model_(model),
+        marginals_(marginals),
+        rows_(rows),
+        count_((model.rows + rows - 1) / rows),
+        options_(options),
+        watch_(watch),
+        end_(options.limits.time_limit_seconds) {}
+
+  SolveResult Run() {
+    SolveResult result;
+    const Bound lower = Lower();
+    const Bound upper = Upper(&result);
+    result.termination = stopped_                      ? Termination::kInterrupted
+                         : clock_.Seconds() >= limit() ? Termination::kTimeLimit
+                                                       : result.termination;
+    result.certificate.lower = lower;
+    result.certificate.upper = upper;
+    result.certificate.dual = lower;
+    result.certificate.temperature = options_.temperature;
+    result.certificate.Check();
+    result.seconds = clock_.Seconds();
+    result.notes.push_back(
+        fmt::format("The model was proven in {} strips of {} rows, without the pairs between them: "
+                    "at once it does not fit into memory.",
+                    count_, rows_));
+    if (skipped_ > 0) {
+      result.notes.push_back(
+          fmt::format("There was no time to verify mean field in {} of them: the lower bound is "
+                      "that of one label for all.",
+                      skipped_));
+    }
+    if (by_unaries_ > 0) {
+      result.notes.push_back(
+          fmt::format("There was no time for the pairs of {} of them: their upper bounds are those "
+                      "of the unaries.",
+                      by_unaries_));
+    }
+    return result;
+  }
+
+ private:
+  double limit() const { return options_.limits.time_limit_seconds; }
+  // Every strip has its share of what is left until a time.
+  double ShareOf(double until, int strip) const {
+    return std::max(0.0, until - clock_.Seconds()) / (count_ - strip);
+  }
+  VariableRange Variables(int first, int end) const {
+    const std::size_t row = RowSize(model_);
+    return {static_cast<std::size_t>(first) * row, static_cast<std::size_t>(end) * row};
+  }
+  int Border(int strip) const {
+    return static_cast<int>(std::int64_t{model_.rows} * strip / count_);
+  }
+  DenseCrf ModelOf(int first, int end) const {
+    return model_.part(Restricted(model_.kernels, Variables(first, end)), first, end - first);
+  }
+
+  // False once the watch asks to stop. `least`: done of the whole, as far as strips say.
+  bool Continues(double least = 0.0) {
+    if (!watch_ || stopped_) return !stopped_;
+    const double seconds = clock_.Seconds();
+    SolveRecord record{.k = -1, .seconds = seconds};
+    record.done = std::clamp(std::isfinite(end_) ? seconds / end_ : least, 0.0, 1.0);
+    stopped_ = !watch_("proving strips", record);
+    return !stopped_;
+  }
+
+  Bound Lower() {
+    const double until = P::kForLowerOfParts * limit();
+    LowerOfParts lower(model_.kernels, RowSize(model_));
+    for (int strip = 0; strip < count_; ++strip) {
+      const int first = Border(strip);
+      const int end = Border(strip + 1);
+      const int begin = std::max(0, first - model_.reach);
+      const int stop = std::min(model_.rows, end + model_.reach);
+      const VariableRange part = Variables(first, end);
+      const VariableRange range = Variables(begin, stop);
+      const DenseCrf window = ModelOf(begin, stop);
+      const double deadline = clock_.Seconds() + ShareOf(until, strip);
+      PairOptions pairs{.temperature = options_.temperature,
+                        .far_tolerance = P::kLossOfParts,
+                        .on_progress = [&](double done) {
+                          return Continues(P::kForLowerOfParts * (strip + done) / count_) &&
+                                 clock_.Seconds() < deadline;
+                        }};
+      // One share that is missing makes the others worthless.
+      if (skipped_ == 0 && Continues()) {
+        Matrix<float> here(range.end - range.begin, marginals_.cols());
+        std::copy_n(marginals_.row(range.begin).data(), here.size(), here.data());
+        try {
+          lower.Add(part, range, window, here, pairs);
+          continue;
+        } catch (const Interrupted&) {
+        }
+      }
+      ++skipped_;
+      lower.Skip(part, range, window);
+    }
+    return lower.Sum();
+  }
+
+  Bound Upper(SolveResult* result) {
+    std::vector<Bound> upper;
+    const double begin = clock_.Seconds();
+    for (int strip = 0; strip < count_; ++strip) {
+      if (strip > 0) end_ = std::min(limit(), begin + (clock_.Seconds() - begin) / strip * count_);
+      const DenseCrf model = ModelOf(Border(strip), Border(strip + 1));
+      if (strip == 0) {
+        result->certificate.model =
+            model.Description({}, model_.kernels.front().size()) + ", exact Gaussians";
+      }
+      SolveOptions options = StripOptions(options_);
+      options.limits.time_limit_seconds = ShareOf(limit(), strip);
+      if (!Continues() || options.limits.time_limit_seconds < P::kLeastForStrip) {
+        ++by_unaries_;
+        upper.push_back(internal::UnaryUpper(model, options_.temperature));
+        continue;
+      }
+      const double done = P::kForLowerOfParts + (1.0 - P::kForLowerOfParts) * strip / count_;
+      SolveResult found = Solve(
+          model, options, [&](std::string_view, const SolveRecord&) { return Continues(done); });
+      result->estimated_bytes = std::max(result->estimated_bytes, found.estimated_bytes);
+      if (result->pairs.empty()) result->pairs = std::move(found.pairs);
+      if (result->termination == Termination::kNotRun ||
+          found.termination == Termination::kTimeLimit)
+        result->termination = found.termination;
+      if (result->certificate.extension.empty())
+        result->certificate.extension = found.certificate.extension;
+      upper.push_back(found.certificate.upper ? *found.certificate.upper
+                                              : internal::UnaryUpper(model, options_.temperature));
+    }
+    return SumAbove(upper);
+  }
+
+  const ModelInRows& model_;
+  const Matrix<float>& marginals_;
+  const int rows_;
+  const int count_;
+  const SolveOptions& options_;
+  const Watch& watch_;
+  const Stopwatch clock_;
+  double end_;  // when it is expected to be done
+  bool stopped_ = false;
+  int skipped_ = 0;
+  int by_unaries_ = 0;
+};
+
+// Of the window that a strip's share of the lower bound is about: unaries and marginals, and some in double.
+double WindowBytes(const ModelInRows& model, int rows) {
+  constexpr double kMatrices = 8.0;
+  const int window = std::min(model.rows, rows + 2 * model.reach);
+  return kMatrices * sizeof(float) * model.labels.num_labels() *
+         static_cast<double>(RowSize(model)) * window;
+}
+
+}  // namespace
+
+int RowsThatFit(const ModelInRows& model, const SolveOptions& options) {
+  const double bytes = static_cast<double>(options.limits.max_bytes > 0 ? options.limits.max_bytes
+                                                                        : DefaultMemory());
+  for (int rows = model.rows; rows > 0; rows /= 2) {
+    if (rows > 1 && WindowBytes(model, rows) > bytes) continue;
+    try {
+      const std::size_t variables = RowSize(model) * static_cast<std::size_t>(rows);
+      RequireFits(Restricted(model.kernels, {0, variables}), variables, model.labels,
+                  StripOptions(options));
+      return rows;
+    } catch (const TooLarge&) {
+      if (rows == 1) throw;
+    }
+  }
+  throw InvalidInput("the model has no rows");
+}
+
+SolveResult ProveParts(const ModelInRows& model, const Matrix<float>& marginals, int rows,
+                       const SolveOptions& options, const Watch& watch) {
+  if (rows < 1 || model.rows < 1 || model.kernels.empty() ||
+      marginals.rows() != model.kernels.front().size()) {
+    throw InvalidInput(fmt::format("strips of {} rows and {} marginals of a model of {} rows", rows,
+                                   marginals.rows(), model.rows));
+  }
+  return Proof(model, marginals, std::min(rows, model.rows), options, watch).Run();
+}
+
+}  // namespace submarine
