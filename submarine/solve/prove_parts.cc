@@ -58,10 +58,11 @@ SolveOptions StripOptions(const SolveOptions& given) {
 
 class Proof {
  public:
-  Proof(const ModelInRows& model, const Matrix<float>& marginals, int rows,
-        const SolveOptions& options, const Watch& watch)
+  Proof(const ModelInRows& model, const Matrix<float>& marginals, const std::vector<int>& labels,
+        int rows, const SolveOptions& options, const Watch& watch)
       : model_(model),
         marginals_(marginals),
+        labels_(labels),
         rows_(rows),
         count_((model.rows + rows - 1) / rows),
         options_(options),
@@ -70,14 +71,13 @@ class Proof {
 
   SolveResult Run() {
     SolveResult result;
-    const Bound lower = Lower();
+    Lower(&result);
     const Bound upper = Upper(&result);
     result.termination = stopped_                      ? Termination::kInterrupted
                          : clock_.Seconds() >= limit() ? Termination::kTimeLimit
                                                        : result.termination;
-    result.certificate.lower = lower;
     result.certificate.upper = upper;
-    result.certificate.dual = lower;
+    result.certificate.dual = result.certificate.lower;
     result.certificate.temperature = options_.temperature;
     result.certificate.Check();
     result.seconds = clock_.Seconds();
@@ -85,12 +85,6 @@ class Proof {
         fmt::format("The model was proven in {} strips of {} rows, without the pairs between them: "
                     "at once it does not fit into memory.",
                     count_, rows_));
-    if (skipped_ > 0) {
-      result.notes.push_back(
-          fmt::format("There was no time to verify mean field in {} of them: the lower bound is "
-                      "that of one label for all.",
-                      skipped_));
-    }
     if (by_unaries_ > 0) {
       result.notes.push_back(
           fmt::format("There was no time for the pairs of {} of them: their upper bounds are those "
@@ -117,19 +111,53 @@ class Proof {
     return model_.part(Restricted(model_.kernels, Variables(first, end)), first, end - first);
   }
 
-  // False once the watch asks to stop. `least`: done of the whole, as far as strips say.
-  bool Continues(double least = 0.0) {
+  // False once the watch asks to stop.
+  bool Continues() {
     if (!watch_ || stopped_) return !stopped_;
     const double seconds = clock_.Seconds();
     SolveRecord record{.k = -1, .seconds = seconds};
-    record.done = std::clamp(std::isfinite(end_) ? seconds / end_ : least, 0.0, 1.0);
+    record.done = std::clamp(std::isfinite(end_) ? seconds / end_ : of_strips_, 0.0, 1.0);
     stopped_ = !watch_("proving strips", record);
     return !stopped_;
   }
 
-  Bound Lower() {
-    const double until = P::kForLowerOfParts * limit();
+  static std::vector<int> RowsOf(const std::vector<int>& labels, const VariableRange& range) {
+    return {labels.begin() + static_cast<std::ptrdiff_t>(range.begin),
+            labels.begin() + static_cast<std::ptrdiff_t>(range.end)};
+  }
+  static Matrix<float> RowsOf(const Matrix<float>& marginals, const VariableRange& range) {
+    Matrix<float> rows(range.end - range.begin, marginals.cols());
+    std::copy_n(marginals.row(range.begin).data(), rows.size(), rows.data());
+    return rows;
+  }
+
+  void Lower(SolveResult* result) {
+    std::optional<Bound>& lower = result->certificate.lower;
+    const auto keep = [&](const Bound& found) {
+      if (!lower || *lower < found) lower = found;
+    };
+    const LowerOfParts of_labels = LowerAt(labels_, 0.0, P::kEndOfLabelsOfParts);
+    keep(of_labels.OneLabel());
+    if (const std::optional<Bound> sum = of_labels.Sum()) {
+      result->energy = Negated(*sum);
+      keep(*sum);
+      const std::optional<Bound> of_marginals =
+          LowerAt(marginals_, P::kEndOfLabelsOfParts, P::kEndOfLowerOfParts).Sum();
+      if (of_marginals) {
+        keep(*of_marginals);
+        return;
+      }
+    }
+    result->notes.push_back(
+        fmt::format("There was no time to verify mean field: the lower bound is that of {}.",
+                    result->energy ? "the labels" : "one label for all"));
+  }
+
+  // Between these shares of the time. One share of a strip that is missing makes the others worthless.
+  template <class Point>
+  LowerOfParts LowerAt(const Point& point, double from, double until) {
     LowerOfParts lower(model_.kernels, RowSize(model_));
+    bool complete = true;
     for (int strip = 0; strip < count_; ++strip) {
       const int first = Border(strip);
       const int end = Border(strip + 1);
@@ -138,27 +166,24 @@ class Proof {
       const VariableRange part = Variables(first, end);
       const VariableRange range = Variables(begin, stop);
       const DenseCrf window = ModelOf(begin, stop);
-      const double deadline = clock_.Seconds() + ShareOf(until, strip);
-      PairOptions pairs{.temperature = options_.temperature,
-                        .far_tolerance = P::kLossOfParts,
-                        .on_progress = [&](double done) {
-                          return Continues(P::kForLowerOfParts * (strip + done) / count_) &&
-                                 clock_.Seconds() < deadline;
-                        }};
-      // One share that is missing makes the others worthless.
-      if (skipped_ == 0 && Continues()) {
-        Matrix<float> here(range.end - range.begin, marginals_.cols());
-        std::copy_n(marginals_.row(range.begin).data(), here.size(), here.data());
+      const double deadline = clock_.Seconds() + ShareOf(until * limit(), strip);
+      const PairOptions pairs{.temperature = options_.temperature,
+                              .far_tolerance = P::kLossOfParts,
+                              .on_progress = [&](double done) {
+                                of_strips_ = from + (until - from) * (strip + done) / count_;
+                                return Continues() && clock_.Seconds() < deadline;
+                              }};
+      complete = complete && Continues();
+      if (complete) {
         try {
-          lower.Add(part, range, window, here, pairs);
-          continue;
+          lower.Add(part, range, window, RowsOf(point, range), pairs);
         } catch (const Interrupted&) {
+          complete = false;
         }
       }
-      ++skipped_;
-      lower.Skip(part, range, window);
+      if (!complete) lower.Skip(part, range, window);
     }
-    return lower.Sum();
+    return lower;
   }
 
   Bound Upper(SolveResult* result) {
@@ -166,6 +191,7 @@ class Proof {
     const double begin = clock_.Seconds();
     for (int strip = 0; strip < count_; ++strip) {
       if (strip > 0) end_ = std::min(limit(), begin + (clock_.Seconds() - begin) / strip * count_);
+      of_strips_ = P::kEndOfLowerOfParts + (1.0 - P::kEndOfLowerOfParts) * strip / count_;
       const DenseCrf model = ModelOf(Border(strip), Border(strip + 1));
       if (strip == 0) {
         result->certificate.model =
@@ -178,9 +204,8 @@ class Proof {
         upper.push_back(internal::UnaryUpper(model, options_.temperature));
         continue;
       }
-      const double done = P::kForLowerOfParts + (1.0 - P::kForLowerOfParts) * strip / count_;
-      SolveResult found = Solve(
-          model, options, [&](std::string_view, const SolveRecord&) { return Continues(done); });
+      SolveResult found =
+          Solve(model, options, [&](std::string_view, const SolveRecord&) { return Continues(); });
       result->estimated_bytes = std::max(result->estimated_bytes, found.estimated_bytes);
       if (result->pairs.empty()) result->pairs = std::move(found.pairs);
       if (result->termination == Termination::kNotRun ||
@@ -196,14 +221,15 @@ class Proof {
 
   const ModelInRows& model_;
   const Matrix<float>& marginals_;
+  const std::vector<int>& labels_;
   const int rows_;
   const int count_;
   const SolveOptions& options_;
   const Watch& watch_;
   const Stopwatch clock_;
-  double end_;  // when it is expected to be done
+  double end_;              // when it is expected to be done
+  double of_strips_ = 0.0;  // done, where nobody knows when that is
   bool stopped_ = false;
-  int skipped_ = 0;
   int by_unaries_ = 0;
 };
 
@@ -234,14 +260,15 @@ int RowsThatFit(const ModelInRows& model, const SolveOptions& options) {
   throw InvalidInput("the model has no rows");
 }
 
-SolveResult ProveParts(const ModelInRows& model, const Matrix<float>& marginals, int rows,
-                       const SolveOptions& options, const Watch& watch) {
+SolveResult ProveParts(const ModelInRows& model, const Matrix<float>& marginals,
+                       const std::vector<int>& labels, int rows, const SolveOptions& options,
+                       const Watch& watch) {
   if (rows < 1 || model.rows < 1 || model.kernels.empty() ||
-      marginals.rows() != model.kernels.front().size()) {
+      marginals.rows() != model.kernels.front().size() || labels.size() != marginals.rows()) {
     throw InvalidInput(fmt::format("strips of {} rows and {} marginals of a model of {} rows", rows,
                                    marginals.rows(), model.rows));
   }
-  return Proof(model, marginals, std::min(rows, model.rows), options, watch).Run();
+  return Proof(model, marginals, labels, std::min(rows, model.rows), options, watch).Run();
 }
 
 }  // namespace submarine

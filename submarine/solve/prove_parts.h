@@ -1,6 +1,7 @@
 // An interval around log Z of a picture's dense model that does not fit into memory: strips of rows, one after the other
 // (docs/math.md, "Blocks"). From above, the sum of what is proven of every strip alone, as pairs between strips only raise
-// energies; from below, mean field's bound at given marginals, or one label for all.
+// energies; from below, mean field's bound at given marginals, minus the energy of their labels, or
+// one label for all.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +28,10 @@ struct ModelInRows {
 // normalised.
 int RowsThatFit(const ModelInRows& model, const SolveOptions& options);
 
-// The certificate, about the exact Gaussians, and with it the notes, the description of the pairs, the termination and the
+// The certificate, about the exact Gaussians, and with it the energy of the labels, the notes, the description of the pairs, the termination and the
 // estimated memory; nothing else of the result is set. The watch is told how much of the time that it will take is over.
-SolveResult ProveParts(const ModelInRows& model, const Matrix<float>& marginals, int rows,
-                       const SolveOptions& options, const Watch& watch = {});
+SolveResult ProveParts(const ModelInRows& model, const Matrix<float>& marginals,
+                       const std::vector<int>& labels, int rows, const SolveOptions& options,
+                       const Watch& watch = {});
 
 }  // namespace submarine

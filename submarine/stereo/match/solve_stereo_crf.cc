@@ -150,8 +150,8 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
     }
     proving.limits.time_limit_seconds =
         std::max(0.0, options.limits.time_limit_seconds - clock.Seconds());
-    SolveResult proven =
-        ProveParts(in_rows, std::get<Matrix<float>>(strips.marginals), part_rows, proving, watch);
+    SolveResult proven = ProveParts(in_rows, std::get<Matrix<float>>(strips.marginals),
+                                    strips.labels, part_rows, proving, watch);
     const auto held = static_cast<double>(bytes_of_row * static_cast<std::size_t>(left.height));
     proven.estimated_bytes = std::max(strips.estimated_bytes, proven.estimated_bytes + held);
     proven.method = options.method;

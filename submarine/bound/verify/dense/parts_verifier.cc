@@ -124,19 +124,31 @@ double LowerOfParts::Beyond(const VariableRange& part, const VariableRange& rang
   return 0.5 * cost * LargestDistance(model) * kRounding;
 }
 
-void LowerOfParts::Add(const VariableRange& part, const VariableRange& range,
-                       const DenseCrf& window, const Matrix<float>& marginals,
-                       const PairOptions& options) {
+template <class Point>
+void LowerOfParts::AddAt(const VariableRange& part, const VariableRange& range,
+                         const DenseCrf& window, const Point& point, const PairOptions& options) {
   Check(part, range, window);
   std::vector<unsigned char> own(window.num_variables(), 0);
   std::fill(own.begin() + static_cast<std::ptrdiff_t>(part.begin - range.begin),
             own.begin() + static_cast<std::ptrdiff_t>(part.end - range.begin), 1);
-  const VerifiedShare share = VerifiedLowerShare(window, marginals, own, options);
+  const VerifiedShare share = VerifiedLowerShare(window, point, own, options);
   const double beyond = Beyond(part, range, window);
   sum_.Add(share.lower);
   sum_.Add(-beyond);
   loss_ += share.loss + beyond;
   AddUnaries(part, range, window);
+}
+
+void LowerOfParts::Add(const VariableRange& part, const VariableRange& range,
+                       const DenseCrf& window, const Matrix<float>& marginals,
+                       const PairOptions& options) {
+  AddAt(part, range, window, marginals, options);
+}
+
+void LowerOfParts::Add(const VariableRange& part, const VariableRange& range,
+                       const DenseCrf& window, const std::vector<int>& labeling,
+                       const PairOptions& options) {
+  AddAt(part, range, window, labeling, options);
 }
 
 void LowerOfParts::Skip(const VariableRange& part, const VariableRange& range,
@@ -156,15 +168,24 @@ void LowerOfParts::AddUnaries(const VariableRange& part, const VariableRange& ra
   covered_ = part.end;
 }
 
-Bound LowerOfParts::Sum() const {
+void LowerOfParts::CheckCovered() const {
   if (covered_ != kernels_.front().size()) {
     throw InvalidInput(
         fmt::format("parts end at variable {}, expected {}", covered_, kernels_.front().size()));
   }
-  double best = std::isfinite(loss_) ? dense_verifier::BelowOf(sum_)
-                                     : -std::numeric_limits<double>::infinity();
-  for (const SafeSum& energy : of_label_) best = std::max(best, -energy.Above());
-  return BoundMaker::Verified(best);
+}
+
+std::optional<Bound> LowerOfParts::Sum() const {
+  CheckCovered();
+  if (!std::isfinite(loss_)) return std::nullopt;
+  return BoundMaker::Verified(dense_verifier::BelowOf(sum_));
+}
+
+Bound LowerOfParts::OneLabel() const {
+  CheckCovered();
+  double least = std::numeric_limits<double>::infinity();
+  for (const SafeSum& energy : of_label_) least = std::min(least, energy.Above());
+  return BoundMaker::Verified(-least);
 }
 
 }  // namespace submarine::internal

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,13 +36,18 @@ class LowerOfParts {
   // same part may be added again.
   void Add(const VariableRange& part, const VariableRange& range, const DenseCrf& window,
            const Matrix<float>& marginals, const PairOptions& options);
+  // The same at a labeling, in less time.
+  void Add(const VariableRange& part, const VariableRange& range, const DenseCrf& window,
+           const std::vector<int>& labeling, const PairOptions& options);
   // The same without a share, in no time: what is left then is one label for all.
   void Skip(const VariableRange& part, const VariableRange& range, const DenseCrf& window);
 
   // What pairs that leave windows may cost, and groups within them; infinite where a share was skipped.
   double loss() const { return loss_; }
-  // A lower bound on T log Z_T of the whole, whose constant is 0. Throws InvalidInput unless parts cover all variables.
-  Bound Sum() const;
+  // Lower bounds on T log Z_T of the whole, whose constant is 0: at what was added, none where a share was skipped; and at the
+  // best of the labelings with one label. Both throw InvalidInput unless parts cover all variables.
+  std::optional<Bound> Sum() const;
+  Bound OneLabel() const;
 
  private:
   // The range of every feature over some consecutive variables, and the sum of their factors.
@@ -53,7 +58,11 @@ class LowerOfParts {
     double factors = 0.0;
   };
   Group GroupOf(const GaussianKernel& kernel, const VariableRange& variables) const;
+  void CheckCovered() const;
   void Check(const VariableRange& part, const VariableRange& range, const DenseCrf& model) const;
+  template <class Point>
+  void AddAt(const VariableRange& part, const VariableRange& range, const DenseCrf& window,
+             const Point& point, const PairOptions& options);
   void AddUnaries(const VariableRange& part, const VariableRange& range, const DenseCrf& model);
   // At least half of what pairs of a variable of the part and one that is not in `range` cost.
   double Beyond(const VariableRange& part, const VariableRange& range, const DenseCrf& model) const;
