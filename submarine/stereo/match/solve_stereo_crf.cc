@@ -110,13 +110,14 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
                                    static_cast<std::size_t>(match.sums.disparities);
   const int rows = static_cast<int>(std::clamp<std::size_t>(strip_bytes / bytes_of_row, 1,
                                                             static_cast<std::size_t>(left.height)));
-  if (rows == left.height || options.dense.updates == 0) return whole(options);
+  const bool proves = options.dense.certify != Certify::kNone;
+  const bool at_once = rows == left.height;
+  if (options.dense.updates == 0 || (at_once && !proves)) return whole(options);
   const internal::Stopwatch clock;
   SolveOptions proving = options;
   std::size_t& bytes = proving.limits.max_bytes;
   if (bytes == 0) bytes = DefaultMemory();
   bytes -= std::min(bytes / 2, bytes_of_row * static_cast<std::size_t>(left.height));
-  const bool proves = options.dense.certify != Certify::kNone;
   ModelInRows in_rows;
   int part_rows = 0;  // of strips that are proven one by one; 0: the whole view is
   if (proves) {
@@ -131,13 +132,15 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
       return StereoCrf(match, std::move(kernels), crf, first_row, count);
     };
     try {
-      RequireFits(in_rows.kernels, match.sums.cells.rows(), in_rows.labels, proving);
+      RequireFits(in_rows.kernels, match.sums.cells.rows(), in_rows.labels,
+                  at_once ? options : proving);
     } catch (const TooLarge&) {
       const bool of_parts =
           options.dense.certify == Certify::kAuto || options.dense.certify == Certify::kExact;
       if (!of_parts || options.method == Method::kMeanField) throw;
       part_rows = RowsThatFit(in_rows, proving);
     }
+    if (at_once && part_rows == 0) return whole(options);
   }
   SolveResult strips =
       Strips(match, left, crf, options, watch).Solve((left.height + rows - 1) / rows);
