@@ -76,6 +76,7 @@ class Proof {
     result.termination = stopped_                      ? Termination::kInterrupted
                          : clock_.Seconds() >= limit() ? Termination::kTimeLimit
                                                        : result.termination;
+    if (result.termination == Termination::kNotRun) result.termination = Termination::kTimeLimit;
     result.certificate.upper = upper;
     result.certificate.dual = result.certificate.lower;
     result.certificate.temperature = options_.temperature;
@@ -87,8 +88,8 @@ class Proof {
                     count_, rows_));
     if (by_unaries_ > 0) {
       result.notes.push_back(
-          fmt::format("There was no time for the pairs of {} of them: their upper bounds are those "
-                      "of the unaries.",
+          fmt::format("There was no time or room for the pairs of {} rows: their upper bounds are "
+                      "those of the unaries.",
                       by_unaries_));
     }
     return result;
@@ -186,35 +187,49 @@ class Proof {
     return lower;
   }
 
+  // In halves where more memory is needed than was expected.
+  void AddUpper(int first, int end, double seconds, SolveResult* result,
+                std::vector<Bound>* upper) {
+    const DenseCrf model = ModelOf(first, end);
+    if (result->certificate.model.empty()) {
+      result->certificate.model =
+          model.Description({}, model_.kernels.front().size()) + ", exact Gaussians";
+    }
+    SolveOptions options = StripOptions(options_);
+    options.limits.time_limit_seconds = seconds;
+    std::optional<Bound> found;
+    if (Continues() && seconds >= P::kLeastForStrip) {
+      try {
+        SolveResult solved = Solve(
+            model, options, [&](std::string_view, const SolveRecord&) { return Continues(); });
+        found = solved.certificate.upper;
+        result->estimated_bytes = std::max(result->estimated_bytes, solved.estimated_bytes);
+        if (result->pairs.empty()) result->pairs = std::move(solved.pairs);
+        if (result->termination == Termination::kNotRun ||
+            solved.termination == Termination::kTimeLimit)
+          result->termination = solved.termination;
+        if (result->certificate.extension.empty())
+          result->certificate.extension = solved.certificate.extension;
+      } catch (const TooLarge&) {
+        if (end - first > 1) {
+          const int middle = first + (end - first) / 2;
+          AddUpper(first, middle, 0.5 * seconds, result, upper);
+          AddUpper(middle, end, 0.5 * seconds, result, upper);
+          return;
+        }
+      }
+    }
+    if (!found) by_unaries_ += end - first;
+    upper->push_back(found ? *found : internal::UnaryUpper(model, options_.temperature));
+  }
+
   Bound Upper(SolveResult* result) {
     std::vector<Bound> upper;
     const double begin = clock_.Seconds();
     for (int strip = 0; strip < count_; ++strip) {
       if (strip > 0) end_ = std::min(limit(), begin + (clock_.Seconds() - begin) / strip * count_);
       of_strips_ = P::kEndOfLowerOfParts + (1.0 - P::kEndOfLowerOfParts) * strip / count_;
-      const DenseCrf model = ModelOf(Border(strip), Border(strip + 1));
-      if (strip == 0) {
-        result->certificate.model =
-            model.Description({}, model_.kernels.front().size()) + ", exact Gaussians";
-      }
-      SolveOptions options = StripOptions(options_);
-      options.limits.time_limit_seconds = ShareOf(limit(), strip);
-      if (!Continues() || options.limits.time_limit_seconds < P::kLeastForStrip) {
-        ++by_unaries_;
-        upper.push_back(internal::UnaryUpper(model, options_.temperature));
-        continue;
-      }
-      SolveResult found =
-          Solve(model, options, [&](std::string_view, const SolveRecord&) { return Continues(); });
-      result->estimated_bytes = std::max(result->estimated_bytes, found.estimated_bytes);
-      if (result->pairs.empty()) result->pairs = std::move(found.pairs);
-      if (result->termination == Termination::kNotRun ||
-          found.termination == Termination::kTimeLimit)
-        result->termination = found.termination;
-      if (result->certificate.extension.empty())
-        result->certificate.extension = found.certificate.extension;
-      upper.push_back(found.certificate.upper ? *found.certificate.upper
-                                              : internal::UnaryUpper(model, options_.temperature));
+      AddUpper(Border(strip), Border(strip + 1), ShareOf(limit(), strip), result, &upper);
     }
     return SumAbove(upper);
   }
@@ -230,7 +245,7 @@ class Proof {
   double end_;              // when it is expected to be done
   double of_strips_ = 0.0;  // done, where nobody knows when that is
   bool stopped_ = false;
-  int by_unaries_ = 0;
+  int by_unaries_ = 0;  // rows
 };
 
 // Of the window that a strip's share of the lower bound is about: unaries and marginals, and some in double.

@@ -98,10 +98,11 @@ TEST(ProveParts, ContainsTheEnumeratedLogZ) {
   }
 }
 
-// The upper bound is that of the strips alone, and the lower that of the whole.
+// The upper bound is that of the strips alone, and the lower that of the whole where windows hold it.
 TEST(ProveParts, OneStripIsTheWhole) {
   RandomModels random(812);
-  const Picture picture(3, 8, PottsLabels(3), &random);
+  Picture picture(3, 8, PottsLabels(3), &random);
+  picture.in_rows.reach = 8;
   SolveOptions options;
   options.limits.max_iterations = 50;
   options.dense.certify = Certify::kExact;
@@ -112,8 +113,10 @@ TEST(ProveParts, OneStripIsTheWhole) {
       ProveParts(picture.in_rows, picture.Marginals(), picture.Labels(), 2, options);
   EXPECT_NEAR(*one.certificate.upper, *whole.certificate.upper,
               1e-9 * std::abs(*whole.certificate.upper));
-  EXPECT_GT(*strips.certificate.upper, *one.certificate.lower);
-  EXPECT_EQ(one.certificate.lower.has_value(), true);
+  EXPECT_NEAR(*strips.certificate.lower, *one.certificate.lower,
+              1e-9 * std::abs(*one.certificate.lower));
+  ASSERT_TRUE(one.energy && strips.energy);
+  EXPECT_NEAR(*strips.energy, *one.energy, 1e-9 * std::abs(*one.energy));
 }
 
 TEST(ProveParts, TellsHowMuchIsDone) {
@@ -151,6 +154,25 @@ TEST(ProveParts, TakesAsManyRowsAsFit) {
     before = rows;
   }
   EXPECT_LT(before, 64);
+}
+
+// Strips that need more memory than there is are halved, and at last proven without pairs.
+TEST(ProveParts, HalvesStripsThatDoNotFit) {
+  RandomModels random(816);
+  const Picture picture(40, 64, PottsLabels(10), &random);
+  SolveOptions options;
+  options.limits.max_iterations = 3;
+  options.limits.max_bytes = 1 << 24;
+  while (RowsThatFit(picture.in_rows, options) == 64) options.limits.max_bytes -= 1 << 18;
+  const auto upper = [&](int rows) {
+    return *ProveParts(picture.in_rows, picture.Marginals(), picture.Labels(), rows, options)
+                .certificate.upper;
+  };
+  const double halved = upper(64);
+  options.limits.max_bytes = 1000;
+  const double unaries = upper(64);
+  EXPECT_LT(halved, unaries);
+  EXPECT_NEAR(upper(16), unaries, 1e-9 * std::abs(unaries));
 }
 
 TEST(ProveParts, RefusesWhatDoesNotFitTogether) {
