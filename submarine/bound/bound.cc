@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "submarine/base/safe_sum.h"
 #include "submarine/bound/bound_internal.h"
 #include "submarine/bound/exact_bounds.h"
 
@@ -21,6 +22,12 @@ Bound Raised(const Bound& bound, double by) {
 Bound Lowered(const Bound& bound, double by) {
   if (by == 0.0) return bound;
   return BoundMaker::Like(bound, std::nextafter(bound.value() - std::abs(by), -HUGE_VAL));
+}
+
+Bound SumAbove(std::span<const Bound> upper) {
+  internal::SafeSum sum;
+  for (const Bound& bound : upper) sum.Add(bound.value());
+  return BoundMaker::Like(upper.front(), sum.Above());
 }
 
 Bound Negated(const Bound& bound) { return BoundMaker::Like(bound, -bound.value()); }

@@ -1,6 +1,7 @@
 // A number of a certificate together with where it comes from.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace submarine {
@@ -39,6 +40,9 @@ class Bound {
 // An upper bound raised, or a lower bound lowered, by at least |by|.
 Bound Raised(const Bound& bound, double by);
 Bound Lowered(const Bound& bound, double by);
+
+// The sum of upper bounds, of one or more, or more than that.
+Bound SumAbove(std::span<const Bound> upper);
 
 // -bound: a bound of the other kind on the negated quantity.
 Bound Negated(const Bound& bound);

@@ -31,6 +31,16 @@ TEST(BoundTest, MovesToItsSafeSide) {
   EXPECT_EQ(Raised(bound, 0.1).provenance(), Provenance::kVerified);
 }
 
+TEST(BoundTest, SumsAreRoundedUpwards) {
+  const std::vector<Bound> one = {BoundMaker::Verified(-2.5)};
+  EXPECT_GE(SumAbove(one), -2.5);
+  EXPECT_LT(SumAbove(one), -2.5 + 1e-13);
+  const std::vector<Bound> parts(10, BoundMaker::Verified(0.1));
+  EXPECT_GE(SumAbove(parts), 10.0L * static_cast<long double>(0.1));
+  EXPECT_LT(SumAbove(parts), 1.0 + 1e-12);
+  EXPECT_EQ(SumAbove(parts).provenance(), Provenance::kVerified);
+}
+
 TEST(BoundTest, ExactBoundsEncloseTheValue) {
   const auto [lower, upper] = ExactBounds(0.7, 1e-12);
   EXPECT_LE(lower, 0.7 - 1e-12);

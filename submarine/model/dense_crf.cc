@@ -117,7 +117,8 @@ double DenseCrf::Energy(std::span<const int> labeling) const {
   return energy;
 }
 
-std::string DenseCrf::Description(std::span<const std::string> scale_sources) const {
+std::string DenseCrf::Description(std::span<const std::string> scale_sources,
+                                  std::size_t variables) const {
   // Two models that differ in their scale factors never have the same name.
   const auto scale_text = [&](const GaussianKernel& kernel) -> std::string {
     const auto m = static_cast<std::size_t>(&kernel - kernels_.data());
@@ -134,8 +135,8 @@ std::string DenseCrf::Description(std::span<const std::string> scale_sources) co
     kernels += fmt::format("{}{} (weight {:g}{})", kernels.empty() ? "" : " + ", kernel.name,
                            kernel.weight, scale_text(kernel));
   }
-  return fmt::format("dense CRF, {} variables, {} labels, metric {}, {}, {}", num_variables(),
-                     num_labels(), MetricText(labels_),
+  return fmt::format("dense CRF, {} variables, {} labels, metric {}, {}, {}",
+                     variables > 0 ? variables : num_variables(), num_labels(), MetricText(labels_),
                      kernels.empty() ? "no kernels" : "kernels " + kernels,
                      counting_ == PairCounting::kOrdered ? "ordered pairs" : "pairs counted once");
 }

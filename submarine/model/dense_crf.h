@@ -56,8 +56,10 @@ class DenseCrf {
   // "dense CRF, 110592 variables, 16 labels, metric potts, kernels position 1.64 (weight 12.99) +
   // ..., ordered pairs"
   std::string Description() const { return Description({}); }
-  // As if kernels had been normalised by the row sums of operators, whose descriptions these are.
-  std::string Description(std::span<const std::string> scale_sources) const;
+  // As if kernels had been normalised by the row sums of operators, whose descriptions these are; of a part of a model of so
+  // many variables (0: the model's own), that model's.
+  std::string Description(std::span<const std::string> scale_sources,
+                          std::size_t variables = 0) const;
 
  private:
   Matrix<float> unary_;

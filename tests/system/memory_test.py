@@ -88,6 +88,16 @@ class Refusals(MemoryTest):
         left, right = [next(view for view in views if side in view) for side in ("left", "right")]
         finished = self.run_command("stereo", left, right, "-o", "out", "--disparities", 12, "--max-memory", "0.002")
         self.assert_one_sentence(finished, ["memory", "--shrink"])
+        # What does not fit at once is proven in strips, and the same disparities come with that.
+        stereo = ("stereo", left, right, "--disparities", 12, "--certify", "--max-iterations", 5, "--no-report")
+        self.run_well(*stereo, "-o", "whole")
+        self.run_well(*stereo, "-o", "strips", "--max-memory", 0.02)
+        summary = read_json(self.directory / "strips/summary.json")
+        self.assertTrue(any("strips of" in note for note in summary["notes"]), summary["notes"])
+        self.assertLess(summary["lower"], summary["upper"])
+        self.assertLess(summary["estimated_gigabytes"], 0.02)
+        self.assertEqual((self.directory / "strips/disparity.npy").read_bytes(),
+                         (self.directory / "whole/disparity.npy").read_bytes())
 
 
 def blank_picture(side):

@@ -53,6 +53,12 @@ struct DensePolicy {
   // Certificates about a lattice with an upper bound: as long as this number of first bounds takes.
   static constexpr double kBoundsForLattice = 3.0;
   static constexpr double kForFluctuations = 0.5;
+  // Of a model that is proven in strips: when labels are verified, and marginals; the share of the lower bound that
+  // pairs may cost that are bounded in groups, and the seconds below which pairs of a strip are not worth a look.
+  static constexpr double kEndOfLabelsOfParts = 0.15;
+  static constexpr double kEndOfLowerOfParts = 0.5;
+  static constexpr double kLossOfParts = 1e-3;
+  static constexpr double kLeastForStrip = 1.0;
   // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
   // levels converge within 10 of 30 s, the certificate goes from 15% to 5% wide with a hundred times the pairs.
   static constexpr double kForExactAfterLattice = 0.5;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -105,6 +106,40 @@ TEST(SolveStereoCrf, SolvesStripsAlike) {
   const SolveResult proven = SolveStereoCrf(match, pair.left, crf, options, {}, strip);
   EXPECT_TRUE(proven.certificate.upper);
   EXPECT_EQ(std::get<Matrix<float>>(proven.marginals), b);
+}
+
+// Where the whole is refused, strips are proven, and the same labels come with that.
+TEST(SolveStereoCrf, ProvesInStripsWhatDoesNotFit) {
+  const Pair pair;
+  const internal::SemiGlobalMatch match = internal::MatchSemiGlobal(pair.left, pair.right, 12, {});
+  const StereoCrfOptions crf;
+  SolveOptions options = StereoSolveOptions(Certify::kAuto, crf.updates);
+  options.limits.max_iterations = 5;
+  options.limits.max_bytes = std::size_t{1} << 28;
+  std::vector<GaussianKernel> kernels = StereoKernels(pair.left, crf);
+  kernels.front().normalisation = KernelNormalisation::kNone;
+  const auto fits = [&] {
+    try {
+      RequireFits(kernels, match.sums.cells.rows(), StereoLabels(12, crf), options);
+      return true;
+    } catch (const TooLarge&) {
+      return false;
+    }
+  };
+  while (fits()) options.limits.max_bytes -= options.limits.max_bytes / 10;
+  const SolveResult proven = SolveStereoCrf(match, pair.left, crf, options);
+  ASSERT_TRUE(proven.certificate.lower && proven.certificate.upper);
+  EXPECT_LT(*proven.certificate.lower, *proven.certificate.upper);
+  EXPECT_TRUE(std::any_of(proven.notes.begin(), proven.notes.end(), [](const std::string& note) {
+    return note.find("strips of") != std::string::npos;
+  }));
+  SolveOptions plain = StereoSolveOptions(Certify::kNone, crf.updates);
+  const SolveResult updates = SolveStereoCrf(match, pair.left, crf, plain);
+  EXPECT_EQ(proven.labels, updates.labels);
+  EXPECT_EQ(proven.updates, crf.updates);
+  // What only the whole can be asked for is refused as ever.
+  options.dense.certify = Certify::kOperator;
+  EXPECT_THROW(SolveStereoCrf(match, pair.left, crf, options), TooLarge);
 }
 
 TEST(MatchStereo, TakesCostsAndRanges) {

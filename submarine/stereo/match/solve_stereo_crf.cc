@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "submarine/base/argmax.h"
+#include "submarine/base/error.h"
 #include "submarine/base/stopwatch.h"
+#include "submarine/filter/gaussian_filter.h"
+#include "submarine/solve/prove_parts.h"
 #include "submarine/stereo/match/match_stereo.h"
 
 namespace submarine {
@@ -15,8 +18,9 @@ namespace {
 
 using internal::SemiGlobalMatch;
 
-// Beyond so many standard deviations a kernel's rows are left out.
+// Beyond so many standard deviations a kernel's rows are left out, and bounded as a whole.
 constexpr double kReach = 2.0;
+constexpr double kReachOfProof = 5.0;
 
 StereoView Rows(const StereoView& view, int first, int count) {
   const auto row = static_cast<std::size_t>(view.width) * static_cast<std::size_t>(view.channels);
@@ -106,23 +110,61 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
                                    static_cast<std::size_t>(match.sums.disparities);
   const int rows = static_cast<int>(std::clamp<std::size_t>(strip_bytes / bytes_of_row, 1,
                                                             static_cast<std::size_t>(left.height)));
-  if (rows == left.height || options.dense.updates == 0) return whole(options);
+  const bool proves = options.dense.certify != Certify::kNone;
+  const bool at_once = rows == left.height;
+  if (options.dense.updates == 0 || (at_once && !proves)) return whole(options);
   const internal::Stopwatch clock;
   SolveOptions proving = options;
   std::size_t& bytes = proving.limits.max_bytes;
   if (bytes == 0) bytes = DefaultMemory();
   bytes -= std::min(bytes / 2, bytes_of_row * static_cast<std::size_t>(left.height));
-  const bool proves = options.dense.certify != Certify::kNone;
+  ModelInRows in_rows;
+  int part_rows = 0;  // of strips that are proven one by one; 0: the whole view is
   if (proves) {
     // Room does not depend on how pairs are scaled, which is not known yet.
-    std::vector<GaussianKernel> kernels = StereoKernels(left, crf);
-    for (GaussianKernel& kernel : kernels) kernel.normalisation = KernelNormalisation::kNone;
-    RequireFits(kernels, match.sums.cells.rows(), StereoLabels(match.sums.disparities, crf),
-                proving);
+    in_rows.kernels = StereoKernels(left, crf);
+    for (GaussianKernel& kernel : in_rows.kernels)
+      kernel.normalisation = KernelNormalisation::kNone;
+    in_rows.rows = left.height;
+    in_rows.labels = StereoLabels(match.sums.disparities, crf);
+    in_rows.reach = static_cast<int>(std::ceil(kReachOfProof * crf.sigma));
+    in_rows.part = [&](std::vector<GaussianKernel> kernels, int first_row, int count) {
+      return StereoCrf(match, std::move(kernels), crf, first_row, count);
+    };
+    try {
+      RequireFits(in_rows.kernels, match.sums.cells.rows(), in_rows.labels,
+                  at_once ? options : proving);
+    } catch (const TooLarge&) {
+      const bool of_parts =
+          options.dense.certify == Certify::kAuto || options.dense.certify == Certify::kExact;
+      if (!of_parts || options.method == Method::kMeanField) throw;
+      part_rows = RowsThatFit(in_rows, proving);
+    }
+    if (at_once && part_rows == 0) return whole(options);
   }
   SolveResult strips =
       Strips(match, left, crf, options, watch).Solve((left.height + rows - 1) / rows);
   if (!proves || strips.termination == Termination::kInterrupted) return strips;
+  if (part_rows > 0) {
+    for (GaussianKernel& kernel : in_rows.kernels) {
+      kernel.scale = LatticeFactors(kernel, proving.limits.max_bytes);
+      kernel.normalisation = KernelNormalisation::kSymmetric;
+      kernel.scale_source = "a lattice";
+    }
+    proving.limits.time_limit_seconds =
+        std::max(0.0, options.limits.time_limit_seconds - clock.Seconds());
+    SolveResult proven = ProveParts(in_rows, std::get<Matrix<float>>(strips.marginals),
+                                    strips.labels, part_rows, proving, watch);
+    const auto held = static_cast<double>(bytes_of_row * static_cast<std::size_t>(left.height));
+    proven.estimated_bytes = std::max(strips.estimated_bytes, proven.estimated_bytes + held);
+    proven.method = options.method;
+    proven.updates = options.dense.updates;
+    proven.threads = strips.threads;
+    proven.marginals = std::move(strips.marginals);
+    proven.labels = std::move(strips.labels);
+    proven.seconds = clock.Seconds();
+    return proven;
+  }
   proving.limits.time_limit_seconds =
       std::max(0.0, options.limits.time_limit_seconds - clock.Seconds());
   SolveResult proven = whole(proving);

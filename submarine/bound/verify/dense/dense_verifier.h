@@ -73,6 +73,8 @@ struct VerifiedShare {
 };
 VerifiedShare VerifiedLowerShare(const DenseCrf& model, const Matrix<float>& marginals,
                                  std::span<const unsigned char> own, const PairOptions& options);
+VerifiedShare VerifiedLowerShare(const DenseCrf& model, const std::vector<int>& labeling,
+                                 std::span<const unsigned char> own, const PairOptions& options);
 
 // The same at a labeling instead of marginals: faster, and without entropy at any temperature.
 // -lower is at least E(x), by a margin that far_tolerance controls.

@@ -608,6 +608,18 @@ VerifiedPoint VerifiedAtPoint(const DenseCrf& model, const Matrix<float>& margin
   return {BoundMaker::Verified(found.lower), BoundMaker::Verified(found.dual), found.loss};
 }
 
+VerifiedShare ShareAtPoint(const DenseCrf& model, const Matrix<float>& marginals,
+                           std::span<const int> labeling, std::span<const unsigned char> own,
+                           const PairOptions& options) {
+  if (own.empty() || own.size() != model.num_variables()) {
+    throw InvalidInput(fmt::format("{} variables are marked or not, expected {}", own.size(),
+                                   model.num_variables()));
+  }
+  const PointValues found =
+      ValuesAtPoint(model, marginals, labeling, own, options, VerifiedValues::kLower);
+  return {found.lower, found.loss};
+}
+
 }  // namespace
 
 VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
@@ -617,13 +629,12 @@ VerifiedPoint VerifiedAt(const DenseCrf& model, const Matrix<float>& marginals,
 
 VerifiedShare VerifiedLowerShare(const DenseCrf& model, const Matrix<float>& marginals,
                                  std::span<const unsigned char> own, const PairOptions& options) {
-  if (own.empty() || own.size() != model.num_variables()) {
-    throw InvalidInput(fmt::format("{} variables are marked or not, expected {}", own.size(),
-                                   model.num_variables()));
-  }
-  const PointValues found =
-      ValuesAtPoint(model, marginals, {}, own, options, VerifiedValues::kLower);
-  return {found.lower, found.loss};
+  return ShareAtPoint(model, marginals, {}, own, options);
+}
+
+VerifiedShare VerifiedLowerShare(const DenseCrf& model, const std::vector<int>& labeling,
+                                 std::span<const unsigned char> own, const PairOptions& options) {
+  return ShareAtPoint(model, CertainOf(model, labeling), labeling, own, options);
 }
 
 VerifiedPoint VerifiedAt(const DenseCrf& model, const std::vector<int>& labeling,

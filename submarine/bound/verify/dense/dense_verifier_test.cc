@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "submarine/base/error_test_util.h"
 #include "submarine/base/parallel.h"
 #include "submarine/base/parallel_test_util.h"
+#include "submarine/bound/verify/dense/dense_verifier_internal.h"
+#include "submarine/bound/verify/dense/parts_verifier.h"
 #include "submarine/model/random_models_test_util.h"
 
 namespace submarine::internal {
@@ -346,6 +349,114 @@ TEST(DenseVerifierTest, SharesOfThePartsSumToTheLowerBound) {
   const std::vector<unsigned char> short_one(model.num_variables() - 1, 1);
   EXPECT_THROW(VerifiedLowerShare(model, RandomMarginals(model, &random), short_one, {}),
                InvalidInput);
+}
+
+// A part of a model: some consecutive variables.
+DenseCrf PartOf(const DenseCrf& model, const VariableRange& range) {
+  const std::size_t n = range.end - range.begin;
+  Matrix<float> unary(n, model.unary().cols());
+  std::copy_n(model.unary().row(range.begin).data(), unary.size(), unary.data());
+  std::vector<GaussianKernel> kernels = model.kernels();
+  for (GaussianKernel& kernel : kernels) {
+    Matrix<double> features(n, kernel.dimension());
+    std::copy_n(kernel.features.row(range.begin).data(), features.size(), features.data());
+    kernel.features = std::move(features);
+    if (kernel.scale.empty()) continue;
+    const auto begin = kernel.scale.begin() + static_cast<std::ptrdiff_t>(range.begin);
+    kernel.scale = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(n));
+  }
+  return {std::move(unary), std::move(kernels), model.labels(), model.counting()};
+}
+
+Matrix<float> RowsOf(const Matrix<float>& matrix, const VariableRange& range) {
+  Matrix<float> rows(range.end - range.begin, matrix.cols());
+  std::copy_n(matrix.row(range.begin).data(), rows.size(), rows.data());
+  return rows;
+}
+
+TEST(DenseVerifierTest, PartsProveNoMoreThanTheWhole) {
+  RandomModels random(72);
+  for (int trial = 0; trial < 300; ++trial) {
+    const DenseCrf drawn =
+        trial % 3 == 0 ? Medium(&random) : random.Dense(random.Integer(2, 30), random.Labels(3));
+    const DenseCrf model(drawn.unary(), drawn.kernels(), drawn.labels(), drawn.counting());
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << model.Description());
+    const std::size_t n = model.num_variables();
+    Matrix<float> marginals = RandomMarginals(model, &random);
+    std::vector<int> labeling(n);
+    const bool at_labels = trial % 2 == 1;
+    if (at_labels) {
+      for (int& label : labeling) label = random.Integer(0, model.num_labels() - 1);
+      marginals = dense_verifier::CertainOf(model, labeling);
+    }
+    const long double exact = AtByDefinition(model, marginals).lower;
+    const auto number = [&](std::size_t low, std::size_t high) {
+      return static_cast<std::size_t>(
+          random.Integer(static_cast<int>(low), static_cast<int>(high)));
+    };
+    LowerOfParts parts(model.kernels(), number(1, n));
+    const bool of_all = trial % 4 == 0;  // windows
+    const bool skips = trial % 7 == 1;
+    for (std::size_t begin = 0; begin < n;) {
+      const VariableRange part{begin, number(begin + 1, n)};
+      const VariableRange range =
+          of_all ? VariableRange{0, n} : VariableRange{number(0, begin), number(part.end, n)};
+      if (skips && begin == 0) {
+        parts.Skip(part, range, PartOf(model, range));
+      } else if (at_labels) {
+        const auto from = labeling.begin() + static_cast<std::ptrdiff_t>(range.begin);
+        const auto to = labeling.begin() + static_cast<std::ptrdiff_t>(range.end);
+        parts.Add(part, range, PartOf(model, range), std::vector<int>(from, to), kExact);
+      } else {
+        parts.Add(part, range, PartOf(model, range), RowsOf(marginals, range), kExact);
+      }
+      begin = part.end;
+    }
+    long double one_label = std::numeric_limits<long double>::infinity();
+    for (std::size_t l = 0; l < model.unary().cols(); ++l) {
+      long double sum = 0.0L;
+      for (std::size_t a = 0; a < n; ++a) sum += model.unary()(a, l);
+      one_label = std::min(one_label, sum);
+    }
+    const long double slack = 1e-9L * (1.0L + std::abs(exact) + std::abs(one_label));
+    EXPECT_LE(parts.OneLabel().value(), -one_label);
+    EXPECT_GE(parts.OneLabel().value(), -one_label - slack);
+    const std::optional<Bound> sum = parts.Sum();
+    ASSERT_EQ(sum.has_value(), !skips);
+    if (skips) continue;
+    EXPECT_LE(sum->value(), exact);
+    EXPECT_GE(sum->value(), exact - (of_all ? 0.0L : parts.loss()) - slack);
+  }
+}
+
+TEST(DenseVerifierTest, RefusesPartsOfAnotherModel) {
+  RandomModels random(73);
+  const DenseCrf drawn = Medium(&random);
+  const DenseCrf model(drawn.unary(), drawn.kernels(), drawn.labels(), drawn.counting());
+  const Matrix<float> y = RandomMarginals(model, &random);
+  const std::size_t n = model.num_variables();
+  LowerOfParts parts(model.kernels(), 7);
+  ExpectInvalid([&] { parts.Sum(); }, "parts end at variable 0");
+  const VariableRange front{0, 10};
+  ExpectInvalid(
+      [&] {
+        parts.Add({1, 5}, front, PartOf(model, front), RowsOf(y, front), kExact);
+      },
+      "expected one from 0 on");
+  ExpectInvalid(
+      [&] {
+        parts.Add({0, 11}, front, PartOf(model, front), RowsOf(y, front), kExact);
+      },
+      "expected one around 0 to 11");
+  // Of other variables, though as many.
+  const VariableRange other{n - 10, n};
+  ExpectInvalid([&] { parts.Add(front, front, PartOf(model, other), RowsOf(y, front), kExact); },
+                "not those of the whole");
+  std::vector<GaussianKernel> heavier = model.kernels();
+  heavier.front().weight *= 0.5;
+  const DenseCrf weak(model.unary(), heavier, model.labels(), model.counting());
+  ExpectInvalid([&] { parts.Add(front, {0, n}, weak, y, kExact); }, "not those of the whole");
+  ExpectInvalid([&] { LowerOfParts(model.kernels(), 0); }, "groups of no variables");
 }
 
 TEST(DenseVerifierTest, GroupsAreBoundedFromTheRightSide) {
