@@ -23,7 +23,6 @@ namespace {
 using testing::EnumerateExact;
 using testing::ExpectInvalid;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::RandomModels;
 
 SparseCrf Grid(int width, int height, int labels, double weight) {

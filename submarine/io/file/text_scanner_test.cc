@@ -12,8 +12,6 @@
 namespace submarine::internal {
 namespace {
 
-using ::testing::HasSubstr;
-
 double EnergyOf(std::string_view potential) {
   return TextScanner("t", potential).PotentialEnergy("p");
 }
