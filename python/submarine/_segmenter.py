@@ -17,7 +17,7 @@ from ._refine import refine_many
 
 _NAMES = (
     "preset", "parameters", "updates", "position_sigma", "position_weight", "bilateral_sigma", "colour_sigma", "bilateral_weight",
-    "normalised", "softmax_temperature", "metric", "compatibility", "superpixels", "learn", "evaluations", "unknown", "workers",
+    "normalised", "softmax_temperature", "metric", "compatibility", "superpixels", "learn", "evaluations", "ignore", "workers",
 )
 
 
@@ -36,7 +36,7 @@ normalised, softmax_temperature, metric, compatibility, superpixels
         them then.
     evaluations : int
         As for :func:`submarine.fit`.
-    unknown : int
+    ignore : int
         The value of pixels in targets whose label is not known, which no score counts.
     workers : int, optional
         As for :func:`refine_many`.
@@ -78,7 +78,7 @@ normalised, softmax_temperature, metric, compatibility, superpixels
         superpixels: Any = (),
         learn: bool = False,
         evaluations: int = 60,
-        unknown: int = 255,
+        ignore: int = 255,
         workers: Optional[int] = None,
     ) -> None:
         self.preset = preset
@@ -96,7 +96,7 @@ normalised, softmax_temperature, metric, compatibility, superpixels
         self.superpixels = superpixels
         self.learn = learn
         self.evaluations = evaluations
-        self.unknown = unknown
+        self.ignore = ignore
         self.workers = workers
 
     def __repr__(self) -> str:
@@ -175,7 +175,7 @@ normalised, softmax_temperature, metric, compatibility, superpixels
                 raise InvalidInput("learn needs targets")
             found = learned(
                 [image for _, image in X], [probabilities for probabilities, _ in X], targets, evaluations=self.evaluations,
-                ignore=self.unknown, folds=min(3, len(X)), metric=self.metric,
+                ignore=self.ignore, folds=min(3, len(X)), metric=self.metric,
             )
             self.parameters_ = found.parameters
         return self
@@ -244,7 +244,7 @@ normalised, softmax_temperature, metric, compatibility, superpixels
         of_truth: Dict[int, int] = {}
         of_labels: Dict[int, int] = {}
         for labels, truth in zip(self.predict(X), self._targets(X, y)):
-            known = (truth != self.unknown) & (truth >= 0)
+            known = (truth != self.ignore) & (truth >= 0)
             for counts, values in (
                 (both, truth[known & (truth == labels)]), (of_truth, truth[known]), (of_labels, labels[known]),
             ):
@@ -257,7 +257,7 @@ normalised, softmax_temperature, metric, compatibility, superpixels
         ]))
 
     def _refined(self, X: Sequence[Tuple[Any, Any]]) -> Any:
-        options = {name: value for name, value in self.get_params().items() if name not in ("unknown", "learn", "evaluations")}
+        options = {name: value for name, value in self.get_params().items() if name not in ("ignore", "learn", "evaluations")}
         options["parameters"] = getattr(self, "parameters_", self.parameters)
         return refine_many(self._pairs(X), **options)
 
