@@ -162,8 +162,10 @@ class Proof {
     for (int strip = 0; strip < count_; ++strip) {
       const int first = Border(strip);
       const int end = Border(strip + 1);
-      const int begin = std::max(0, first - model_.reach);
-      const int stop = std::min(model_.rows, end + model_.reach);
+      complete = complete && Continues();
+      const int reach = complete ? model_.reach : 0;
+      const int begin = std::max(0, first - reach);
+      const int stop = std::min(model_.rows, end + reach);
       const VariableRange part = Variables(first, end);
       const VariableRange range = Variables(begin, stop);
       const DenseCrf window = ModelOf(begin, stop);
@@ -174,7 +176,6 @@ class Proof {
                                 of_strips_ = from + (until - from) * (strip + done) / count_;
                                 return Continues() && clock_.Seconds() < deadline;
                               }};
-      complete = complete && Continues();
       if (complete) {
         try {
           lower.Add(part, range, window, RowsOf(point, range), pairs);
