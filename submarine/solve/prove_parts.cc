@@ -154,27 +154,38 @@ class Proof {
                     result->energy ? "the labels" : "one label for all"));
   }
 
+  // Whether what has done this share within so many seconds is likely to be done in time.
+  static bool IsInTime(double seconds, double share, double allowed) {
+    constexpr double kKnown = 0.1;
+    constexpr double kSlack = 1.2;
+    return seconds < allowed && (share < kKnown || seconds < kSlack * share * allowed);
+  }
+
   // Between these shares of the time. One share of a strip that is missing makes the others worthless.
   template <class Point>
   LowerOfParts LowerAt(const Point& point, double from, double until) {
     LowerOfParts lower(model_.kernels, RowSize(model_));
     bool complete = true;
+    const double begun = clock_.Seconds();
+    const double allowed = until * limit() - begun;
     for (int strip = 0; strip < count_; ++strip) {
       const int first = Border(strip);
       const int end = Border(strip + 1);
-      const int begin = std::max(0, first - model_.reach);
-      const int stop = std::min(model_.rows, end + model_.reach);
+      complete = complete && Continues();
+      const int reach = complete ? model_.reach : 0;
+      const int begin = std::max(0, first - reach);
+      const int stop = std::min(model_.rows, end + reach);
       const VariableRange part = Variables(first, end);
       const VariableRange range = Variables(begin, stop);
       const DenseCrf window = ModelOf(begin, stop);
-      const double deadline = clock_.Seconds() + ShareOf(until * limit(), strip);
       const PairOptions pairs{.temperature = options_.temperature,
                               .far_tolerance = P::kLossOfParts,
                               .on_progress = [&](double done) {
-                                of_strips_ = from + (until - from) * (strip + done) / count_;
-                                return Continues() && clock_.Seconds() < deadline;
+                                const double share = (strip + done) / count_;
+                                of_strips_ = from + (until - from) * share;
+                                return Continues() &&
+                                       IsInTime(clock_.Seconds() - begun, share, allowed);
                               }};
-      complete = complete && Continues();
       if (complete) {
         try {
           lower.Add(part, range, window, RowsOf(point, range), pairs);

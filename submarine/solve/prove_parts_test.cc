@@ -27,9 +27,12 @@ struct Picture {
                                  static_cast<std::size_t>(model.num_labels()), 0.1, 1.0)),
         in_rows{rows, model.kernels(), model.labels(), {}, random->Integer(0, rows)} {
     in_rows.part = [this](std::vector<GaussianKernel> kernels, int first, int count) {
-      Matrix<float> unary(static_cast<std::size_t>(count * width), model.unary().cols());
-      std::copy_n(model.unary().row(static_cast<std::size_t>(first * width)).data(), unary.size(),
-                  unary.data());
+      Matrix<float> unary(static_cast<std::size_t>(count) * static_cast<std::size_t>(width),
+                          model.unary().cols());
+      std::copy_n(model.unary()
+                      .row(static_cast<std::size_t>(first) * static_cast<std::size_t>(width))
+                      .data(),
+                  unary.size(), unary.data());
       return DenseCrf(std::move(unary), std::move(kernels), model.labels(), model.counting());
     };
   }

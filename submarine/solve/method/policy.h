@@ -55,8 +55,8 @@ struct DensePolicy {
   static constexpr double kForFluctuations = 0.5;
   // Of a model that is proven in strips: when labels are verified, and marginals; the share of the lower bound that
   // pairs may cost that are bounded in groups, and the seconds below which pairs of a strip are not worth a look.
-  static constexpr double kEndOfLabelsOfParts = 0.15;
-  static constexpr double kEndOfLowerOfParts = 0.5;
+  static constexpr double kEndOfLabelsOfParts = 0.4;
+  static constexpr double kEndOfLowerOfParts = 0.8;
   static constexpr double kLossOfParts = 1e-3;
   static constexpr double kLeastForStrip = 1.0;
   // Flows by lattices leave this share for the certificate about the exact Gaussians: on a picture of 500 x 375, where 16
