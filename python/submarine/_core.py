@@ -742,10 +742,6 @@ def superpixel_spec(text: str) -> Dict[str, Any]:
     return dict(_call("superpixel_spec", dict(text=text), []).facts)
 
 
-def guess_disparities(left: Array, right: Array) -> int:
-    return int(_call("guess_disparities", {}, [left, right]).facts["disparities"])
-
-
 def match_stereo(left: Array, right: Array, given: Dict[str, Array], options: Dict[str, Any]) -> Dict[str, Array]:
     """The arrays of a pair by name."""
     places = {name: 2 + place for place, name in enumerate(given)}
@@ -754,10 +750,6 @@ def match_stereo(left: Array, right: Array, given: Dict[str, Array], options: Di
     if not options["fast"]:
         names += ["uncertainty", "low", "high", "marginals"]
     return {name: found.view(name, writable=True) for name in names}
-
-
-def refined_disparities(marginals: Array, labels: Array) -> Array:
-    return _values(_call("refined_disparities", {}, [marginals, labels]))
 
 
 def lattice_factors(features: Array) -> Array:

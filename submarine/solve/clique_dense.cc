@@ -167,7 +167,7 @@ class DenseCliqueSolve {
     const std::vector<int>* const labels = updated ? &updated->labels : nullptr;
     std::optional<SolveResult> best;
     for (int round = 0; round == 0 || (round < Rounds(updated) && !stopped_); ++round) {
-      SolveOptions options = Until(Deadline((round + 1.0) / DensePolicy::kCliqueRounds));
+      SolveOptions options = Until(Deadline((round + 1.0) / Rounds(updated)));
       options.method = Method::kMeanField;
       if (!RaiseLower(model, options, labels, &holders, &best) && round > 0) break;
     }

@@ -35,8 +35,12 @@ std::vector<GaussianKernel> Restricted(const std::vector<GaussianKernel>& kernel
   const auto begin = static_cast<std::ptrdiff_t>(range.begin);
   const auto end = static_cast<std::ptrdiff_t>(range.end);
   for (const GaussianKernel& whole : kernels) {
-    GaussianKernel kernel = whole;
-    kernel.features = Matrix<double>(range.end - range.begin, whole.dimension());
+    GaussianKernel kernel{whole.name, Matrix<double>(range.end - range.begin, whole.dimension()),
+                          whole.weight};
+    kernel.normalisation = whole.normalisation;
+    kernel.scale_source = whole.scale_source;
+    kernel.scale_error = whole.scale_error;
+    kernel.feature_error = whole.feature_error;
     std::copy_n(whole.features.row(range.begin).data(), kernel.features.size(),
                 kernel.features.data());
     if (!whole.scale.empty())
@@ -56,6 +60,21 @@ SolveOptions StripOptions(const SolveOptions& given) {
   return options;
 }
 
+double BytesOf(const SolveOptions& options) {
+  return static_cast<double>(options.limits.max_bytes > 0 ? options.limits.max_bytes
+                                                          : DefaultMemory());
+}
+
+// How far the window that a strip's share of the lower bound is about may go beyond it, by its memory: unaries and marginals,
+// and some in double. Negative where not even the strip fits.
+int ReachThatFits(const ModelInRows& model, int rows, double bytes) {
+  constexpr double kMatrices = 8.0;
+  const double of_row =
+      kMatrices * sizeof(float) * model.labels.num_labels() * static_cast<double>(RowSize(model));
+  return static_cast<int>(
+      std::clamp(std::floor(0.5 * (bytes / of_row - rows)), -1.0, double{1.0 * model.reach}));
+}
+
 class Proof {
  public:
   Proof(const ModelInRows& model, const Matrix<float>& marginals, const std::vector<int>& labels,
@@ -65,6 +84,7 @@ class Proof {
         labels_(labels),
         rows_(rows),
         count_((model.rows + rows - 1) / rows),
+        reach_(std::max(0, ReachThatFits(model, rows, BytesOf(options)))),
         options_(options),
         watch_(watch),
         end_(options.limits.time_limit_seconds) {}
@@ -172,7 +192,7 @@ class Proof {
       const int first = Border(strip);
       const int end = Border(strip + 1);
       complete = complete && Continues();
-      const int reach = complete ? model_.reach : 0;
+      const int reach = complete ? reach_ : 0;
       const int begin = std::max(0, first - reach);
       const int stop = std::min(model_.rows, end + reach);
       const VariableRange part = Variables(first, end);
@@ -250,6 +270,7 @@ class Proof {
   const std::vector<int>& labels_;
   const int rows_;
   const int count_;
+  const int reach_;  // of windows beyond a strip
   const SolveOptions& options_;
   const Watch& watch_;
   const Stopwatch clock_;
@@ -259,21 +280,13 @@ class Proof {
   int by_unaries_ = 0;  // rows
 };
 
-// Of the window that a strip's share of the lower bound is about: unaries and marginals, and some in double.
-double WindowBytes(const ModelInRows& model, int rows) {
-  constexpr double kMatrices = 8.0;
-  const int window = std::min(model.rows, rows + 2 * model.reach);
-  return kMatrices * sizeof(float) * model.labels.num_labels() *
-         static_cast<double>(RowSize(model)) * window;
-}
-
 }  // namespace
 
 int RowsThatFit(const ModelInRows& model, const SolveOptions& options) {
-  const double bytes = static_cast<double>(options.limits.max_bytes > 0 ? options.limits.max_bytes
-                                                                        : DefaultMemory());
+  const double bytes = BytesOf(options);
   for (int rows = model.rows; rows > 0; rows /= 2) {
-    if (rows > 1 && WindowBytes(model, rows) > bytes) continue;
+    // Wider windows are worth more than higher strips, up to where a strip is as high as its surroundings.
+    if (rows > 1 && ReachThatFits(model, rows, bytes) < std::min(model.reach, rows)) continue;
     try {
       const std::size_t variables = RowSize(model) * static_cast<std::size_t>(rows);
       RequireFits(Restricted(model.kernels, {0, variables}), variables, model.labels,

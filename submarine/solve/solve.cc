@@ -107,8 +107,9 @@ class Call {
 
 // Trees with their own distances, and enumeration, have no need of cuts.
 bool BoundsThroughCuts(const SolveResult& solved) {
-  return solved.certificate.upper && solved.method != Method::kTrw &&
-         solved.method != Method::kMeanField && solved.termination != Termination::kExact;
+  const bool of_trees = solved.method == Method::kTrw && solved.certificate.extension.empty();
+  return solved.certificate.upper && !of_trees && solved.method != Method::kMeanField &&
+         solved.termination != Termination::kExact;
 }
 
 double CliqueEnergy(std::span<const Clique> cliques, std::span<const int> labels,

@@ -242,6 +242,52 @@ def test_exchange_brings_dense_blocks_nearer_to_the_whole(monkeypatch):
     assert plain.lower == pytest.approx(blocks.lower)
 
 
+def test_what_lost_workers_write_later_counts_for_nothing(tmp_path, monkeypatch):
+    """A worker that Dask has given up may still write: both sides of a seam have to mean the same potentials."""
+    softmax, image, _ = picture(24, 30)
+    kept = []
+    monkeypatch.setattr(_result.Call, "end", lambda call: kept.append(call.folder))
+
+    def run(folder, tasks, workers):
+        for task in tasks:
+            result = _run.perform(folder.path, task)  # all of it is written
+            kind, number = task.split("/")[1:3]
+            lost = (kind, number) in (("exchange", "0"), ("label", "1"))
+            yield _run.Done(task, None, "lost", 0) if lost else _run.Done(task, result, "", 0)
+
+    monkeypatch.setattr(_result, "runner_of", lambda scheduler: (run, None))
+    options = dict(KERNELS, bilateral_sigma=4, block=12, work=str(tmp_path / "work"), gap=0.1)
+    found = sm.blocks.refine(softmax, image, **options)
+    assert sorted(found.missing) == ["dense/exchange/0", "dense/label/1"]
+    window = ((0, 24), (0, 30))
+    block = _dense.Block(kept[0], 2)
+    assert np.load(kept[0].file("potentials.npy"))[:12, :12].any() and not block.potentials(window)[:12, :12].any()
+    assert block.potentials(window)[12:, :12].any()
+    given = softmax[:12, 12:24].argmax(-1)
+    np.testing.assert_array_equal(block.marginals(window)[:12, 12:24], given[..., None] == np.arange(3))
+    # The next call does them again, whatever their workers left.
+    monkeypatch.undo()
+    again = sm.blocks.refine(softmax, image, scheduler="here", **options)
+    assert again.missing == [] and again.lower > found.lower and again.upper < found.upper
+
+
+def test_a_folder_of_the_users_is_left_alone(tmp_path):
+    softmax, image, _ = picture(24, 30)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "precious.txt").write_text("precious")
+    refused("holds something else than blocks of an earlier call", softmax, image, work=mine)
+    refused("holds something else than blocks of an earlier call", tmp_path / "none.npy", image, work=mine)
+    assert (mine / "precious.txt").read_text() == "precious"
+
+
+def test_metrics_that_are_none_keep_their_kind():
+    softmax, image, _ = picture(24, 30)
+    table = np.array([[0, 1, 5], [1, 0, 1], [5, 1, 0]], float)
+    found = sm.blocks.refine(softmax, image, block=12, scheduler="here", metric=("repair", table), certify=False, **KERNELS)
+    assert found.labels.shape == (24, 30)
+
+
 def test_what_is_lost_is_named_and_done_by_the_next_call(tmp_path, monkeypatch):
     softmax, image, _ = picture(40, 60)
     out = tmp_path / "labels.npy"

@@ -78,6 +78,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is missing is told below
             found = refine(**keywords_of(given))
+    except KeyboardInterrupt:
+        print("submarine.blocks: interrupted; the same command continues", file=sys.stderr)
+        return 3
     except (Error, OSError) as error:
         print(f"submarine.blocks: {error}", file=sys.stderr)
         return 2 if isinstance(error, Error) else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .._models import DenseCrf
 from .._refine import _check_sums, _known, costs_of
 from .._solve import solve
 from ._gaussian import far_cost, normalised
-from ._plan import Folder, widened, within
+from ._plan import Folder, metric_from_json, widened, within
 from ._sparse import feasible
 from ._store import Box, Source, Target, opened, shape_of, slices
 
@@ -70,16 +70,30 @@ class Block:
         return np.array(opened(self.folder.file(f"factors{kernel}.npy"))[slices(box)])
 
     def marginals(self, box: Box) -> Array:
-        """Those that the lower bound is about."""
-        return np.array(opened(self.folder.file("marginals.npy"))[slices(box)])
+        """Those that the lower bound is about; of lost blocks what the classifier says is most probable."""
+        found = np.array(opened(self.folder.file("marginals.npy"))[slices(box)])
+        for part in self.lost("label", box):
+            labels = self.costs(part).argmin(axis=-1)
+            found[slices(within(part, box))] = labels[..., np.newaxis] == np.arange(self.plan["labels"])
+        return found
+
+    def lost(self, phase: str, box: Box) -> Iterator[Box]:
+        """The parts of a box whose blocks were given up in a phase: what their workers, if they live, may still write is nothing."""
+        for number in self.folder.lost().get(phase, ()):
+            part = tuple((max(a, int(c)), min(b, int(d))) for (a, b), (c, d) in zip(box, self.plan["blocks"][number]))
+            if all(start < stop for start, stop in part):
+                yield part
 
     def model(self, box: Box, costs: Array) -> DenseCrf:
         """The whole's model, restricted to the box: pairs that leave it are dropped."""
-        return DenseCrf(costs, self.kernels(box), self.plan["metric"])
+        return DenseCrf(costs, self.kernels(box), metric_from_json(self.plan["metric"]))
 
     def potentials(self, box: Box) -> Array:
         """Those of the pairs that blocks are without, see ``exchange``."""
-        return np.array(opened(self.folder.file("potentials.npy"))[slices(box)])
+        found = np.array(opened(self.folder.file("potentials.npy"))[slices(box)])
+        for part in self.lost("exchange", box):
+            found[slices(within(part, box))] = 0.0
+        return found
 
     def cut_pairs(self, potentials: Array) -> Tuple[Array, Array, Array]:
         """What the block's unaries take over from pairs that leave it: sums, weights and errors."""

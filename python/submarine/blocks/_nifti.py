@@ -49,14 +49,14 @@ def volumes_of(softmax: Any, image: Any, raw: bool, folder: Folder) -> Volumes:
     described = []
     for name, files in (("softmax", parts), ("image", [picture])):
         path, facts = folder.file(name + ".npy"), [[signature(os.path.abspath(file.path)) for file in files], raw]
-        if folder.found(name) != {"of": facts}:
-            if os.path.exists(path):
+        before = folder.found(name)
+        if before != {"of": facts}:
+            if before is not None or os.path.exists(folder.file("plan.json")):
                 raise InvalidInput(f'"{path}" is of other files, of an earlier call; remove its folder, or name another by work')
             if name == "softmax":
                 _copy_softmax(parts, path)
             else:
                 _copy_image(picture, raw, path)
-            os.makedirs(folder.file("done"), exist_ok=True)
             write_json(folder.file("done", name + ".json"), {"of": facts})
         shape = tuple(opened(path).shape)
         described.append(Described(path, "", shape, "zyxc"[:len(shape)], ()))
@@ -114,9 +114,11 @@ def _copy_image(picture: Any, raw: bool, path: str) -> None:
     )
     target = new_file(path + ".part.npy", np.uint8 if byte else np.float32, (*extent, *channels))
     sample: List[Array] = []
+    passed, stride = 0, max(1, int(np.prod(picture.values.shape)) // 2**20)
     for channel, part, values in _slabs(picture, "the image"):
         target[(part, slice(None), slice(None), *([channel] if channels else []))] = values
-        sample.append(values.reshape(-1)[::max(1, values.size * len(channels or (1,)) // 2**16)].astype(np.float32))
+        sample.append(values.reshape(-1)[-passed % stride::stride].astype(np.float32))
+        passed += values.size
     if not (byte or raw):
         low, high = _volumes.stretch_of(np.concatenate(sample))
         step = max(1, SLAB // max(1, int(np.prod(target.shape[1:]))))

@@ -100,7 +100,6 @@ class Folder:
         name = self.file("plan.json")
         self.plan = json.loads(json.dumps(plan))
         if not os.path.exists(name):
-            os.makedirs(self.file("done"), exist_ok=True)
             write_json(name, self.plan)
             return True
         before = Folder.load(self.path).plan
@@ -129,6 +128,15 @@ class Folder:
         except FileNotFoundError:
             return None
 
+    def lost(self) -> Dict[str, List[int]]:
+        """By phase, the blocks that were given up."""
+        try:
+            with open(self.file("lost.json"), encoding="utf-8") as file:
+                found: Dict[str, List[int]] = json.load(file)
+                return found
+        except FileNotFoundError:
+            return {}
+
     def finish(self, task: str, result: Dict[str, Any]) -> None:
         """Says that a task is complete: whoever asks afterwards sees all of it or nothing."""
         write_json(self.file("done", task + ".json"), result)
@@ -143,6 +151,20 @@ def write_json(path: str, value: Any) -> None:
         os.replace(part, path)
     except OSError as error:
         raise FileError(f'"{path}" cannot be written: {error}') from error
+
+
+def metric_as_json(metric: Any) -> Any:
+    """A name, a table, or a kind and a table."""
+    if isinstance(metric, str):
+        return metric
+    if isinstance(metric, tuple) and metric and isinstance(metric[0], str):
+        return [metric[0], np.asarray(metric[1]).tolist()]
+    return np.asarray(metric).tolist()
+
+
+def metric_from_json(metric: Any) -> Any:
+    """As models take it."""
+    return tuple(metric) if isinstance(metric, list) and isinstance(metric[0], str) else metric
 
 
 def signature(path: str) -> List[Any]:

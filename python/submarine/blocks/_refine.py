@@ -21,7 +21,7 @@ from .._refine import _known, _parameters_of, costs_of
 from .._volumes import BILATERAL_SIDES, POSITION_SIDES, open_volume, write_volume
 from ._dense import STRIP, Block, far
 from ._nifti import SUFFIXES, is_nifti, volumes_of
-from ._plan import as_sides, cut, signature, text_of
+from ._plan import as_sides, cut, metric_as_json, signature, text_of, write_json
 from ._result import Blocks, Call, read_labels, sum_down, sum_up
 from ._store import Box, Source, Target, describe, make_target, new_file, opened, place_axes, shape_of, slices
 
@@ -144,7 +144,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         if given["spacing"] is not None:
             raise InvalidInput("spacing is that of the NIfTI files; leave it out")
         volumes = volumes_of(given["softmax"], given["image"], given["colour_sigma"] is not None, call.folder)
-        image, classes, like = volumes.image, volumes.softmax, volumes.like.path
+        image, classes, like = volumes.image, volumes.softmax, os.path.abspath(volumes.like.path)
         given = dict(given, spacing=volumes.spacing)
         for name, sides in (("position_sigma", POSITION_SIDES), ("bilateral_sigma", BILATERAL_SIDES)):
             if given[name] is None and given["parameters"] is None:
@@ -160,7 +160,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     if len(extent) not in (2, 3):
         raise InvalidInput(f"the softmax has shape {classes.shape}, expected that of a picture or a volume with labels")
     kernels, fitted = _kernels(given, softmax, extent)
-    if given["colour_sigma"] is None:
+    if given["colour_sigma"] is None and like is None:
         sample = picture.read(_middle(extent))
         if sample.dtype.kind == "f" and 0 < sample.max(initial=0) <= 1:
             raise InvalidInput(
@@ -186,7 +186,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
         "kernels": kernels, "cutoffs": [min(1.0, _cutoff(kernel["sigma"], block, halo, extent)) for kernel in kernels],
         "clip": as_number(given["clip"], "clip"),
         "softmax_temperature": as_number(fitted.softmax_temperature, "softmax_temperature"),
-        "metric": given["metric"] if isinstance(given["metric"], str) else np.asarray(given["metric"]).tolist(),
+        "metric": metric_as_json(given["metric"]),
         "distance": np.asarray(labels.distances[0]).tolist(), "labels": softmax.depth, "updates": updates,
         "proof_iterations": PROOF_ITERATIONS, "certify": bool(given["certify"]), "method": given["method"],
         "gap": as_number(given["gap"], "gap"), "time_limit": as_number(given["time_limit"], "time_limit"),
@@ -319,6 +319,14 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
     def lost_factors(task: str) -> None:
         raise TooLarge(f"the normalisation of {_place(plan, task)} was not done: {call.missing[task]}")
 
+    for phase, given_up in folder.lost().items():  # in an earlier call: what came of them later does not count
+        folder.forget(tuple(f"dense-{phase}-{number}.json" for number in given_up))
+    lost: Dict[str, List[int]] = {}
+
+    def give_up(phase: str) -> None:
+        lost[phase] = [number for number in numbers if f"dense/{phase}/{number}" in call.missing]
+        write_json(folder.file("lost.json"), lost)
+
     if any(kernel["normalised"] for kernel in plan["kernels"]):
         found = call.do("normalisation", tasks("normalise"), lost_factors)
         totals = [sum_up(column) for column in zip(*(result["totals"] for result in found.values()))]
@@ -327,13 +335,15 @@ def _run(call: Call, plan: Dict[str, Any]) -> Blocks:
     with open(folder.file("totals.json"), "w", encoding="utf-8") as file:
         json.dump(totals, file)
     call.do("labels", tasks("label"), lambda task: _give_own_labels(folder, plan, task), ("dense-lower", "dense-exchange"))
+    give_up("label")
     lower, upper = -math.inf, math.inf
     width: Dict[str, float] = {}
     if plan["certify"]:
         above: List[float] = []
         below: List[float] = []
         if len(numbers) > 1:
-            call.do("exchange", tasks("exchange"), lambda task: _without_potentials(folder, task), ("dense-upper",))
+            call.do("exchange", tasks("exchange"), lambda task: None, ("dense-upper",))
+            give_up("exchange")
         results = call.do("upper bounds", tasks("upper"), lambda task: above.append(_log_sum(folder, task)))
         above += [result[part] for result in results.values() for part in ("upper", "slack")]
         results = call.do("lower bounds", tasks("lower"), lambda task: below.extend(_loosest(folder, task)))
@@ -364,7 +374,7 @@ def _place(plan: Dict[str, Any], task: str) -> str:
 
 
 def _give_own_labels(folder: Any, plan: Dict[str, Any], task: str) -> None:
-    """A lost block has the classifier's labels, which bounds are about then."""
+    """A lost block has the classifier's labels, which bounds are about then (``Block.marginals``)."""
     block = Block(folder, int(task.split("/")[2]))
     labels = block.costs(block.core).argmin(axis=-1)
     Target(*plan["target"]).write(block.core, labels)
@@ -372,13 +382,6 @@ def _give_own_labels(folder: Any, plan: Dict[str, Any], task: str) -> None:
         marginals = opened(folder.file("marginals.npy"), mode="r+")
         marginals[slices(block.core)] = (labels[..., np.newaxis] == np.arange(plan["labels"])).astype(np.float16)
         marginals.flush()
-
-
-def _without_potentials(folder: Any, task: str) -> None:
-    block = Block(folder, int(task.split("/")[2]))
-    potentials = opened(folder.file("potentials.npy"), mode="r+")
-    potentials[slices(block.core)] = 0.0
-    potentials.flush()
 
 
 def _log_sum(folder: Any, task: str) -> float:

@@ -76,8 +76,10 @@ class Call:
         if work is None:
             work = tempfile.mkdtemp(prefix="submarine-blocks-") if self.out is None else self.out + ".blocks"
         self.folder = Folder(os.path.abspath(os.fspath(work)))
+        if os.path.isdir(self.folder.path) and os.listdir(self.folder.path) and not os.path.isdir(self.folder.file("done")):
+            raise InvalidInput(f'"{self.folder.path}" holds something else than blocks of an earlier call; name another by work')
         try:
-            os.makedirs(self.folder.path, exist_ok=True)
+            os.makedirs(self.folder.file("done"), exist_ok=True)
         except OSError as error:
             raise FileError(f'"{self.folder.path}" cannot be made: {error.strerror}') from error
         self.progress = progress

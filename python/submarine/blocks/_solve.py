@@ -12,7 +12,7 @@ from .._arrays import as_array, as_number, as_whole, given as text_given
 from .._errors import InvalidInput
 from .._keywords import checked_keywords
 from .._models import Metric, _labels_of
-from ._plan import cut, signature, text_of, write_json
+from ._plan import cut, metric_as_json, signature, text_of, write_json
 from ._result import Blocks, Call, read_labels, sum_down, sum_up
 from ._sparse import Block
 from ._store import Source, Target, describe, make_target, new_file, place_axes
@@ -125,7 +125,7 @@ def _plan(call: Call, given: Dict[str, Any]) -> Dict[str, Any]:
     plan = {
         "unary": unary, "weights": weights, "extent": extent, "blocks": cut(extent, block), "block": block,
         "counts": [-(-size // side) for size, side in zip(extent, block)],
-        "metric": given["metric"] if isinstance(given["metric"], str) else np.asarray(given["metric"]).tolist(),
+        "metric": metric_as_json(given["metric"]),
         "distance": np.asarray(labels.distances[0]).tolist(), "temperature": temperature, "method": given["method"],
         "gap": as_number(given["gap"], "gap"), "time_limit": as_number(given["time_limit"], "time_limit"),
         "threads": call.threads, "max_memory": call.gigabytes, "out": call.out,

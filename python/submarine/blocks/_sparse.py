@@ -18,7 +18,7 @@ from .._errors import InvalidInput
 from .._models import GraphCrf
 from .._solve import solve
 from ._gaussian import normalised
-from ._plan import Folder
+from ._plan import Folder, metric_from_json
 from ._store import Box, Source, Target, opened, shape_of, slices
 
 
@@ -80,7 +80,7 @@ class Block:
             costs.reshape(-1, costs.shape[-1]),
             np.concatenate(ends) if ends else np.zeros((0, 2), np.int32),
             np.concatenate(weights) if weights else np.zeros(0),
-            self.plan["metric"],
+            metric_from_json(self.plan["metric"]),
         )
 
     def faces(self) -> Iterator[Face]:

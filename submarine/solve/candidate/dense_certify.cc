@@ -416,7 +416,7 @@ void Keep(DenseCertificate found, std::optional<DenseCertificate>* kept) {
   }
   KeepSmaller(found.certificate.upper, &certificate.upper);
   KeepLarger(found.certificate.lower, &certificate.lower);
-  KeepLarger(certificate.lower, &certificate.dual);
+  if (certificate.upper) KeepLarger(certificate.lower, &certificate.dual);
   KeepBoth(std::move(found.tilted), &(*kept)->tilted);
   (*kept)->notes = std::move(found.notes);
   if (found.energy && !((*kept)->energy && *(*kept)->energy <= *found.energy)) {
@@ -464,7 +464,7 @@ void AddRoutes(const RoutedPart& routed, const DenseState& state, DenseCertifica
   if (!routed.upper) return;
   // No upper bound is below log Z.
   KeepLarger(certificate->lower, &certificate->dual);
-  KeepLarger(routed.dual, &certificate->dual);
+  if (certificate->extension == "routed") KeepLarger(routed.dual, &certificate->dual);
 }
 
 void KeepLower(const Bound& lower, DenseState* state) {

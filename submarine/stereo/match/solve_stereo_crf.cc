@@ -140,6 +140,7 @@ SolveResult SolveStereoCrf(const SemiGlobalMatch& match, const StereoView& left,
       if (!of_parts || options.method == Method::kMeanField) throw;
       part_rows = RowsThatFit(in_rows, proving);
     }
+    if (part_rows == 0) in_rows.kernels = {};
     if (at_once && part_rows == 0) return whole(options);
   }
   SolveResult strips =
